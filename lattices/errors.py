@@ -1,0 +1,74 @@
+"""One root for every error the library raises on purpose.
+
+Each class doubles with the standard exception a caller would expect, so that
+``except ValueError`` keeps working for people who do not know the library.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class Error(Exception):
+    """Root of all errors raised on purpose."""
+
+
+class SpaceError(Error, ValueError):
+    """A lattice or n-best list that is not well formed: cyclic, no final state, a NaN score."""
+
+
+class FormatError(Error, ValueError):
+    """A file that does not hold what its format says.
+
+    Parameters
+    ----------
+    problem : str
+        What came and what was expected.
+    path, line
+        Where; ``line`` counts from 1, and is left out of the message when 0.
+
+    Examples
+    --------
+    >>> print(FormatError("3 columns, expected 4", "words.txt", 7))
+    words.txt:7: 3 columns, expected 4
+    """
+
+    def __init__(self, problem: str, path: str = "", line: int = 0) -> None:
+        super().__init__(problem, path, line)
+        self.problem, self.path, self.line = problem, path, line
+
+    def __str__(self) -> str:
+        """Return ``path:line: problem``, the form editors and grep understand."""
+        place = f"{self.path}:{self.line}: " if self.line else f"{self.path}: "
+        return (place if self.path else "") + self.problem
+
+
+class OptionError(Error, ValueError):
+    """An argument outside its range, or a metric specification that does not parse."""
+
+
+class UnknownNameError(Error, LookupError):
+    """A name no plug-in answers to; the message lists the close ones, then all."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(kind, name, tuple(known))
+        self.kind, self.name, self.known = kind, name, tuple(sorted(known))
+
+    def __str__(self) -> str:
+        """Return the name that came, the names that are close and the names there are."""
+        close = difflib.get_close_matches(self.name, self.known, n=3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        return f"no {self.kind} named {self.name!r}{hint} (known: {', '.join(self.known) or 'none'})"
+
+
+class DuplicateNameError(Error, ValueError):
+    """Two plug-ins that claim one name."""
+
+
+class MissingDependencyError(Error, ImportError):
+    """An optional package that is not installed; the message says how to get it."""
+
+
+class EngineError(Error, RuntimeError):
+    """An engine that cannot run the problem it was given, with the reason."""

@@ -1,0 +1,13 @@
+"""What a decoder can say: lattices and n-best lists, frozen and columnar."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from lattices.spaces.hypothesis import Hypothesis
+from lattices.spaces.lattice import Lattice
+from lattices.spaces.nbest import NBest
+
+Space: TypeAlias = Lattice | NBest
+
+__all__ = ["Hypothesis", "Lattice", "NBest", "Space"]

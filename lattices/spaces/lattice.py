@@ -1,0 +1,398 @@
+"""The lattice: an acyclic weighted automaton over words, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
+from lattices.errors import SpaceError
+from lattices.spaces.features import (
+    FeatureMatrix,
+    Weights,
+    as_mapping,
+    checked_features,
+    feature_matrix,
+    weight_vector,
+)
+from lattices.spaces.hypothesis import Hypothesis
+from lattices.vocabulary import Vocabulary
+
+
+@kernel
+def _topological_numbers(src, dst, states):  # type: ignore[no-untyped-def]
+    """Return a new number for every state, sources first, and how many could be numbered."""
+    degree = np.zeros(states, np.int32)
+    offset = np.zeros(states + 1, np.int32)
+    for arc in range(len(src)):
+        degree[dst[arc]] += 1
+        offset[src[arc] + 1] += 1
+    for state in range(states):
+        offset[state + 1] += offset[state]
+    target = np.empty(len(src), np.int32)
+    place = offset[:-1].copy()
+    for arc in range(len(src)):
+        target[place[src[arc]]] = dst[arc]
+        place[src[arc]] += 1
+    queue = np.empty(states, np.int32)
+    number = np.full(states, -1, np.int32)
+    filled = 0
+    for state in range(states):
+        if degree[state] == 0:
+            queue[filled] = state
+            filled += 1
+    done = 0
+    while done < filled:
+        state = queue[done]
+        number[state] = done
+        done += 1
+        for index in range(offset[state], offset[state + 1]):
+            degree[target[index]] -= 1
+            if degree[target[index]] == 0:
+                queue[filled] = target[index]
+                filled += 1
+    return number, done
+
+
+@kernel
+def _counting_sort(keys, order, states):  # type: ignore[no-untyped-def]
+    """Sort ``order`` stably by ``keys[order]``; also return where each key's run begins."""
+    offset = np.zeros(states + 1, np.int32)
+    for arc in range(len(keys)):
+        offset[keys[arc] + 1] += 1
+    for state in range(states):
+        offset[state + 1] += offset[state]
+    place = offset[:-1].copy()
+    result = np.empty(len(keys), np.int32)
+    for index in range(len(order)):
+        key = keys[order[index]]
+        result[place[key]] = order[index]
+        place[key] += 1
+    return result, offset
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lattice:
+    """An acyclic weighted automaton over words, stored in read-only columns.
+
+    Building one checks it and puts it in normal form: states are numbered in
+    topological order (kept as they are if they already are), arcs are sorted by source
+    and then by target, parallel arcs staying in the order given. Dead states are kept;
+    :func:`lattices.trim` removes and counts them.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        The words behind ``label``.
+    src, dst, label : int32 columns, one entry an arc
+        ``label`` 0 is epsilon.
+    score : float64 column, one entry an arc
+        The model's log-score, higher is better.
+    final : float64 column, one entry a state
+        The log-score of ending there, ``-inf`` where the path may not end.
+    start : int
+        The initial state.
+    features : scipy.sparse.csr_array or None
+        One row an arc, one column a feature name.
+    final_features : scipy.sparse.csr_array or None
+        One row a state.
+    feature_names : tuple of str
+    times : float64 column or None
+        One entry a state, in seconds.
+    id, source, references
+        The segment's name, the input, and the references (text, or lattices).
+    metadata : mapping
+        What else the file said.
+    in_arc, in_offset, out_offset : int32 columns
+        Made here: arcs into state ``q`` are ``in_arc[in_offset[q]:in_offset[q + 1]]``,
+        arcs out of it ``out_offset[q]`` up to ``out_offset[q + 1]``.
+
+    Raises
+    ------
+    SpaceError
+        If the automaton has a cycle, no final state, a state or word that does not
+        exist, or a score that is not finite.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.2), (1, 2, "cat", -0.5)], finals={2: 0.0}
+    ... )
+    >>> lattice
+    <Lattice '' of 3 states, 3 arcs>
+    >>> [hypothesis.text for hypothesis in lattice.paths()]
+    ['a cat', 'the cat']
+    """
+
+    vocabulary: Vocabulary
+    src: IntColumn
+    dst: IntColumn
+    label: IntColumn
+    score: FloatColumn
+    final: FloatColumn
+    start: int = 0
+    features: FeatureMatrix | None = None
+    final_features: FeatureMatrix | None = None
+    feature_names: tuple[str, ...] = ()
+    times: FloatColumn | None = None
+    id: str = ""
+    source: str = ""
+    references: tuple[Any, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    in_arc: IntColumn = field(init=False)
+    in_offset: IntColumn = field(init=False)
+    out_offset: IntColumn = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check the columns and put them in normal form."""
+        put = self.__dict__.__setitem__
+        for name in ("src", "dst", "label"):
+            put(name, ints(getattr(self, name)))
+        for name in ("score", "final"):
+            put(name, floats(getattr(self, name)))
+        put("feature_names", tuple(self.feature_names))
+        put("references", tuple(self.references))
+        put("start", int(self.start))
+        self._check_columns()
+        if self.features is not None:
+            put("features", checked_features(self.features, self.num_arcs, self.feature_names, "arc features"))
+        if self.final_features is not None:
+            put("final_features", checked_features(self.final_features, self.num_states, self.feature_names, "final features"))
+        if self.times is not None:
+            put("times", floats(self.times))
+            if self.times.shape != self.final.shape:
+                raise SpaceError(f"{self.times.size} times for {self.num_states} states")
+        self._normalise()
+
+    def _check_columns(self) -> None:
+        arcs, states = self.num_arcs, self.num_states
+        for name in ("dst", "label", "score"):
+            if getattr(self, name).shape != (arcs,):
+                raise SpaceError(f"{len(getattr(self, name))} entries in {name!r} for {arcs} arcs")
+        if states == 0:
+            raise SpaceError("a lattice has at least one state")
+        if not 0 <= self.start < states:
+            raise SpaceError(f"start state {self.start} is not one of 0..{states - 1}")
+        if arcs:
+            for name, column, bound in (
+                ("source state", self.src, states),
+                ("target state", self.dst, states),
+                ("word", self.label, len(self.vocabulary)),
+            ):
+                if column.min() < 0 or column.max() >= bound:
+                    arc = int(np.flatnonzero((column < 0) | (column >= bound))[0])
+                    raise SpaceError(
+                        f"arc {arc} has {name} {column[arc]}, expected 0..{bound - 1}"
+                    )
+            if not np.isfinite(self.score).all():
+                arc = int(np.flatnonzero(~np.isfinite(self.score))[0])
+                raise SpaceError(f"arc {arc} has score {self.score[arc]}, expected a finite number")
+        ending = self.final > -np.inf
+        if not ending.any():
+            if np.isnan(self.final).any():
+                raise SpaceError("a final score is not a number")
+            raise SpaceError("no state is final")
+        if not (np.isfinite(self.final) | (self.final == -np.inf)).all():
+            raise SpaceError("a final score is infinite or not a number")
+
+    def _normalise(self) -> None:
+        put = self.__dict__.__setitem__
+        states = self.num_states
+        if self.num_arcs and not (self.src < self.dst).all():
+            number, done = _topological_numbers(self.src, self.dst, states)
+            if done < states:
+                raise SpaceError(
+                    f"the lattice has a cycle through state {int(np.flatnonzero(number < 0)[0])}; "
+                    "only acyclic lattices can be searched"
+                )
+            put("src", ints(number[self.src]))
+            put("dst", ints(number[self.dst]))
+            put("start", int(number[self.start]))
+            order = np.argsort(number)
+            put("final", floats(self.final[order]))
+            if self.times is not None:
+                put("times", floats(self.times[order]))
+            if self.final_features is not None:
+                put("final_features", self.final_features[order])
+        by_dst, in_offset = _counting_sort(self.dst, ints(np.arange(self.num_arcs)), states)
+        order, out_offset = _counting_sort(self.src, ints(by_dst), states)
+        if (order[1:] < order[:-1]).any():
+            for name in ("src", "dst", "label"):
+                put(name, ints(getattr(self, name)[order]))
+            put("score", floats(self.score[order]))
+            if self.features is not None:
+                put("features", self.features[order])
+            by_dst, in_offset = _counting_sort(self.dst, ints(np.arange(self.num_arcs)), states)
+        put("in_arc", ints(by_dst))
+        put("in_offset", ints(in_offset))
+        put("out_offset", ints(out_offset))
+
+    @classmethod
+    def from_arcs(
+        cls,
+        arcs: Iterable[Sequence[Any]],
+        finals: Mapping[int, float] | Iterable[int],
+        *,
+        states: int | None = None,
+        vocabulary: Vocabulary | None = None,
+        final_features: Mapping[int, Mapping[str, float]] | None = None,
+        feature_names: Iterable[str] = (),
+        **rest: Any,
+    ) -> Lattice:
+        """Build a lattice from rows ``(src, dst, word, score, features)``, the last two optional.
+
+        Parameters
+        ----------
+        arcs
+            A word of ``""`` is epsilon.
+        finals
+            Final states, with their scores if it is a mapping.
+        states
+            How many; by default one more than the largest that is named.
+        vocabulary
+            Grows by the new words; a fresh one by default.
+        final_features
+            Features of ending in a state, by name.
+        feature_names
+            Names whose order is to be kept; others are appended as they come.
+        **rest
+            ``start``, ``times``, ``id``, ``source``, ``references``, ``metadata``.
+        """
+        rows = list(arcs)
+        words = Vocabulary() if vocabulary is None else vocabulary
+        src = [row[0] for row in rows]
+        dst = [row[1] for row in rows]
+        ending = dict(finals) if isinstance(finals, Mapping) else dict.fromkeys(finals, 0.0)
+        if states is None:
+            states = 1 + max((*src, *dst, *ending, rest.get("start", 0)))
+        final = np.full(states, -np.inf)
+        for state, score in ending.items():
+            if not 0 <= state < states:
+                raise SpaceError(f"final state {state} is not one of 0..{states - 1}")
+            final[state] = score
+        names = list(feature_names)
+        features = last = None
+        if final_features or any(len(row) > 4 and row[4] for row in rows) or names:
+            features = feature_matrix((row[4] if len(row) > 4 else None for row in rows), names)
+            known = final_features or {}
+            last = feature_matrix((known.get(state) for state in range(states)), names)
+            # the finals may have brought names the arcs do not use
+            features.resize((len(rows), len(names)))
+        return cls(
+            vocabulary=words,
+            src=ints(src),
+            dst=ints(dst),
+            label=ints(words.add_all(row[2] for row in rows)),
+            score=floats([row[3] if len(row) > 3 else 0.0 for row in rows]),
+            final=floats(final),
+            features=features,
+            final_features=last,
+            feature_names=tuple(names),
+            **rest,
+        )
+
+    @property
+    def num_states(self) -> int:
+        """How many states there are."""
+        return len(self.final)
+
+    @property
+    def num_arcs(self) -> int:
+        """How many arcs there are."""
+        return len(self.src)
+
+    @cached_property
+    def finals(self) -> IntColumn:
+        """The final states, in order."""
+        return ints(np.flatnonzero(self.final > -np.inf))
+
+    def replaced(self, **changes: Any) -> Lattice:
+        """Return a copy with other scores or metadata; the structure is shared, not checked again.
+
+        ``score``, ``final``, ``id``, ``source``, ``references`` and ``metadata`` can be
+        changed so; anything else needs a new lattice.
+        """
+        allowed = {"score", "final", "id", "source", "references", "metadata"}
+        if not allowed.issuperset(changes):
+            raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
+        result = copy(self)
+        result.__dict__.pop("finals", None)
+        for name in ("score", "final"):
+            if name in changes:
+                changes[name] = floats(changes[name])
+                if changes[name].shape != getattr(self, name).shape:
+                    raise SpaceError(f"{name!r} has {changes[name].size} entries")
+        if "references" in changes:
+            changes["references"] = tuple(changes["references"])
+        result.__dict__.update(changes)
+        result._check_columns()
+        return result
+
+    def reweighted(self, weights: Weights) -> Lattice:
+        """Return the lattice with every score set to ``features @ weights``.
+
+        Examples
+        --------
+        >>> lattice = Lattice.from_arcs([(0, 1, "a", 0.0, {"lm": -2.0})], finals=[1])
+        >>> lattice.reweighted({"lm": 0.5}).score.tolist()
+        [-1.0]
+        """
+        if self.features is None:
+            raise SpaceError(f"lattice {self.id!r} has no features to weight")
+        vector = weight_vector(weights, self.feature_names)
+        final = self.final.copy()
+        last = 0.0 if self.final_features is None else (self.final_features @ vector)[self.finals]
+        final[self.finals] = last
+        return self.replaced(score=self.features @ vector, final=final)
+
+    def hypothesis(self, arcs: Sequence[int]) -> Hypothesis:
+        """Return the sentence of a complete path, given as indexes of arcs.
+
+        Raises
+        ------
+        SpaceError
+            If the arcs are not a path from the start to a final state.
+        """
+        path = np.asarray(arcs, dtype=np.int64)
+        state = self.start
+        if path.size:
+            if path.min() < 0 or path.max() >= self.num_arcs:
+                raise SpaceError(f"a path names an arc that is not one of 0..{self.num_arcs - 1}")
+            state = int(self.dst[path[-1]])
+            if self.src[path[0]] != self.start or (self.dst[path[:-1]] != self.src[path[1:]]).any():
+                raise SpaceError("the arcs are not a path from the start state")
+        if self.final[state] == -np.inf:
+            raise SpaceError(f"the path ends in state {state}, which is not final")
+        features: dict[str, float] = {}
+        if self.features is not None:
+            total = self.features[path].sum(axis=0)
+            if self.final_features is not None:
+                total = total + self.final_features[[state]].sum(axis=0)
+            features = as_mapping(total, self.feature_names)
+        # math.fsum-free on purpose: the same left fold as a decoder's own running total
+        score = float(self.score[path].sum() + self.final[state])
+        return Hypothesis(
+            tokens=self.vocabulary.decode(self.label[path].tolist()),
+            score=score,
+            features=features,
+            arcs=tuple(path.tolist()),
+        )
+
+    def paths(self) -> Iterator[Hypothesis]:
+        """Iterate over every complete path, depth first: for small lattices and for tests."""
+        stack: list[tuple[int, tuple[int, ...]]] = [(self.start, ())]
+        while stack:
+            state, arcs = stack.pop()
+            if self.final[state] > -np.inf:
+                yield self.hypothesis(arcs)
+            for arc in range(self.out_offset[state + 1] - 1, self.out_offset[state] - 1, -1):
+                stack.append((int(self.dst[arc]), (*arcs, arc)))
+
+    def __repr__(self) -> str:
+        """Return the segment's name and the size."""
+        return f"<Lattice {self.id!r} of {self.num_states} states, {self.num_arcs} arcs>"

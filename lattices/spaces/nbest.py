@@ -1,0 +1,155 @@
+"""The n-best list: sentences with scores and features, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import SpaceError
+from lattices.spaces.features import (
+    FeatureMatrix,
+    Weights,
+    as_mapping,
+    checked_features,
+    feature_matrix,
+    weight_vector,
+)
+from lattices.spaces.hypothesis import Hypothesis
+from lattices.vocabulary import EPSILON, Vocabulary
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NBest:
+    """The sentences a decoder offered for one segment, in its order, in read-only columns.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+    label : int32 column
+        The words of all entries, one after the other.
+    offset : int32 column
+        Entry ``i`` is ``label[offset[i]:offset[i + 1]]``.
+    score : float64 column, one entry a hypothesis
+        The model's log-score, higher is better.
+    features : scipy.sparse.csr_array or None
+        One row a hypothesis, one column a feature name.
+    feature_names : tuple of str
+    id, source, references, metadata
+        As in :class:`Lattice`.
+
+    Examples
+    --------
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat"), -1.0), Hypothesis((), -3.0)])
+    >>> len(nbest), nbest[0].text, nbest[1].tokens
+    (2, 'a cat', ())
+    """
+
+    vocabulary: Vocabulary
+    label: IntColumn
+    offset: IntColumn
+    score: FloatColumn
+    features: FeatureMatrix | None = None
+    feature_names: tuple[str, ...] = ()
+    id: str = ""
+    source: str = ""
+    references: tuple[Any, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the columns."""
+        put = self.__dict__.__setitem__
+        put("label", ints(self.label))
+        put("offset", ints(self.offset))
+        put("score", floats(self.score))
+        put("feature_names", tuple(self.feature_names))
+        put("references", tuple(self.references))
+        if len(self.offset) != len(self.score) + 1 or self.offset[0] != 0:
+            raise SpaceError(f"{len(self.offset)} offsets for {len(self.score)} hypotheses")
+        if (np.diff(self.offset) < 0).any() or self.offset[-1] != len(self.label):
+            raise SpaceError("the offsets do not cut the words into hypotheses")
+        if len(self.label) and (
+            self.label.min() <= EPSILON or self.label.max() >= len(self.vocabulary)
+        ):
+            raise SpaceError("a hypothesis holds a label that is no word of the vocabulary")
+        if not np.isfinite(self.score).all():
+            entry = int(np.flatnonzero(~np.isfinite(self.score))[0])
+            raise SpaceError(f"hypothesis {entry} has score {self.score[entry]}, expected a finite number")
+        if self.features is not None:
+            put("features", checked_features(self.features, len(self), self.feature_names, "features"))
+
+    @classmethod
+    def from_hypotheses(
+        cls,
+        hypotheses: Iterable[Hypothesis],
+        *,
+        vocabulary: Vocabulary | None = None,
+        feature_names: Iterable[str] = (),
+        **rest: Any,
+    ) -> NBest:
+        """Build a list from hypotheses; ``vocabulary`` grows by the new words."""
+        entries = list(hypotheses)
+        words = Vocabulary() if vocabulary is None else vocabulary
+        names = list(feature_names)
+        features = None
+        if names or any(entry.features for entry in entries):
+            features = feature_matrix((entry.features for entry in entries), names)
+        return cls(
+            vocabulary=words,
+            label=ints(words.add_all(token for entry in entries for token in entry.tokens)),
+            offset=ints(np.cumsum([0, *(len(entry.tokens) for entry in entries)])),
+            score=floats([entry.score for entry in entries]),
+            features=features,
+            feature_names=tuple(names),
+            **rest,
+        )
+
+    def replaced(self, **changes: Any) -> NBest:
+        """Return a copy with other scores or metadata; the sentences are shared.
+
+        ``score``, ``id``, ``source``, ``references`` and ``metadata`` can be changed so.
+        """
+        allowed = {"score", "id", "source", "references", "metadata"}
+        if not allowed.issuperset(changes):
+            raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
+        result = copy(self)
+        result.__dict__.update(changes)
+        result.__post_init__()
+        return result
+
+    def reweighted(self, weights: Weights) -> NBest:
+        """Return the list with every score set to ``features @ weights``; the order stays."""
+        if self.features is None:
+            raise SpaceError(f"n-best list {self.id!r} has no features to weight")
+        return self.replaced(score=self.features @ weight_vector(weights, self.feature_names))
+
+    def tokens(self, entry: int) -> tuple[str, ...]:
+        """Return the words of one entry."""
+        bounds = self.offset[entry : entry + 2]
+        return self.vocabulary.decode(self.label[bounds[0] : bounds[1]].tolist())
+
+    def __len__(self) -> int:
+        """Return how many hypotheses there are."""
+        return len(self.score)
+
+    def __getitem__(self, entry: int) -> Hypothesis:
+        """Return one hypothesis, counted from 0, or from the end if negative."""
+        if not -len(self) <= entry < len(self):
+            raise IndexError(f"hypothesis {entry} of {len(self)}")
+        entry %= len(self)
+        features: dict[str, float] = {}
+        if self.features is not None:
+            features = as_mapping(self.features[[entry]].sum(axis=0), self.feature_names)
+        return Hypothesis(self.tokens(entry), float(self.score[entry]), features, index=entry)
+
+    def __iter__(self) -> Iterator[Hypothesis]:
+        """Iterate over the hypotheses in the decoder's order."""
+        return (self[entry] for entry in range(len(self)))
+
+    def __repr__(self) -> str:
+        """Return the segment's name and the size."""
+        return f"<NBest {self.id!r} of {len(self)} hypotheses>"

@@ -1,0 +1,115 @@
+"""Words to integers and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from lattices.arrays import IntColumn, ints
+from lattices.errors import SpaceError
+
+EPSILON = 0
+EPSILON_NAME = "<eps>"
+UNKNOWN = -1
+
+
+class Vocabulary:
+    """Append-only numbering of words; 0 is epsilon, the empty word.
+
+    A word is any non-empty string, whatever it looks like: ``[x]``, ``<s>`` and even
+    ``<eps>`` are words here. Formats that spell epsilon (``<eps>``, ``!NULL``,
+    ``*EPS*``) translate at their border.
+
+    A vocabulary grows while files are read and never renumbers, so any number of
+    lattices share one.
+
+    Examples
+    --------
+    >>> words = Vocabulary(["the", "cat"])
+    >>> words.add("sat"), words.add("the")
+    (3, 1)
+    >>> words.decode([1, 2, 0, 3])
+    ('the', 'cat', 'sat')
+    >>> words.encode(["the", "dog"]).tolist()
+    [1, -1]
+    """
+
+    __slots__ = ("_ids", "_ranks", "_words")
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self._words: list[str] = [""]
+        self._ids: dict[str, int] = {"": EPSILON}
+        self._ranks: IntColumn | None = None
+        for word in words:
+            self.add(word)
+
+    def add(self, word: str) -> int:
+        """Return the number of ``word``, giving it the next free one if it is new."""
+        found = self._ids.get(word)
+        if found is None:
+            if not isinstance(word, str):
+                raise SpaceError(f"a word is a string, not {type(word).__name__}: {word!r}")
+            found = self._ids[word] = len(self._words)
+            self._words.append(word)
+        return found
+
+    def add_all(self, words: Iterable[str]) -> list[int]:
+        """Return the numbers of ``words``, adding the new ones: the fast way to fill a column."""
+        get, add = self._ids.get, self.add
+        # `or` would send epsilon, number 0, to add(), which answers 0 as well
+        return [get(word) or add(word) for word in words]
+
+    def id(self, word: str) -> int:
+        """Return the number of ``word``, or -1 when it is not known; nothing is added."""
+        return self._ids.get(word, UNKNOWN)
+
+    def encode(self, words: Iterable[str]) -> IntColumn:
+        """Return the numbers of ``words`` as a column, -1 where not known; nothing is added."""
+        get = self._ids.get
+        return ints([get(word, UNKNOWN) for word in words])
+
+    def word(self, number: int) -> str:
+        """Return the word numbered ``number``; epsilon is the empty string."""
+        if not 0 <= number < len(self._words):
+            raise SpaceError(f"no word has the number {number}; the vocabulary has {len(self)}")
+        return self._words[number]
+
+    def decode(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """Return the words numbered so, epsilons left out."""
+        words = self._words
+        return tuple(words[number] for number in numbers if number)
+
+    def ranks(self) -> IntColumn:
+        """Return, for every number, the place of its word in the order of the strings.
+
+        Search breaks its last ties by this order, which depends neither on the order
+        of reading nor on the engine. Computed once for each size of the vocabulary.
+        """
+        if self._ranks is None or len(self._ranks) != len(self._words):
+            order = sorted(range(len(self._words)), key=self._words.__getitem__)
+            ranks = np.empty(len(order), dtype=np.int32)
+            ranks[order] = np.arange(len(order), dtype=np.int32)
+            self._ranks = ints(ranks)
+        return self._ranks
+
+    def __len__(self) -> int:
+        """Return how many numbers are taken, epsilon's included."""
+        return len(self._words)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the words in the order of their numbers, from 1."""
+        return iter(self._words[1:])
+
+    def __contains__(self, word: object) -> bool:
+        """Tell whether ``word`` has a number."""
+        return word in self._ids
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[str]]]:
+        """Pickle the words alone."""
+        return Vocabulary, (self._words[1:],)
+
+    def __repr__(self) -> str:
+        """Return the number of words and the first few."""
+        shown = ", ".join(map(repr, self._words[1:4])) + (", ..." if len(self) > 4 else "")
+        return f"<Vocabulary of {len(self) - 1} words: {shown}>"
