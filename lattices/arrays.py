@@ -8,7 +8,7 @@ inputs through :func:`column`, so that each is compiled once and found in the ca
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -18,17 +18,15 @@ IntColumn = NDArray[np.int32]
 FloatColumn = NDArray[np.float64]
 Array = NDArray[Any]
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def kernel(function: F) -> F:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with numba: cached on disk, and free of the interpreter's lock."""
-    return cast(F, numba.njit(cache=True, nogil=True)(function))
+    return cast(Callable[..., Any], numba.njit(cache=True, nogil=True)(function))
 
 
-def inlined(function: F) -> F:
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that is only called from other kernels, into its callers."""
-    return cast(F, numba.njit(cache=True, nogil=True, inline="always")(function))
+    return cast(Callable[..., Any], numba.njit(cache=True, nogil=True, inline="always")(function))
 
 
 def column(values: ArrayLike, dtype: DTypeLike) -> Array:

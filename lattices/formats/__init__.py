@@ -1,0 +1,397 @@
+"""Reading and writing lattices and n-best lists, whatever the file format.
+
+``read(path)`` finds the format by looking at the content. Formats are plug-ins of the
+entry-point group ``lattices.formats``; see :class:`lattices.formats.base.Format` for how to
+write one, and :func:`lattices.testing.check_format` for the laws it has to obey.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from lattices.errors import FormatError, OptionError
+from lattices.formats.base import Format, Losses, LossWarning, Record
+from lattices.formats.streams import (
+    STANDARD_INPUT,
+    PathLike,
+    created,
+    display_name,
+    files_of,
+    opened,
+    without_suffix,
+)
+from lattices.registry import Registry
+from lattices.spaces import Lattice, NBest, Space
+from lattices.vocabulary import Vocabulary
+
+FORMATS: Registry[Format] = Registry("lattices.formats", "format")
+
+ErrorHandler: TypeAlias = Callable[[FormatError], None]
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "FormatInfo",
+    "LossWarning",
+    "Record",
+    "formats",
+    "parse_record",
+    "read",
+    "read_records",
+    "write",
+]
+
+
+@dataclass(frozen=True)
+class FormatInfo:
+    """One line of the listing of formats."""
+
+    name: str
+    kind: str
+    access: str
+    suffixes: tuple[str, ...]
+    description: str
+
+
+def formats() -> tuple[FormatInfo, ...]:
+    """Return what is known of every format, by name.
+
+    A plug-in that cannot be imported is listed with the reason in its description, and
+    with ``access`` empty.
+
+    Examples
+    --------
+    >>> [info.suffixes for info in formats() if info.name == "jsonl"]
+    [('.jsonl', '.ndjson')]
+    """
+    listing = []
+    for name in FORMATS.names():
+        try:
+            found = FORMATS.get(name)
+        except ImportError as problem:
+            listing.append(FormatInfo(name, "", "", (), f"not available: {problem}"))
+        else:
+            access = "read, write" if found.writable else "read"
+            listing.append(FormatInfo(name, found.kind, access, found.suffixes, found.description))
+    return tuple(listing)
+
+
+def _available() -> list[Format]:
+    """Return the formats that can be imported: a broken plug-in must not stop the others."""
+    return [FORMATS.get(info.name) for info in formats() if info.access]
+
+
+def _by_suffix(path: str, among: Iterable[Format]) -> list[Format]:
+    """Return the formats whose suffix the file name has, the longest suffix only."""
+    name = os.path.basename(path).removesuffix(".gz")
+    fits = [
+        (len(suffix), entry)
+        for entry in among
+        for suffix in entry.suffixes
+        if name.endswith(suffix)
+    ]
+    longest = max((length for length, _ in fits), default=0)
+    return [entry for length, entry in fits if length == longest]
+
+
+def _listed(some: Iterable[Format]) -> str:
+    return ", ".join(entry.name for entry in some)
+
+
+def _sniffed(head: bytes, path: str) -> Format:
+    """Return the one format the content looks like; the suffix decides where that does not."""
+    known = _available()
+    likely = [entry for entry in known if entry.sniff(head)]
+    if len(likely) == 1:
+        return likely[0]
+    named = _by_suffix(path, likely or known)
+    if len(named) == 1:
+        return named[0]
+    if likely:
+        raise FormatError(f"could be any of {_listed(likely)}; say which by format=", path)
+    raise FormatError(f"looks like none of the known formats ({_listed(known)})", path)
+
+
+def _check_options(known: Iterable[str], options: Iterable[str], what: str) -> None:
+    unknown = sorted(set(options).difference(known))
+    if unknown:
+        names = ", ".join(sorted(known)) or "none"
+        raise OptionError(f"{what} has no option {', '.join(unknown)} (known: {names})")
+
+
+def read_records(
+    path: PathLike, format: str | None = None, *, on_error: ErrorHandler | None = None
+) -> Iterator[tuple[Format, Record]]:
+    """Iterate over the records of a file, a directory or standard input, not yet parsed.
+
+    Parameters
+    ----------
+    path
+        A file, plain or gzip (told by content, whatever the name); ``-`` for standard
+        input; or a directory, whose visible regular files are read in sorted order.
+    format
+        The name of the format; by default it is found for each file by its content, and
+        by its suffix where the content does not decide.
+    on_error
+        Called with a file's error (unknown format, damaged gzip, nothing in it), after
+        which the next file is read. By default the error is raised.
+
+    Yields
+    ------
+    format, record
+        To be given to :func:`parse_record`, in this process or another.
+
+    Raises
+    ------
+    FormatError
+        If there is no ``on_error``.
+    UnknownNameError
+        If no format has that name.
+    OSError
+        If a file cannot be opened.
+    """
+    chosen = None if format is None else FORMATS.get(format)
+    return _read_records(files_of(path), chosen, on_error)
+
+
+def _read_records(
+    files: list[str], chosen: Format | None, on_error: ErrorHandler | None
+) -> Iterator[tuple[Format, Record]]:
+    for file in files:
+        name = display_name(file)
+        try:
+            with opened(file) as (head, stream):
+                if not head:
+                    raise FormatError("the file is empty", name)
+                found = chosen or _sniffed(head, name)
+                any_record = False
+                for record in found.records(stream, name):
+                    any_record = True
+                    yield found, record
+                if not any_record:
+                    raise FormatError(f"empty: no segment of format {found.name}", name)
+        except FormatError as problem:
+            if on_error is None:
+                raise
+            on_error(problem)
+
+
+def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
+    """Return the lattice or n-best list of one record.
+
+    A segment that does not name itself is called by the stem of the file name if the format
+    has one segment a file, and by the number of the record otherwise.
+
+    Raises
+    ------
+    FormatError
+        Whatever is wrong with the record, with file and line.
+    OptionError
+        For an option the format does not know; the message names those it does.
+    """
+    _check_options(format.options, options, f"format {format.name}")
+    try:
+        space = format.parse(record, vocabulary, **options)
+    except OptionError:
+        raise
+    except FormatError as problem:
+        if problem.path:
+            raise
+        raise FormatError(problem.problem, record.path, problem.line or record.line) from problem
+    except KeyError as problem:
+        raise record.error(f"no {problem} where one is needed") from problem
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as problem:
+        raise record.error(str(problem) or type(problem).__name__) from problem
+    if space.id:
+        return space
+    stem = format.single and record.path != STANDARD_INPUT
+    return space.replaced(
+        id=without_suffix(record.path, format.suffixes) if stem else str(record.number)
+    )
+
+
+def read(
+    path: PathLike,
+    format: str | None = None,
+    vocabulary: Vocabulary | None = None,
+    *,
+    on_error: ErrorHandler | None = None,
+    **options: Any,
+) -> Iterator[Space]:
+    """Iterate over the lattices and n-best lists of a file, a directory or standard input.
+
+    Parameters
+    ----------
+    path, format
+        See :func:`read_records`.
+    vocabulary
+        Grows by the words that are read; one fresh vocabulary by default, shared by all
+        the spaces of this call.
+    on_error
+        Called with the error of a bad record, which is then skipped, or of a bad file. By
+        default the error is raised.
+    **options
+        Options of the format, such as ``tags="keep"`` for ``htk``.
+
+    Yields
+    ------
+    Lattice or NBest
+        In the order of the file; nothing is held back, so memory is that of one segment.
+
+    Raises
+    ------
+    FormatError
+        With file and line, if there is no ``on_error``. Two segments of one file with the
+        same id are an error of the second.
+    OptionError
+        For an option that the format does not know.
+    OSError
+        If a file cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "two.jsonl")
+    >>> _ = file.write_text('{"id": "a", "finals": {"1": 0}, "arcs": [[0, 1, "hi", -0.5]]}\\n')
+    >>> list(read(file))
+    [<Lattice 'a' of 2 states, 1 arcs>]
+    """
+    chosen = None if format is None else FORMATS.get(format)
+    if chosen is not None:
+        _check_options(chosen.options, options, f"format {chosen.name}")
+    records = _read_records(files_of(path), chosen, on_error)
+    words = Vocabulary() if vocabulary is None else vocabulary
+    return _parsed(records, words, on_error, options)
+
+
+def _parsed(
+    records: Iterator[tuple[Format, Record]],
+    vocabulary: Vocabulary,
+    on_error: ErrorHandler | None,
+    options: dict[str, Any],
+) -> Iterator[Space]:
+    path, lines = "", dict[str, int]()
+    for found, record in records:
+        if record.path != path:
+            path, lines = record.path, {}
+        try:
+            space = parse_record(found, record, vocabulary, **options)
+            if space.id in lines:
+                raise record.error(f"id {space.id!r} is that of line {lines[space.id]} already")
+        except FormatError as problem:
+            if on_error is None:
+                raise
+            on_error(problem)
+        else:
+            lines[space.id] = record.line
+            yield space
+
+
+def write(
+    path: PathLike,
+    spaces: Iterable[Space],
+    format: str | None = None,
+    *,
+    lossy: bool = False,
+    **options: Any,
+) -> None:
+    """Write lattices or n-best lists to a file, a directory or standard output.
+
+    Parameters
+    ----------
+    path
+        A file, compressed if its name ends in ``.gz``; ``-`` for standard output; or an
+        existing directory, which gets one file for each segment, named by its id. A file
+        takes its name only when it is complete; nothing is left behind by a failure.
+    spaces
+        Read once, one at a time.
+    format
+        The name of the format; by default it is told by the suffix.
+    lossy
+        Whether to leave out, with one :class:`LossWarning`, what the format cannot hold.
+    **options
+        Options of the format's writer.
+
+    Raises
+    ------
+    FormatError
+        If the format cannot hold a segment, or a part of one without ``lossy``.
+    OptionError
+        For an unknown suffix without ``format``, or an option the writer does not know.
+    """
+    name = os.fspath(path)
+    chosen = _for_writing(name, format)
+    _check_options(chosen.write_options, options, f"the writer of format {chosen.name}")
+    losses = Losses(chosen.name, lossy)
+    fitting = _fitting(chosen, spaces)
+    try:
+        if os.path.isdir(name):
+            for space in fitting:
+                file = os.path.join(name, _file_name(space.id) + chosen.suffixes[0])
+                with created(file) as stream:
+                    chosen.write(stream, [space], losses, **options)
+        else:
+            with created(path) as stream:
+                chosen.write(stream, _alone(fitting, chosen), losses, **options)
+    except FormatError as problem:
+        if problem.path:
+            raise
+        raise FormatError(problem.problem, name) from problem
+    losses.warn()
+
+
+def _for_writing(path: str, format: str | None) -> Format:
+    if format is not None:
+        chosen = FORMATS.get(format)
+        if not chosen.writable:
+            raise OptionError(f"format {format} can be read, but not written")
+        return chosen
+    known = [entry for entry in _available() if entry.writable]
+    named = _by_suffix(path, known)
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise OptionError(f"{path!r} could be any of {_listed(named)}; say which by format=")
+    raise OptionError(f"no format by the suffix of {path!r}; format= is one of {_listed(known)}")
+
+
+def _fitting(chosen: Format, spaces: Iterable[Space]) -> Iterator[Space]:
+    """Iterate over ``spaces``, all of the kind that the format holds."""
+    for space in spaces:
+        if not isinstance(space, Lattice | NBest):
+            raise TypeError(f"{type(space).__name__} is neither a Lattice nor an NBest")
+        kind = "lattice" if isinstance(space, Lattice) else "nbest"
+        if chosen.kind not in (kind, "any"):
+            raise FormatError(f"{chosen.name} holds no {type(space).__name__} ({space.id!r})")
+        yield space
+
+
+def _alone(spaces: Iterator[Space], chosen: Format) -> Iterator[Space]:
+    """Iterate over ``spaces``, which must be one if the format holds only one a file."""
+    for number, space in enumerate(spaces):
+        if number and chosen.single:
+            raise FormatError(f"{chosen.name} holds one segment a file; write to a directory")
+        yield space
+
+
+def _file_name(segment: str) -> str:
+    """Return an id that can be a file name, or raise FormatError: it comes from a file."""
+    if (
+        not segment
+        or segment.startswith(".")
+        or "/" in segment
+        or os.sep in segment
+        or "\0" in segment
+    ):
+        raise FormatError(f"the id {segment!r} cannot be a file name")
+    return segment

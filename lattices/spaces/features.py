@@ -19,7 +19,8 @@ Weights: TypeAlias = "Mapping[str, float] | ArrayLike"
 
 def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureMatrix:
     """Return ``matrix`` as float64 CSR of ``rows`` rows, or say what is wrong with it."""
-    matrix = csr_array(matrix, dtype=np.float64)
+    if not isinstance(matrix, csr_array) or matrix.dtype != np.float64:
+        matrix = csr_array(matrix, dtype=np.float64)
     if matrix.shape != (rows, len(names)):
         raise SpaceError(
             f"{what} have shape {matrix.shape}, expected {(rows, len(names))}: "
@@ -55,9 +56,7 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
     return vector
 
 
-def feature_matrix(
-    rows: Iterable[Mapping[str, float] | None], names: list[str]
-) -> FeatureMatrix:
+def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str]) -> FeatureMatrix:
     """Return one sparse row for each mapping; names not seen before are appended to ``names``.
 
     Examples
@@ -79,7 +78,11 @@ def feature_matrix(
         bounds.append(len(values))
     names[:] = number
     return csr_array(
-        (np.array(values, dtype=np.float64), np.array(columns, np.int32), np.array(bounds, np.int32)),
+        (
+            np.array(values, dtype=np.float64),
+            np.array(columns, np.int32),
+            np.array(bounds, np.int32),
+        ),
         shape=(len(bounds) - 1, len(number)),
     )
 

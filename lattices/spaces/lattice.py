@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces.features import (
     FeatureMatrix,
@@ -21,59 +21,8 @@ from lattices.spaces.features import (
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
+from lattices.spaces.order import counting_sort, topological_numbers
 from lattices.vocabulary import Vocabulary
-
-
-@kernel
-def _topological_numbers(src, dst, states):  # type: ignore[no-untyped-def]
-    """Return a new number for every state, sources first, and how many could be numbered."""
-    degree = np.zeros(states, np.int32)
-    offset = np.zeros(states + 1, np.int32)
-    for arc in range(len(src)):
-        degree[dst[arc]] += 1
-        offset[src[arc] + 1] += 1
-    for state in range(states):
-        offset[state + 1] += offset[state]
-    target = np.empty(len(src), np.int32)
-    place = offset[:-1].copy()
-    for arc in range(len(src)):
-        target[place[src[arc]]] = dst[arc]
-        place[src[arc]] += 1
-    queue = np.empty(states, np.int32)
-    number = np.full(states, -1, np.int32)
-    filled = 0
-    for state in range(states):
-        if degree[state] == 0:
-            queue[filled] = state
-            filled += 1
-    done = 0
-    while done < filled:
-        state = queue[done]
-        number[state] = done
-        done += 1
-        for index in range(offset[state], offset[state + 1]):
-            degree[target[index]] -= 1
-            if degree[target[index]] == 0:
-                queue[filled] = target[index]
-                filled += 1
-    return number, done
-
-
-@kernel
-def _counting_sort(keys, order, states):  # type: ignore[no-untyped-def]
-    """Sort ``order`` stably by ``keys[order]``; also return where each key's run begins."""
-    offset = np.zeros(states + 1, np.int32)
-    for arc in range(len(keys)):
-        offset[keys[arc] + 1] += 1
-    for state in range(states):
-        offset[state + 1] += offset[state]
-    place = offset[:-1].copy()
-    result = np.empty(len(keys), np.int32)
-    for index in range(len(order)):
-        key = keys[order[index]]
-        result[place[key]] = order[index]
-        place[key] += 1
-    return result, offset
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,9 +109,17 @@ class Lattice:
         put("start", int(self.start))
         self._check_columns()
         if self.features is not None:
-            put("features", checked_features(self.features, self.num_arcs, self.feature_names, "arc features"))
+            put(
+                "features",
+                checked_features(self.features, self.num_arcs, self.feature_names, "arc features"),
+            )
         if self.final_features is not None:
-            put("final_features", checked_features(self.final_features, self.num_states, self.feature_names, "final features"))
+            put(
+                "final_features",
+                checked_features(
+                    self.final_features, self.num_states, self.feature_names, "final features"
+                ),
+            )
         if self.times is not None:
             put("times", floats(self.times))
             if self.times.shape != self.final.shape:
@@ -186,9 +143,7 @@ class Lattice:
             ):
                 if column.min() < 0 or column.max() >= bound:
                     arc = int(np.flatnonzero((column < 0) | (column >= bound))[0])
-                    raise SpaceError(
-                        f"arc {arc} has {name} {column[arc]}, expected 0..{bound - 1}"
-                    )
+                    raise SpaceError(f"arc {arc} has {name} {column[arc]}, expected 0..{bound - 1}")
             if not np.isfinite(self.score).all():
                 arc = int(np.flatnonzero(~np.isfinite(self.score))[0])
                 raise SpaceError(f"arc {arc} has score {self.score[arc]}, expected a finite number")
@@ -204,7 +159,7 @@ class Lattice:
         put = self.__dict__.__setitem__
         states = self.num_states
         if self.num_arcs and not (self.src < self.dst).all():
-            number, done = _topological_numbers(self.src, self.dst, states)
+            number, done = topological_numbers(self.src, self.dst, states)
             if done < states:
                 raise SpaceError(
                     f"the lattice has a cycle through state {int(np.flatnonzero(number < 0)[0])}; "
@@ -219,15 +174,15 @@ class Lattice:
                 put("times", floats(self.times[order]))
             if self.final_features is not None:
                 put("final_features", self.final_features[order])
-        by_dst, in_offset = _counting_sort(self.dst, ints(np.arange(self.num_arcs)), states)
-        order, out_offset = _counting_sort(self.src, ints(by_dst), states)
+        by_dst, in_offset = counting_sort(self.dst, ints(np.arange(self.num_arcs)), states)
+        order, out_offset = counting_sort(self.src, ints(by_dst), states)
         if (order[1:] < order[:-1]).any():
             for name in ("src", "dst", "label"):
                 put(name, ints(getattr(self, name)[order]))
             put("score", floats(self.score[order]))
             if self.features is not None:
                 put("features", self.features[order])
-            by_dst, in_offset = _counting_sort(self.dst, ints(np.arange(self.num_arcs)), states)
+            by_dst, in_offset = counting_sort(self.dst, ints(np.arange(self.num_arcs)), states)
         put("in_arc", ints(by_dst))
         put("in_offset", ints(in_offset))
         put("out_offset", ints(out_offset))
@@ -374,8 +329,10 @@ class Lattice:
             if self.final_features is not None:
                 total = total + self.final_features[[state]].sum(axis=0)
             features = as_mapping(total, self.feature_names)
-        # math.fsum-free on purpose: the same left fold as a decoder's own running total
-        score = float(self.score[path].sum() + self.final[state])
+        # folded from the end, as the searches do it: what they report is what they compared
+        score = float(self.final[state])
+        for step in self.score[path[::-1]].tolist():
+            score += step
         return Hypothesis(
             tokens=self.vocabulary.decode(self.label[path].tolist()),
             score=score,

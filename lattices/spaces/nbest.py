@@ -78,9 +78,14 @@ class NBest:
             raise SpaceError("a hypothesis holds a label that is no word of the vocabulary")
         if not np.isfinite(self.score).all():
             entry = int(np.flatnonzero(~np.isfinite(self.score))[0])
-            raise SpaceError(f"hypothesis {entry} has score {self.score[entry]}, expected a finite number")
+            raise SpaceError(
+                f"hypothesis {entry} has score {self.score[entry]}, expected a finite number"
+            )
         if self.features is not None:
-            put("features", checked_features(self.features, len(self), self.feature_names, "features"))
+            put(
+                "features",
+                checked_features(self.features, len(self), self.feature_names, "features"),
+            )
 
     @classmethod
     def from_hypotheses(

@@ -1,0 +1,110 @@
+"""Direct scoring of one sentence against one reference, with the alignment.
+
+This is the definition, in the form of the paper: every operation leaves from every state
+``(i, m)``. The automata that search lattices have another, smaller form and other code; the
+two are each other's judge.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, kernel
+
+Operation = Literal["match", "substitution", "insertion", "deletion"]
+OPERATIONS: tuple[Operation, ...] = ("match", "substitution", "insertion", "deletion")
+MATCH, SUBSTITUTION, INSERTION, DELETION = range(4)
+
+
+class Edit(NamedTuple):
+    """One step of an alignment.
+
+    Attributes
+    ----------
+    operation : {"match", "substitution", "insertion", "deletion"}
+    hypothesis, reference : str
+        The words, empty where there is none on that side.
+    weight : float
+        1 for a match, the similarity for a soft one, 0 for the rest.
+    """
+
+    operation: Operation
+    hypothesis: str
+    reference: str
+    weight: float
+
+
+@kernel
+def align(weight, order, insertion, deletion):  # type: ignore[no-untyped-def]
+    """Return the best alignment: its steps as rows ``(operation, hypothesis, reference, run)``.
+
+    ``weight[j, i]`` is what hypothesis word ``j`` is worth as a match of reference word
+    ``i``. ``run`` counts the matches in a row that the step ends, so a match is the end of
+    a k-gram match for every k up to ``min(run, order)``. Among equally good alignments,
+    matches are preferred to substitutions, these to deletions, these to insertions, from
+    the end backward. Costs O(J x L x order).
+    """
+    words, length = weight.shape
+    value = np.full((words + 1, length + 1, order), -np.inf)
+    source = np.zeros((words + 1, length + 1, order), np.int8)
+    how = np.zeros((words + 1, length + 1, order), np.int8)
+    value[0, 0, 0] = 0.0
+    for j in range(words + 1):
+        for i in range(length + 1):
+            for m in range(order - 1, -1, -1):
+                best = value[j, i, m]
+                if j > 0 and i > 0 and weight[j - 1, i - 1] > 0:
+                    for before in range(order - 1, -1, -1):
+                        gain = value[j - 1, i - 1, before] + (before + 1) * weight[j - 1, i - 1]
+                        if min(before + 1, order - 1) == m and gain > best:
+                            best, source[j, i, m], how[j, i, m] = gain, before, MATCH
+                if m == 0:
+                    for before in range(order - 1, -1, -1):
+                        if j > 0 and i > 0 and value[j - 1, i - 1, before] > best:
+                            best = value[j - 1, i - 1, before]
+                            source[j, i, m], how[j, i, m] = before, SUBSTITUTION
+                    for before in range(order - 1, -1, -1):
+                        if i > 0 and value[j, i - 1, before] - deletion > best:
+                            best = value[j, i - 1, before] - deletion
+                            source[j, i, m], how[j, i, m] = before, DELETION
+                    for before in range(order - 1, -1, -1):
+                        if j > 0 and value[j - 1, i, before] - insertion > best:
+                            best = value[j - 1, i, before] - insertion
+                            source[j, i, m], how[j, i, m] = before, INSERTION
+                value[j, i, m] = best
+    steps = np.zeros((words + length, 4), np.int32)
+    j, i, m, count = words, length, 0, 0
+    for run in range(order):
+        if value[j, i, run] >= value[j, i, m]:
+            m = run
+    while j > 0 or i > 0:
+        operation, before = how[j, i, m], source[j, i, m]
+        steps[count, 0] = operation
+        if operation != DELETION:
+            j -= 1
+        if operation != INSERTION:
+            i -= 1
+        steps[count, 1], steps[count, 2] = j, i
+        if operation == MATCH:
+            steps[count, 3] = before + 1
+        m = before
+        count += 1
+    return steps[:count][::-1]
+
+
+def statistics(steps: FloatColumn, weight: FloatColumn, order: int) -> FloatColumn:
+    """Return k-gram matches for k = 1..order, then substitutions, insertions and deletions.
+
+    A soft match counts by its weight; what it falls short of 1 counts as substitution.
+    """
+    counts = np.bincount(steps[:, 0], minlength=4).astype(np.float64)
+    matched = steps[steps[:, 0] == MATCH]
+    worth = weight[matched[:, 1], matched[:, 2]]
+    result = np.empty(order + 3)
+    for k in range(1, order + 1):
+        result[k - 1] = worth[matched[:, 3] >= k].sum()
+    result[order] = counts[SUBSTITUTION] + counts[MATCH] - result[0]
+    result[order + 1 :] = counts[INSERTION], counts[DELETION]
+    return result

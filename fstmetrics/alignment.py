@@ -1,0 +1,307 @@
+"""The family of alignment metrics: WER, WRR, CER and GRR differ in a few numbers.
+
+All are a maximum over monotone alignments of
+
+    (sum over k of M_k - insertion * I - deletion * D) / sum over k of |g_k(r)|
+
+where M_k counts k-gram matches for k up to ``order`` and |g_k(r)| the reference's k-grams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from fstmetrics.aligning import OPERATIONS, Edit, align, statistics
+from fstmetrics.machines import Machine
+from fstmetrics.metric import PreparedLattice, quality
+from fstmetrics.reference_lattices import lattices_by_length, reference_automaton
+from fstmetrics.references import (
+    Reference,
+    Tokens,
+    characters_of,
+    checked_references,
+    tokens_of,
+)
+from fstmetrics.signature import Signature
+from fstmetrics.similarity import Similarity, checked_matrix
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.engines import ENGINES, Alignment, Automaton, Part
+from lattices.engines.automata import FINEST_UNIT
+from lattices.spaces import Lattice
+from lattices.vocabulary import Vocabulary
+
+#: costs with a larger denominator are put on a fine grid instead
+_LARGEST_DENOMINATOR = 1000
+
+
+class AlignmentMetric(Signature):
+    """A metric that scores the best monotone alignment; the family's common part.
+
+    Subclasses are frozen dataclasses that say which member they are by the attributes below.
+
+    Attributes
+    ----------
+    order : int
+        k-grams of 1..order are counted.
+    insertion, deletion : float
+        Costs, in matches.
+    characters : bool
+        Whether the units are characters, with blanks between words if ``spaces``.
+    similarity : Similarity or None
+        Makes matches soft: aligning words of similarity s > 0 counts as s matches, of each
+        k-gram that ends there.
+    error_rate : bool
+        Whether the score is 1 minus the rate, lower is better.
+    """
+
+    order: int
+    insertion: float
+    deletion: float
+    characters: ClassVar[bool] = False
+    spaces: bool = True
+    similarity: Similarity | None = None
+    error_rate: ClassVar[bool] = False
+
+    @property
+    def higher_is_better(self) -> bool:
+        """False for error rates."""
+        return not self.error_rate
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """k-gram matches, substitutions, insertions, deletions, and the denominator."""
+        matches = ("matches", *(f"{k}-gram matches" for k in range(2, self.order + 1)))
+        return (*matches, "substitutions", "insertions", "deletions", "possible")
+
+    def possible(self, length: int) -> int:
+        """Return the number of k-grams, k = 1..order, of a reference of ``length`` words."""
+        return sum(max(0, length - k + 1) for k in range(1, self.order + 1))
+
+    def stats(
+        self, hypothesis: str | Sequence[str], references: Iterable[Reference]
+    ) -> FloatColumn:
+        """Return the statistics against the reference that scores best, the first of equals."""
+        return self.against(references).stats(hypothesis)
+
+    def score(self, stats: FloatColumn) -> float:
+        """Return the score from one row of statistics or a sum of rows.
+
+        Without any reference word the rate is 1 minus the cost of what was inserted: an
+        empty sentence is right, and each word in a place without words is an error.
+        """
+        *_, substitutions, insertions, deletions, possible = (float(value) for value in stats)
+        if self.error_rate:
+            return (substitutions + insertions + deletions) / max(possible, 1.0)
+        gain = float(np.sum(stats[: self.order]))
+        gain -= self.insertion * insertions + self.deletion * deletions
+        return gain / possible if possible else 1.0 + gain
+
+    def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
+        """Return an evaluator for the references of one segment."""
+        return AlignmentEvaluator(self, checked_references(references))
+
+    def units(self, tokens: Sequence[str]) -> Tokens:
+        """Return a sentence in the metric's units: its words, or their characters."""
+        return characters_of(tokens, self.spaces) if self.characters else tuple(tokens)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One hypothesis against its best reference.
+
+    Attributes
+    ----------
+    reference : int
+        Which reference it is.
+    stats : float64 column
+    score : float
+    edits : tuple of Edit
+        The alignment, in order.
+    """
+
+    reference: int
+    stats: FloatColumn
+    score: float
+    edits: tuple[Edit, ...]
+
+
+class AlignmentEvaluator:
+    """An alignment metric made ready for the references of one segment.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> evaluator = WER().against(["the cat sat", "a cat sat down"])
+    >>> evaluator.score("the cat sat down")
+    0.25
+    >>> judgement = evaluator.judge("the cat sat down")
+    >>> judgement.reference, [edit.operation for edit in judgement.edits]
+    (1, ['substitution', 'match', 'match', 'match'])
+    """
+
+    def __init__(self, metric: AlignmentMetric, references: tuple[Reference, ...]) -> None:
+        self.metric = metric
+        self.references = references
+
+    @cached_property
+    def _sentences(self) -> list[Tokens | dict[int, Lattice]]:
+        """The references in the metric's units; a lattice as one lattice for each length."""
+        return [
+            lattices_by_length(self.prepare(reference).lattice)
+            if isinstance(reference, Lattice)
+            else self.metric.units(tokens_of(reference))
+            for reference in self.references
+        ]
+
+    def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
+        """Return the statistics of one hypothesis against its best reference."""
+        return self.judge(hypothesis).stats
+
+    def score(self, hypothesis: str | Sequence[str]) -> float:
+        """Return the metric of one hypothesis."""
+        return self.judge(hypothesis).score
+
+    def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
+        """Return the alignment to the best reference, with what follows from it."""
+        words = self.metric.units(tokens_of(hypothesis))
+        judgements = [
+            self._judge(words, sentence, number)
+            for number, reference in enumerate(self._sentences)
+            for sentence in (
+                [self._closest(words, lattice) for lattice in reference.values()]
+                if isinstance(reference, dict)
+                else [reference]
+            )
+        ]
+        # max() keeps the first of equals
+        return max(judgements, key=lambda judgement: quality(self.metric, judgement.score))
+
+    def _judge(self, words: Tokens, reference: Tokens, number: int) -> Judgement:
+        metric = self.metric
+        weight = self._weights(words, reference)
+        steps = align(weight, metric.order, float(metric.insertion), float(metric.deletion))
+        counts = statistics(steps, weight, metric.order)
+        stats = floats(np.append(counts, metric.possible(len(reference))))
+        edits = tuple(
+            Edit(
+                OPERATIONS[operation],
+                words[j] if operation != 3 else "",
+                reference[i] if operation != 2 else "",
+                float(weight[j, i]) if operation == 0 else 0.0,
+            )
+            for operation, j, i, _ in steps.tolist()
+        )
+        return Judgement(number, stats, metric.score(stats), edits)
+
+    def _weights(self, words: Sequence[str], reference: Sequence[str]) -> FloatColumn:
+        """Return what each word is worth as a match of each reference word."""
+        number = {word: index for index, word in enumerate(dict.fromkeys(reference))}
+        left = np.array([number.get(word, -1) for word in words], dtype=np.int64)
+        right = np.array([number[word] for word in reference], dtype=np.int64)
+        weight = (left[:, None] == right[None, :]).astype(np.float64)
+        if self.metric.similarity is not None and weight.size:
+            soft = checked_matrix(self.metric.similarity, tuple(words), tuple(number))
+            weight = np.maximum(weight, soft[:, right])
+        return np.ascontiguousarray(weight)
+
+    def prepare(self, lattice: Lattice) -> PreparedLattice:
+        """Return the lattice in the metric's units."""
+        if not self.metric.characters:
+            return PreparedLattice(lattice)
+        from lattices.algorithms import to_characters
+
+        return PreparedLattice(*to_characters(lattice, spaces=self.metric.spaces))
+
+    def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
+        """Return the exact machine over the words of a space.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary
+            The prepared space's.
+        labels : int column, optional
+            The words of the space, where a soft metric need not look at all of the
+            vocabulary's.
+        """
+        parts: list[Part] = []
+        for reference in self._sentences:
+            if isinstance(reference, dict):
+                for length, lattice in reference.items():
+                    spoken = np.flatnonzero(lattice.label != 0)
+                    words = lattice.vocabulary.decode(lattice.label[spoken].tolist())
+                    word, index, weight = self._matches(words, vocabulary, labels)
+                    automaton = reference_automaton(
+                        lattice, self.metric.order, *self._costs, word, ints(spoken[index]), weight
+                    )
+                    parts.append(self._part(automaton, length))
+            else:
+                matches = self._matches(reference, vocabulary, labels)
+                alignment = Alignment(len(reference), self.metric.order, *self._costs, *matches)
+                parts.append(self._part(alignment, len(reference)))
+        return Machine(tuple(parts), "exact")
+
+    @cached_property
+    def _unit(self) -> float:
+        """The largest unit of which all gains are whole multiples."""
+        if self.metric.similarity is not None:
+            return FINEST_UNIT
+        costs = (float(self.metric.insertion), float(self.metric.deletion))
+        fractions = [Fraction(cost).limit_denominator(_LARGEST_DENOMINATOR) for cost in costs]
+        if any(float(fraction) != cost for fraction, cost in zip(fractions, costs, strict=True)):
+            return FINEST_UNIT
+        return 1.0 / math.lcm(*(fraction.denominator for fraction in fractions))
+
+    @cached_property
+    def _costs(self) -> tuple[float, float]:
+        """Insertion and deletion, in units."""
+        return (
+            float(round(self.metric.insertion / self._unit)),
+            float(round(self.metric.deletion / self._unit)),
+        )
+
+    def _part(self, automaton: Alignment | Automaton, length: int) -> Part:
+        possible = self.metric.possible(length)
+        one = float(round(1.0 / self._unit))
+        return Part(automaton, possible * one) if possible else Part(automaton, one, bonus=one)
+
+    def _matches(
+        self, reference: Sequence[str], vocabulary: Vocabulary, labels: IntColumn | None
+    ) -> tuple[IntColumn, IntColumn, FloatColumn]:
+        """Return which words of the vocabulary match which reference words, and by how much."""
+        one = round(1.0 / self._unit)
+        if self.metric.similarity is None:
+            numbers = vocabulary.encode(reference)
+            known = ints(np.flatnonzero(numbers > 0))
+            return ints(numbers[known]), known, floats(np.full(len(known), float(one)))
+        numbers = np.arange(1, len(vocabulary)) if labels is None else labels[labels > 0]
+        words = vocabulary.decode(numbers.tolist())
+        weight = np.rint(self._weights(words, reference) * one)
+        word, position = np.nonzero(weight)
+        return ints(numbers[word]), ints(position), floats(weight[word, position])
+
+    def _closest(self, words: Tokens, lattice: Lattice) -> Tokens:
+        """Return the sentence of a reference lattice that a hypothesis scores best against.
+
+        The same alignment, seen from the other side: the hypothesis takes the place of the
+        reference, and insertions and deletions change theirs.
+        """
+        vocabulary = lattice.vocabulary
+        numbers = np.unique(lattice.label[lattice.label > 0])
+        one = round(1.0 / self._unit)
+        weight = np.rint(self._weights(words, vocabulary.decode(numbers.tolist())) * one)
+        position, word = np.nonzero(weight)
+        insertion, deletion = self._costs
+        swapped = Alignment(
+            len(words), self.metric.order, deletion, insertion,
+            ints(numbers[word]), ints(position), floats(weight[position, word]),
+        )  # fmt: skip
+        machine = Machine((Part(swapped, 1.0),))
+        found = ENGINES.get("kernel").best([lattice], [machine])[0]
+        return vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()

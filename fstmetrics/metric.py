@@ -1,0 +1,128 @@
+"""The contract of a metric, and what follows from it for a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from fstmetrics.machines import Machine
+from fstmetrics.references import Reference
+from lattices.arrays import FloatColumn, IntColumn
+from lattices.errors import OptionError
+from lattices.spaces import Lattice
+from lattices.vocabulary import Vocabulary
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """A metric made ready for the references of one segment."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric this came from."""
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The references, as given."""
+
+    def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
+        """Return the statistics of one hypothesis, additive over segments."""
+
+    def score(self, hypothesis: str | Sequence[str]) -> float:
+        """Return the metric of one hypothesis."""
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """What every metric offers."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way is up."""
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """What the statistics are, one name a column."""
+
+    def stats(
+        self, hypothesis: str | Sequence[str], references: Iterable[Reference]
+    ) -> FloatColumn:
+        """Return the statistics of one segment, additive over segments."""
+
+    def score(self, stats: FloatColumn) -> float:
+        """Return the metric from the statistics of a segment, or from a sum of them."""
+
+    def against(self, references: Iterable[Reference]) -> Evaluator:
+        """Return an evaluator for one segment: prepared once, used often."""
+
+
+@runtime_checkable
+class CompiledEvaluator(Evaluator, Protocol):
+    """An evaluator that can search lattices."""
+
+    def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
+        """Return the machine over the words of a space, or over those that ``labels`` lists."""
+
+    def prepare(self, lattice: Lattice) -> PreparedLattice:
+        """Return the lattice in the metric's own units: words, or characters."""
+
+
+def quality(metric: Metric, score: float) -> float:
+    """Return a score turned so that higher is better: an error rate is negated."""
+    return score if metric.higher_is_better else -score
+
+
+@dataclass(frozen=True)
+class PreparedLattice:
+    """A lattice in the units of a metric, and the way back to the original arcs."""
+
+    lattice: Lattice
+    origin: Any = None
+
+    def original(self, arcs: Sequence[int]) -> tuple[int, ...]:
+        """Return a path of the prepared lattice as a path of the original one."""
+        if self.origin is None:
+            return tuple(int(arc) for arc in arcs)
+        return tuple(int(self.origin[arc]) for arc in arcs if self.origin[arc] >= 0)
+
+
+def corpus_stats(
+    metric: Metric,
+    hypotheses: Sequence[str | Sequence[str]],
+    references: Sequence[Iterable[Reference]],
+) -> FloatColumn:
+    """Return one row of statistics a segment.
+
+    Raises
+    ------
+    OptionError
+        If there are not as many lists of references as hypotheses.
+    """
+    if len(hypotheses) != len(references):
+        raise OptionError(
+            f"{len(hypotheses)} hypotheses, but references for {len(references)} segments"
+        )
+    rows = [
+        metric.stats(hypothesis, of_segment)
+        for hypothesis, of_segment in zip(hypotheses, references, strict=True)
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(metric.stat_names))
+
+
+def corpus_score(
+    metric: Metric,
+    hypotheses: Sequence[str | Sequence[str]],
+    references: Sequence[Iterable[Reference]],
+) -> float:
+    """Return the metric of a corpus: the score of the summed statistics.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> corpus_score(WER(), ["a cat", "sat"], [["the cat"], ["sat down"]])
+    0.5
+    """
+    return metric.score(corpus_stats(metric, hypotheses, references).sum(axis=0))

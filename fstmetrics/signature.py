@@ -1,0 +1,124 @@
+"""Names, options and plug-ins: ``grr:n=4,alpha=1,beta=0`` written and read."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lattices.errors import OptionError
+from lattices.registry import Registry
+
+if TYPE_CHECKING:
+    from fstmetrics.metric import Metric
+
+
+class Signature:
+    """Gives a dataclass its signature: ``name:key=value,...``.
+
+    Fields marked ``always`` in their metadata are always shown, the others only where they
+    differ from the default.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR, WER
+    >>> str(GRR(n=3, alpha=0.5)), str(WER())
+    ('grr:n=3,alpha=0.5,beta=0', 'wer')
+    """
+
+    name: ClassVar[str]
+
+    def __str__(self) -> str:
+        """Return the signature."""
+        shown = [
+            f"{field.name}={_spelled(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if field.metadata.get("always") or getattr(self, field.name) != field.default
+        ]
+        return self.name + (":" + ",".join(shown) if shown else "")
+
+
+def option(default: Any, *, always: bool = False) -> Any:
+    """Return a dataclass field that a signature knows how to show."""
+    return dataclasses.field(default=default, metadata={"always": always})
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, Signature):
+        text = str(value)
+        name, _, options = text.partition(":")
+        return f"{name}({options})" if options else name
+    return str(value)
+
+
+METRICS: Registry[Any] = Registry("fstmetrics.metrics", "metric")
+SIMILARITIES: Registry[Any] = Registry("fstmetrics.similarities", "similarity")
+
+
+def parse_metric(specification: str) -> Metric:
+    """Return the metric that a specification names.
+
+    Examples
+    --------
+    >>> parse_metric("grr:n=2")
+    GRR(n=2, alpha=1.0, beta=0.0, similarity=None)
+    >>> parse_metric("wrr:similarity=affix(epsilon=0.3)").similarity
+    AffixSimilarity(epsilon=0.3)
+    >>> parse_metric("grr:m=2")
+    Traceback (most recent call last):
+    lattices.errors.OptionError: grr has no option 'm' (it has n, alpha, beta, similarity)
+    """
+    name, _, options = specification.strip().partition(":")
+    built: Metric = _build(METRICS.get(name), name, options)
+    return built
+
+
+def _build(kind: type[Any], name: str, options: str) -> Any:
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    values: dict[str, Any] = {}
+    for item in _split(options):
+        key, equals, text = item.partition("=")
+        if not equals or not text:
+            raise OptionError(f"{item!r} in {name!r}: expected key=value")
+        if key not in fields:
+            known = ", ".join(fields) or "none"
+            raise OptionError(f"{name} has no option {key!r} (it has {known})")
+        if key in values:
+            raise OptionError(f"{name} was given {key!r} twice")
+        values[key] = _read(key, text, fields[key])
+    return kind(**values)
+
+
+def _split(options: str) -> list[str]:
+    """Split at commas outside parentheses."""
+    items: list[str] = []
+    depth, begin = 0, 0
+    for index, character in enumerate(options):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            items.append(options[begin:index].strip())
+            begin = index + 1
+    if depth:
+        raise OptionError(f"parentheses do not match in {options!r}")
+    items.append(options[begin:].strip())
+    return items if options else []
+
+
+def _read(key: str, text: str, field: dataclasses.Field[Any]) -> Any:
+    if key == "similarity":
+        name, _, rest = text.partition("(")
+        return _build(SIMILARITIES.get(name), name, rest.removesuffix(")"))
+    if isinstance(field.default, bool):
+        if text.lower() not in ("true", "false"):
+            raise OptionError(f"{key}={text}: expected true or false")
+        return text.lower() == "true"
+    if isinstance(field.default, int | float):
+        number = type(field.default)
+        try:
+            return number(text)
+        except ValueError:
+            raise OptionError(f"{key}={text}: expected {number.__name__}") from None
+    return text

@@ -1,0 +1,261 @@
+"""What an engine searches with: automata over a space's words, in columns.
+
+An :class:`Automaton` is explicit, arc by arc. An :class:`Alignment` is the automaton of
+the edit and n-gram metrics, of which the kernel knows the shape: it is kept as a few
+columns and expanded to arcs only for those who ask.
+
+Every gain is a whole number of units. Sums are then exact in any order, a tie is a tie on
+every engine, and single precision is enough wherever the totals stay below 2**24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError
+
+#: label of an arc that reads every real word
+ANY = -1
+#: the finest fraction of a gain that is kept where gains are no simple fractions
+FINEST_UNIT = 2.0**-30
+
+
+@dataclass(frozen=True, eq=False)
+class Automaton:
+    """An explicit weighted automaton: arcs by word, by ANY or by epsilon, with gains.
+
+    Attributes
+    ----------
+    src, dst : int32 columns
+    label : int32 column
+        A number of the vocabulary, 0 for epsilon, :data:`ANY` for every real word.
+    gain : float64 column
+        Whole numbers of units.
+    initial, final : float64 columns, one entry a state
+        The gain of beginning or ending there, ``-inf`` where that is not allowed.
+    dominated : (s, t, lead)
+        Three columns: state ``s`` can be forgotten wherever its gain plus ``lead`` does
+        not exceed that of ``t``, because no suffix earns more than ``lead`` better from
+        ``s`` than from ``t``. Rows use it to merge prefixes that no suffix can tell apart.
+    order : int32 column
+        Made here: the states, each after those with an epsilon arc into it.
+
+    Examples
+    --------
+    >>> reads_a = Automaton([0], [1], [3], [1.0], [0, -np.inf], [-np.inf, 0])
+    >>> reads_a.num_states, reads_a.order.tolist()
+    (2, [0, 1])
+    """
+
+    src: IntColumn
+    dst: IntColumn
+    label: IntColumn
+    gain: FloatColumn
+    initial: FloatColumn
+    final: FloatColumn
+    dominated: tuple[IntColumn, IntColumn, FloatColumn] = field(
+        default_factory=lambda: (ints([]), ints([]), floats([]))
+    )
+    order: IntColumn = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check the columns and order the states along epsilon arcs."""
+        put = self.__dict__.__setitem__
+        for name in ("src", "dst", "label"):
+            put(name, ints(getattr(self, name)))
+        for name in ("gain", "initial", "final"):
+            put(name, floats(getattr(self, name)))
+        states = self.num_states
+        if not len(self.src) == len(self.dst) == len(self.label) == len(self.gain):
+            raise OptionError("the columns of an automaton differ in length")
+        if len(self.initial) != states:
+            raise OptionError(f"{len(self.initial)} initial gains for {states} states")
+        if len(self.src) and (
+            min(self.src.min(), self.dst.min()) < 0 or max(self.src.max(), self.dst.max()) >= states
+        ):
+            raise OptionError(f"an arc names a state that is not one of 0..{states - 1}")
+        if not np.isfinite(self.gain).all():
+            raise OptionError("a gain is not finite")
+        put("order", ints(self._epsilon_order()))
+
+    def _epsilon_order(self) -> list[int]:
+        silent = np.flatnonzero(self.label == 0)
+        waiting = np.bincount(self.dst[silent], minlength=self.num_states)
+        after: dict[int, list[int]] = {}
+        for arc in silent.tolist():
+            after.setdefault(int(self.src[arc]), []).append(int(self.dst[arc]))
+        order = np.flatnonzero(waiting == 0).tolist()
+        for state in order:  # grows while it is walked
+            for target in after.get(state, ()):
+                waiting[target] -= 1
+                if waiting[target] == 0:
+                    order.append(target)
+        if len(order) < self.num_states:
+            raise OptionError("an automaton has a cycle of epsilon arcs")
+        return order
+
+    @property
+    def num_states(self) -> int:
+        """How many states there are."""
+        return len(self.final)
+
+    @property
+    def largest_gain(self) -> float:
+        """The largest gain or cost of one arc."""
+        return float(np.abs(self.gain).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """The automaton of all alignments to one reference, under k-gram matches up to ``order``.
+
+    States are ``(i, m)``: ``i`` reference words are behind, the last ``m`` of them (at most
+    ``order - 1``) matched in a row. Arcs, for a reference of ``length`` words:
+
+    ========================  =============  ==========================  =====================
+    from                      reads          gains                       to
+    ========================  =============  ==========================  =====================
+    ``(i, m)``                word at i + 1  ``(m + 1) * weight``        ``(i + 1, m + 1)``
+    ``(i, m)``, ``m > 0``     epsilon        0                           ``(i, 0)``
+    ``(i, 0)``                epsilon        ``-deletion``               ``(i + 1, 0)``
+    ``(i, 0)``                ANY            0                           ``(i + 1, 0)``
+    ``(i, 0)``                ANY            ``-insertion``              ``(i, 0)``
+    ========================  =============  ==========================  =====================
+
+    It has the same best gains as the machine of Chiang et al. 2008, whose deletion,
+    substitution and insertion leave from every ``(i, m)``: forgetting first costs nothing,
+    and a match after forgetting earns less than the match before. ANY arcs are ``order``
+    times fewer.
+
+    Attributes
+    ----------
+    length, order : int
+    insertion, deletion : float
+        Costs, in units.
+    word, position, weight : columns, one entry a possible match
+        ``word`` of the vocabulary matches reference word ``position`` (from 0) with
+        ``weight`` units; several entries for one position make the match soft.
+    """
+
+    length: int
+    order: int
+    insertion: float
+    deletion: float
+    word: IntColumn
+    position: IntColumn
+    weight: FloatColumn
+
+    @property
+    def num_states(self) -> int:
+        """How many states there are."""
+        return self.order * (self.length + 1)
+
+    @property
+    def largest_gain(self) -> float:
+        """The largest gain or cost of one arc."""
+        best = float(self.weight.max(initial=0.0)) * self.order
+        return max(best, abs(self.insertion), abs(self.deletion))
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The same automaton, arc by arc; state ``(i, m)`` has number ``m * (length + 1) + i``."""
+        width, top = self.length + 1, self.order - 1
+        position = np.arange(self.length)
+        everywhere = np.arange(width)
+        silent = np.zeros(self.length, dtype=np.int32)
+        columns = [
+            (position, position + 1, silent, np.full(self.length, -self.deletion)),
+            (position, position + 1, silent + ANY, np.zeros(self.length)),
+            (everywhere, everywhere, np.full(width, ANY), np.full(width, -self.insertion)),
+        ]
+        for run in range(self.order):
+            here, there = run * width, min(run + 1, top) * width
+            columns.append(
+                (
+                    here + self.position,
+                    there + self.position + 1,
+                    self.word,
+                    (run + 1) * self.weight,
+                )
+            )
+            if run:
+                nothing = np.zeros(width)
+                columns.append((here + everywhere, everywhere, nothing, nothing))
+        src, dst, label, gain = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+        initial = np.full(self.num_states, -np.inf)
+        final = initial.copy()
+        initial[0] = 0.0
+        final[self.length] = 0.0  # a run at the end is forgotten first, at no cost
+        return Automaton(
+            ints(src),
+            ints(dst),
+            ints(label),
+            floats(gain),
+            floats(initial),
+            floats(final),
+            self._dominated(),
+        )
+
+    def _dominated(self) -> tuple[IntColumn, IntColumn, FloatColumn]:
+        """Return when a run of matches is no longer worth remembering.
+
+        The next ``t`` matches earn ``min(m + 1, n) + ... + min(m + t, n)`` times their
+        weight from a run of ``m``; a shorter run that has earned as much by then, or a
+        longer one that has earned as much already, makes this one useless. Gains of
+        matches are at most the largest weight, and no more than the words left can match.
+        """
+        heaviest = float(self.weight.max(initial=0.0))
+        rows: list[tuple[int, int, float]] = []
+        width = self.length + 1
+        for place in range(width):
+            ahead = np.arange(1, min(self.order, self.length - place) + 1)
+            for run in range(1, self.order):
+                mine = np.minimum(run + ahead, self.order)
+                rows.extend(
+                    (run * width + place, longer * width + place, 0.0)
+                    for longer in range(run + 1, self.order)
+                )
+                rows.extend(
+                    (
+                        run * width + place,
+                        shorter * width + place,
+                        heaviest * float((mine - np.minimum(shorter + ahead, self.order)).sum()),
+                    )
+                    for shorter in range(run)
+                )
+        forgotten, kept, lead = zip(*rows, strict=True) if rows else ((), (), ())
+        return ints(forgotten), ints(kept), floats(lead)
+
+
+class Part(NamedTuple):
+    """One automaton of a machine, with what turns its gain into the metric's value.
+
+    The value of a sentence is ``(gain + bonus) / denominator``.
+    """
+
+    automaton: Alignment | Automaton
+    denominator: float
+    bonus: float = 0.0
+
+
+class SearchMachine(Protocol):
+    """What engines need of a machine: a union of parts, of which the best one counts."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The automata and their scales."""
+
+
+Machines: TypeAlias = Sequence[SearchMachine]
+
+
+def explicit(part: Part) -> Automaton:
+    """Return the automaton of a part, arc by arc."""
+    automaton = part.automaton
+    return automaton.automaton if isinstance(automaton, Alignment) else automaton

@@ -1,0 +1,208 @@
+"""The fast engine: numba over whole batches of acyclic lattices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+import numpy as np
+
+from lattices.arrays import Array, column, floats, ints
+from lattices.engines.automata import Alignment, Automaton, Machines, SearchMachine, explicit
+from lattices.engines.batch import path_comes_first, search_alignments, search_automaton
+from lattices.engines.found import Found
+from lattices.spaces import Lattice
+
+#: totals of whole numbers below this are exact in single precision
+SINGLE_PRECISION = 2.0**24
+#: the most cells (lattice states x machine states) one search may ask memory for
+MOST_CELLS = 2**30
+
+
+class KernelEngine:
+    """Rows in topological order, the path by evaluating again along the best.
+
+    Cost: O(arcs x reference length) for alignments, O(arcs x machine arcs) for other
+    automata, and memory of one row a lattice state. Batches are cut over threads; the
+    kernels do not hold the interpreter's lock.
+    """
+
+    name = "kernel"
+
+    def can_run(self, lattice: Lattice, machine: SearchMachine) -> Literal[True] | str:
+        """Return True, or the reason why this engine cannot search the lattice."""
+        widest = max(part.automaton.num_states for part in machine.parts)
+        if lattice.num_states * widest > MOST_CELLS:
+            return (
+                f"{lattice.num_states} lattice states x {widest} machine states "
+                f"are more than {MOST_CELLS} cells"
+            )
+        return True
+
+    def best(
+        self,
+        lattices: Sequence[Lattice],
+        machines: Machines,
+        *,
+        model_weight: float = 0.0,
+        workers: int = 1,
+    ) -> list[Found | None]:
+        """Return the best path of each lattice, or None where no path is complete."""
+        found: list[Found | None] = [None] * len(lattices)
+        batches: dict[tuple[int, bool], list[int]] = {}
+        for index, (lattice, machine) in enumerate(zip(lattices, machines, strict=True)):
+            if all(isinstance(part.automaton, Alignment) for part in machine.parts):
+                single = model_weight == 0.0 and _fits_single(lattice, machine)
+                batches.setdefault((id(lattice.vocabulary), single), []).append(index)
+            else:
+                found[index] = _search_one(lattice, machine, model_weight)
+        for (_, single), members in batches.items():
+            results = _search_batch(
+                [lattices[index] for index in members],
+                [machines[index] for index in members],
+                np.float32 if single else np.float64,
+                model_weight,
+                workers,
+            )
+            for index, result in zip(members, results, strict=True):
+                found[index] = result
+        return found
+
+
+ENGINE = KernelEngine()
+
+
+def _fits_single(lattice: Lattice, machine: SearchMachine) -> bool:
+    """Tell whether no total can leave the whole numbers that single precision holds."""
+    steps = lattice.num_states + max(part.automaton.num_states for part in machine.parts)
+    return steps * max(part.automaton.largest_gain for part in machine.parts) < SINGLE_PRECISION
+
+
+def _starts(sizes: Iterable[int]) -> Array:
+    return column(np.cumsum([0, *sizes]), np.int64)
+
+
+def _joined(objects: Sequence[Any], name: str, dtype: Any) -> Array:
+    return column(np.concatenate([getattr(item, name) for item in objects]), dtype)
+
+
+def _search_batch(
+    lattices: list[Lattice],
+    machines: list[SearchMachine],
+    precision: type[np.floating[Any]],
+    model_weight: float,
+    workers: int,
+) -> list[Found | None]:
+    """Search lattices over one vocabulary with machines made of alignments."""
+    parts = [part for machine in machines for part in machine.parts]
+    alignments = [part.automaton for part in parts]
+    arc_start = _starts(lattice.num_arcs for lattice in lattices)
+    state_start = _starts(lattice.num_states for lattice in lattices)
+    columns = (
+        arc_start,
+        state_start,
+        ints([lattice.start for lattice in lattices]),
+        _joined(lattices, "src", np.int32),
+        _joined(lattices, "label", np.int32),
+        _joined(lattices, "score", np.float64),
+        _joined(lattices, "in_arc", np.int32),
+        _joined(lattices, "in_offset", np.int32),
+        _joined(lattices, "final", np.float64),
+        lattices[0].vocabulary.ranks(),
+        _starts(len(machine.parts) for machine in machines),
+        ints([alignment.length for alignment in alignments]),
+        ints([alignment.order for alignment in alignments]),
+        floats([alignment.insertion for alignment in alignments]),
+        floats([alignment.deletion for alignment in alignments]),
+        floats([part.denominator for part in parts]),
+        floats([part.bonus for part in parts]),
+        _starts(len(alignment.word) for alignment in alignments),
+        _joined(alignments, "word", np.int32),
+        _joined(alignments, "position", np.int32),
+        _joined(alignments, "weight", precision),
+        float(model_weight),
+    )
+    values = np.empty(len(lattices))
+    chosen = np.zeros(len(lattices), np.int32)
+    # a path has fewer arcs than the lattice has states
+    paths = np.empty(int(state_start[-1]), np.int32)
+    steps = np.zeros(len(lattices), np.int32)
+    like = np.empty(0, precision)
+    _spread(
+        lambda first, last: search_alignments(
+            like, first, last, *columns, values, chosen, paths, steps
+        ),
+        arc_start,
+        workers,
+    )
+    return [
+        Found(value, paths[begin : begin + count], part) if value > -np.inf else None
+        for value, begin, count, part in zip(
+            values.tolist(), state_start[:-1].tolist(), steps.tolist(), chosen.tolist(), strict=True
+        )
+    ]
+
+
+def _spread(search: Callable[[int, int], None], arc_start: Array, workers: int) -> None:
+    """Run ``search`` over the batch, cut into runs of about as many arcs each."""
+    problems = len(arc_start) - 1
+    if workers <= 1 or problems == 1:
+        search(0, problems)
+        return
+    # several cuts a thread, so that one slow lattice does not leave the others idle
+    cuts = np.searchsorted(arc_start, np.linspace(0, int(arc_start[-1]), 4 * workers + 1))
+    bounds = sorted({0, *cuts.tolist(), problems})
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(search, bounds[:-1], bounds[1:]))
+
+
+def _search_one(lattice: Lattice, machine: SearchMachine, model_weight: float) -> Found | None:
+    """Search one lattice with a machine that has a part of unknown shape."""
+    best: Found | None = None
+    best_model = 0.0
+    rank = lattice.vocabulary.ranks()
+    path = np.empty(lattice.num_states, np.int32)
+    for number, part in enumerate(machine.parts):
+        automaton = explicit(part)
+        gain, count, model = search_automaton(
+            lattice.start,
+            lattice.src,
+            lattice.label,
+            lattice.score,
+            lattice.in_arc,
+            lattice.in_offset,
+            lattice.final,
+            rank,
+            float(model_weight * part.denominator),
+            automaton.initial,
+            automaton.final,
+            automaton.order,
+            *_arcs_by(automaton, "src"),
+            *_arcs_by(automaton, "dst"),
+            path,
+        )
+        if gain == -np.inf:
+            continue
+        value = (gain + part.bonus) / part.denominator
+        if best is None or path_comes_first(
+            value, model, path, count,
+            best.value, best_model, best.arcs, len(best.arcs), lattice.label, rank,
+        ):  # fmt: skip
+            best, best_model = Found(value, path[:count].copy(), number), model
+    return best
+
+
+def _arcs_by(automaton: Automaton, end: Literal["src", "dst"]) -> tuple[Array, ...]:
+    """Return the arcs sorted by one end: offsets, then the other columns."""
+    key = getattr(automaton, end)
+    order = np.argsort(key, kind="stable")
+    offset = np.searchsorted(key[order], np.arange(automaton.num_states + 1))
+    names = ("src", "dst", "label", "gain") if end == "src" else ("src", "label", "gain")
+    return (
+        ints(offset),
+        *(
+            column(getattr(automaton, name)[order], getattr(automaton, name).dtype)
+            for name in names
+        ),
+    )

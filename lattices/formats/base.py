@@ -1,0 +1,229 @@
+"""What a file format is: records that are cut cheaply, and parsed one by one.
+
+Cutting a file needs no understanding of it beyond where one segment ends and the next
+begins. A record is plain data, so it can be pickled and parsed in another process, and a
+record that does not parse loses nothing but itself.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
+
+from lattices.errors import FormatError, OptionError
+from lattices.spaces import Space
+from lattices.vocabulary import Vocabulary
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# str.split() would also cut at U+00A0, U+2028 and U+3000, which tokenizers leave inside words
+_WORD = re.compile(r"[^ \t\n\v\f\r]+")
+
+
+class LossWarning(UserWarning):
+    """Something a file could not hold was left out, as ``lossy=True`` allowed."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One segment as it stands in the file.
+
+    Attributes
+    ----------
+    payload : bytes
+        The segment's bytes, decompressed.
+    path : str
+        The file, as it appears in error messages.
+    line : int
+        The first line of the segment, from 1; 0 where lines mean nothing.
+    number : int
+        The position of the segment in the file, from 0.
+    """
+
+    payload: bytes
+    path: str
+    line: int
+    number: int
+
+    def error(self, problem: str, after: int = 0) -> FormatError:
+        """Return an error placed ``after`` lines below the first line of the record."""
+        return FormatError(problem, self.path, self.line + after)
+
+    def text(self) -> str:
+        """Return the payload as UTF-8 text; the error for invalid bytes names their line."""
+        try:
+            return self.payload.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            above = self.payload.count(b"\n", 0, problem.start)
+            raise self.error(f"invalid UTF-8: {problem.reason}", above) from problem
+
+
+class Losses:
+    """What a writer had to leave out: an error, unless losses are allowed.
+
+    A format calls :meth:`add`; :func:`lattices.formats.write` emits the one warning.
+
+    Parameters
+    ----------
+    format_name : str
+        The format that cannot hold it.
+    allowed : bool
+        Whether a loss is collected (True) or raised as a FormatError (False).
+
+    Examples
+    --------
+    >>> losses = Losses("plain", allowed=True)
+    >>> losses.add("features", "segment 'a'")
+    >>> losses.add("features", "segment 'b'")
+    >>> losses.message
+    "plain cannot hold, and left out: features (first in segment 'a')"
+    >>> Losses("plain", allowed=False).add("times", "segment 'a'")
+    Traceback (most recent call last):
+    lattices.errors.FormatError: plain cannot hold the times of segment 'a'; lossy=True leaves ...
+    """
+
+    def __init__(self, format_name: str, allowed: bool = False) -> None:
+        self.format_name, self.allowed = format_name, allowed
+        self._first: dict[str, str] = {}
+
+    def add(self, what: str, where: str) -> None:
+        """Note that ``what`` (a plural noun) of ``where`` is left out, or raise FormatError."""
+        if not self.allowed:
+            raise FormatError(
+                f"{self.format_name} cannot hold the {what} of {where}; lossy=True leaves them out"
+            )
+        self._first.setdefault(what, where)
+
+    @property
+    def message(self) -> str:
+        """What was lost, and where first; empty when nothing was."""
+        if not self._first:
+            return ""
+        listed = "; ".join(f"{what} (first in {where})" for what, where in self._first.items())
+        return f"{self.format_name} cannot hold, and left out: {listed}"
+
+    def warn(self) -> None:
+        """Emit one :class:`LossWarning` if anything was lost."""
+        if self._first:
+            warnings.warn(self.message, LossWarning, stacklevel=3)
+
+
+@runtime_checkable
+class Format(Protocol):
+    """One file format, reader and writer; registered in the group ``lattices.formats``.
+
+    A format may subclass this protocol or merely look like it. Instances hold no state
+    and are shared; a worker process finds its own by name in
+    :data:`lattices.formats.FORMATS`.
+
+    Attributes
+    ----------
+    name, description : str
+        The name it is registered under, and one line for listings.
+    kind : {"lattice", "nbest", "any"}
+        What it holds.
+    suffixes : tuple of str
+        File name endings, the usual one first, without ``.gz``.
+    options, write_options : mapping of str to str
+        Reader and writer options with one line of help each. Names are checked before
+        :meth:`parse` and :meth:`write` are called; values are strings when they come from
+        the command line. ``lossy`` is no option of a format: see :class:`Losses`.
+    single : bool
+        Whether a file holds exactly one segment.
+    writable : bool
+        Whether :meth:`write` works.
+    exact : bool
+        Whether scores come back bit by bit; if not, to about 1e-6.
+    """
+
+    name: str
+    description: str
+    kind: Literal["lattice", "nbest", "any"]
+    suffixes: tuple[str, ...]
+    options: Mapping[str, str] = {}
+    write_options: Mapping[str, str] = {}
+    single: bool = False
+    writable: bool = True
+    exact: bool = False
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether a file that begins so looks like this format.
+
+        ``head`` is the first 4 KB or less, decompressed, without a byte order mark; its
+        last line may be cut short. Any bytes at all may come; nothing may be raised.
+        """
+        ...
+
+    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
+        """Cut a decompressed stream into records, without holding more than one of them."""
+        ...
+
+    def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
+        """Return the segment; ``vocabulary`` grows by its words.
+
+        Whatever ValueError, LookupError, TypeError, AttributeError or ArithmeticError
+        escapes is turned into a FormatError at the record's first line by the caller;
+        :meth:`Record.error` says it better. A segment without an id leaves it empty: the
+        caller fills in the stem of the file name if ``single``, else the record's number.
+        """
+        ...
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Write the segments (one only, if ``single``) of the right kind to a binary stream.
+
+        What the format cannot hold is given to ``losses`` before it is left out.
+        """
+        ...
+
+
+def text_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    r"""Iterate over numbered lines, from 1, without line ends or a byte order mark.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(text_lines(io.BytesIO(b"\xef\xbb\xbfa\r\n\nb")))
+    [(1, b'a'), (2, b''), (3, b'b')]
+    """
+    for number, line in enumerate(stream, start=1):
+        yield number, (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).rstrip(b"\r\n")
+
+
+def whole_file(stream: BinaryIO, path: str) -> Iterator[Record]:
+    """Cut a text file that is one segment: the ``records`` of most ``single`` formats."""
+    payload = stream.read().removeprefix(BYTE_ORDER_MARK)
+    if payload.strip():
+        yield Record(payload, path, 1, 0)
+
+
+def split_words(text: str) -> list[str]:
+    r"""Return the words of a line: cut at ASCII blanks only.
+
+    ``str.split`` also cuts at no-break and ideographic spaces, which are parts of words in
+    the output of tokenizers.
+
+    Examples
+    --------
+    >>> split_words(" 10\u00a0000  people\t")
+    ['10\xa0000', 'people']
+    """
+    return _WORD.findall(text)
+
+
+def choice(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
+    """Return the value of an option that is one of a few words, the first by default.
+
+    Examples
+    --------
+    >>> choice({"tags": "keep"}, "tags", ("drop", "keep"))
+    'keep'
+    """
+    value = options.get(name, allowed[0])
+    if value not in allowed:
+        raise OptionError(f"{name}={value!r}, expected one of {', '.join(allowed)}")
+    return str(value)

@@ -1,0 +1,183 @@
+"""The writing half of :mod:`lattices.formats.htk`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from lattices.arrays import Array
+from lattices.formats.base import Losses
+from lattices.spaces import Lattice
+
+#: Scale in the header: the feature, its key on a link, and the scale where none is given.
+SCALES: dict[str, tuple[str, bytes, float]] = {
+    "acscale": ("acoustic", b"a", 1.0),
+    "ngscale": ("ngram", b"n", 1.0),
+    "lmscale": ("language", b"l", 1.0),
+    "prscale": ("pronunciation", b"r", 1.0),
+    "duscale": ("duration", b"ds", 0.0),
+    **{f"x{number}scale": (f"x{number}", b"x%d" % number, 0.0) for number in range(1, 10)},
+    "wdpenalty": ("words", b"", 0.0),
+}
+#: Keys of the header that the reader understands; the others it keeps.
+HEADER_KEYS = frozenset(
+    ("VERSION", "UTTERANCE", "NODES", "LINKS", "base", "start", "end", "dir", "tscale", *SCALES)
+)
+TAGS = frozenset((b"<s>", b"</s>", b"!SENT_START", b"!SENT_END"))
+
+_PLAIN = re.compile(r"[^\x00-\x20\x7f\"'\\][^\x00-\x20\x7f\\]*")
+_AWKWARD = re.compile(r"[\x00-\x1f\x7f\"'\\]")
+
+
+def quoted(text: str) -> str:
+    r"""Return a value as HTK spells it: quoted and escaped where it must be.
+
+    Examples
+    --------
+    >>> print(quoted("it's"), quoted("'em"), quoted("new york"), quoted("tab\t"))
+    it's "\'em" "new york" "tab\011"
+    """
+    if _PLAIN.fullmatch(text):
+        return text
+    return '"' + _AWKWARD.sub(_escaped, text) + '"'
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found.group()
+    return "\\" + (character if character in "\"'\\" else f"{ord(character):03o}")
+
+
+def write_slf(stream: BinaryIO, lattice: Lattice, losses: Losses) -> None:
+    """Write one lattice.
+
+    SLF has one end node and no scores of ending. If that is not how the lattice ends, a
+    node is added, with ``!NULL`` links into it that carry the scores. Where the header's
+    formula over the features does not give the scores, the scores are written as one term
+    more, and the others get a scale of 0.
+    """
+    where = f"segment {lattice.id!r}"
+    for what in ("source", "references"):
+        if getattr(lattice, what):
+            losses.add(what if what == "references" else "source texts", where)
+    if set(lattice.metadata) - {"weights", "header"}:
+        losses.add("metadata", where)
+
+    ends, links = _with_one_end(lattice)
+    columns = _columns(lattice, ends, losses, where)
+    score = np.concatenate([lattice.score, lattice.final[ends]]) if len(ends) else lattice.score
+    scales = _scales(lattice.metadata.get("weights"), columns, score)
+    if scales is None:
+        scales = dict.fromkeys(columns, 0.0)
+        free = [name for name, key, _ in SCALES.values() if key and name not in columns]
+        slot = next((name for name in ("acoustic", *free[::-1]) if name in free), "")
+        if not slot:
+            losses.add("features", where)
+            columns, scales, slot = {}, {}, "acoustic"
+        columns[slot], scales[slot] = score, 1.0
+    header = _header(lattice, scales)
+    end = lattice.num_states if len(ends) else int(lattice.finals[0])
+    nodes = lattice.num_states + bool(len(ends))
+    lines = [*header, f"start={lattice.start} end={end}", f"N={nodes} L={len(links)}"]
+    lines += _node_lines(lattice, nodes)
+    lines += _link_lines(links, columns, lattice, losses, where)
+    stream.write(("\n".join(lines) + "\n").encode("utf-8"))
+
+
+def _with_one_end(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
+    """Return the final states that need a link to an added end node, and all links."""
+    finals = lattice.finals
+    last = int(finals[0])
+    leaves = int(lattice.out_offset[last + 1] - lattice.out_offset[last])
+    links = list(zip(lattice.src.tolist(), lattice.dst.tolist(), strict=True))
+    if len(finals) == 1 and not leaves and lattice.final[last] == 0.0:
+        return finals[:0], links
+    links += [(state, lattice.num_states) for state in finals.tolist()]
+    return finals, links
+
+
+def _columns(lattice: Lattice, ends: Array, losses: Losses, where: str) -> dict[str, Array]:
+    """Return the features that have a key in SLF, one entry for each link."""
+    if lattice.features is None:
+        return {}
+    known = {name for name, _, _ in SCALES.values()} | {"posterior"}
+    unknown = [name for name in lattice.feature_names if name not in known]
+    if unknown:
+        losses.add(f"features {', '.join(unknown)}", where)
+    dense = lattice.features.toarray()
+    if len(ends):
+        last = np.zeros((len(ends), len(lattice.feature_names)))
+        if lattice.final_features is not None:
+            last = lattice.final_features[ends].toarray()
+        dense = np.concatenate([dense, last])
+    columns = {
+        name: dense[:, place] for place, name in enumerate(lattice.feature_names) if name in known
+    }
+    if "words" in columns:
+        # a penalty in the header counts real words, and that is all it can count
+        words = ["", *lattice.vocabulary]
+        real = [bool(label) and words[label].encode() not in TAGS for label in lattice.label]
+        if not np.array_equal(columns["words"], [*map(float, real), *np.zeros(len(ends))]):
+            losses.add("features words", where)
+            del columns["words"]
+    return columns
+
+
+def _scales(weights: Any, columns: Mapping[str, Array], score: Array) -> dict[str, float] | None:
+    """Return the weights the lattice was read with, if they still give its scores."""
+    if not isinstance(weights, Mapping) or not columns.keys() <= weights.keys():
+        return None
+    scales = {name: float(weights[name]) for name in columns}
+    if scales.get("posterior"):
+        return None
+    total = sum((scales[name] * columns[name] for name in columns), start=np.zeros(len(score)))
+    return scales if np.array_equal(total, score) else None
+
+
+def _header(lattice: Lattice, scales: Mapping[str, float]) -> list[str]:
+    lines = ["VERSION=1.1"]
+    if lattice.id:
+        lines.append(f"UTTERANCE={quoted(lattice.id)}")
+    kept = lattice.metadata.get("header")
+    if isinstance(kept, Mapping):
+        lines += [f"{key}={quoted(str(kept[key]))}" for key in kept if _PLAIN.fullmatch(str(key))]
+    # every scale is given, also where it is the default: the header says how to score
+    lines += [
+        f"{scale}={scales.get(name, default)!r}" for scale, (name, _, default) in SCALES.items()
+    ]
+    return lines
+
+
+def _node_lines(lattice: Lattice, nodes: int) -> list[str]:
+    if lattice.times is None:
+        return [f"I={node}" for node in range(nodes)]
+    times = lattice.times.tolist()
+    if nodes > len(times):
+        times.append(float(lattice.times[lattice.finals].max()))
+    return [f"I={node} t={time!r}" for node, time in enumerate(times)]
+
+
+def _link_lines(
+    links: list[tuple[int, int]],
+    columns: Mapping[str, Array],
+    lattice: Lattice,
+    losses: Losses,
+    where: str,
+) -> list[str]:
+    spelled = {0: "!NULL"}
+    for label in np.unique(lattice.label).tolist():
+        if label:
+            word = lattice.vocabulary.word(label)
+            if word == "!NULL":
+                losses.add("words !NULL", where)
+            spelled[label] = quoted(word)
+    labels = [*lattice.label.tolist(), *[0] * (len(links) - lattice.num_arcs)]
+    keys = {name: key.decode() for name, key, _ in SCALES.values() if key} | {"posterior": "p"}
+    terms = {keys[name]: columns[name].tolist() for name in columns if name in keys}
+    lines = []
+    for link, (tail, head) in enumerate(links):
+        values = "".join([f" {key}={column[link]!r}" for key, column in terms.items()])
+        lines.append(f"J={link} S={tail} E={head} W={spelled[labels[link]]}{values}")
+    return lines

@@ -1,0 +1,418 @@
+"""Lattices and n-best lists as JSON lines: the native format, which loses nothing.
+
+One object a line. A lattice::
+
+    {"id": "7", "src": "das haus", "refs": ["the house"], "states": 3, "start": 0,
+     "finals": {"2": -0.1}, "arcs": [[0, 1, "the", -0.5, {"lm": -1.2}], [1, 2, "house", -0.7]]}
+
+Rows of ``arcs`` are source, target, word, score, features; the last two are optional and the
+word ``""`` is epsilon. ``finals`` maps a state to its score or to ``[score, {feature:
+value}]``; the features may also stand in ``final_features``. ``id``, ``src``, ``refs``,
+``states``, ``start``, ``times`` (one number a state, in seconds) and ``feature_names``
+(their order) are optional. A reference is a string, or a lattice. An n-best list::
+
+    {"id": "7", "nbest": [{"words": "the house", "score": -1.2, "features": {"lm": -2.0}}]}
+
+where ``words`` may be a list, for words with blanks in them. Scores are natural logarithms,
+higher is better. Keys not named here are kept in ``metadata`` and written back.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, pairwise
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lattices.arrays import FloatColumn, floats, ints
+from lattices.errors import SpaceError
+from lattices.formats.base import Format, Losses, Record, split_words, text_lines
+from lattices.spaces import Lattice, NBest, Space
+from lattices.spaces.features import FeatureMatrix
+from lattices.vocabulary import Vocabulary
+
+_COMMON = ("id", "src", "refs", "feature_names")
+_LATTICE_KEYS = frozenset(
+    (*_COMMON, "states", "start", "finals", "final_features", "arcs", "times", "nbest")
+)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise SpaceError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the cycle collector from walking thousands of objects that hold no cycle.
+
+    It would take an eighth of the time of reading.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+class JsonLines(Format):
+    """See the module."""
+
+    name = "jsonl"
+    description = "JSON lines, lattices and n-best lists; exact and complete"
+    kind = "any"
+    suffixes = (".jsonl", ".ndjson")
+    exact = True
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether the first line begins an object."""
+        opening = head.lstrip()[:200].split(None, 1)
+        return head.lstrip()[:1] == b"{" and b"".join(opening)[1:2] in (b'"', b"}")
+
+    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
+        """Cut at line ends; blank lines are nothing."""
+        lines = ((line, text) for line, text in text_lines(stream) if text.strip())
+        for number, (line, text) in enumerate(lines):
+            yield Record(text, path, line, number)
+
+    def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
+        """Return the lattice or n-best list of one line, in time linear in its length."""
+        with _collector_paused():
+            try:
+                fields = _DECODER.decode(record.text())
+            except json.JSONDecodeError as problem:
+                raise record.error(f"not JSON: {problem.msg}, column {problem.colno}") from problem
+            # lone surrogates can be spelled in JSON, but are no text and could not be written
+            if b"\\ud" in record.payload or b"\\uD" in record.payload:
+                _ENCODER.encode(fields).encode("utf-8")
+            if not isinstance(fields, dict):
+                raise record.error(f"a line holds one object, not {type(fields).__name__}")
+            return _space(fields, vocabulary)
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Write one line for each segment; floats as the shortest digits that read back the same."""
+        for space in spaces:
+            fields = _lattice_fields(space) if isinstance(space, Lattice) else _nbest_fields(space)
+            line = _ENCODER.encode({**_common_fields(space, losses), **fields})
+            stream.write(line.encode("utf-8") + b"\n")
+
+
+FORMAT = JsonLines()
+
+
+def _space(fields: dict[str, Any], vocabulary: Vocabulary) -> Space:
+    if "nodes" in fields and "edges" in fields:
+        raise SpaceError(
+            "this is a forest ('nodes' and 'edges'); jsonl reads lattices and n-best lists"
+        )
+    if "nbest" in fields:
+        if "arcs" in fields:
+            raise SpaceError("both 'arcs' and 'nbest' in one object")
+        return _nbest(fields, vocabulary)
+    return _lattice(fields, vocabulary)
+
+
+def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
+    for key in ("arcs", "finals"):
+        if key not in fields:
+            raise SpaceError(f"no {key!r} in the object")
+    src, dst, words, score, rows = _columns(_typed(fields, "arcs", list))
+    ending, final_rows = _finals(fields)
+    start = _typed(fields, "start", int, 0)
+    states = _typed(fields, "states", int, None)
+    if states is None:
+        states = 1 + max((start, *src, *dst, *ending))
+    if not all(0 <= state < states for state in ending):
+        raise SpaceError(f"final states {sorted(ending)}, expected numbers from 0 to {states - 1}")
+    final = np.full(states, -np.inf)
+    final[list(ending)] = list(ending.values())
+    names = _strings(fields, "feature_names")
+    features = _feature_rows(rows, names)
+    last = _final_feature_rows(final_rows, states, names) if any(final_rows.values()) else None
+    if features.shape[1] < len(names):
+        # the finals have brought names that no arc uses
+        features.resize((len(src), len(names)))
+    times = _typed(fields, "times", list, None)
+    if times is not None:
+        times = _number_column(times, "times")
+        if not np.isfinite(times).all():
+            raise SpaceError("a time is not finite")
+    return Lattice(
+        vocabulary=vocabulary,
+        src=ints(src),
+        dst=ints(dst),
+        label=ints(vocabulary.add_all(words)),
+        score=_number_column(score, "scores of arcs"),
+        final=floats(final),
+        start=start,
+        features=features if names else None,
+        final_features=last,
+        feature_names=tuple(names),
+        times=times,
+        **_common(fields, vocabulary),
+    )
+
+
+def _columns(arcs: list[Any]) -> tuple[Sequence[Any], ...]:
+    """Return the five columns of rows of three to five entries.
+
+    All work on single arcs is done by the interpreter's own loops: this is the time it
+    takes to read a corpus.
+    """
+    if not arcs:
+        return (), (), (), (), ()
+    if set(map(type, arcs)) != {list}:
+        raise SpaceError("an arc is not a list")
+    lengths = set(map(len, arcs))
+    if not lengths <= {3, 4, 5}:
+        raise SpaceError(f"an arc has {min(lengths - {3, 4, 5})} entries, expected 3, 4 or 5")
+    if lengths != {5}:
+        arcs = [(*arc, 0.0, None)[:5] if len(arc) == 3 else (*arc, None)[:5] for arc in arcs]
+    src, dst, words, score, rows = zip(*arcs, strict=True)
+    for column, kind, what in ((src, int, "state"), (dst, int, "state"), (words, str, "word")):
+        if set(map(type, column)) != {kind}:
+            odd = next(entry for entry in column if type(entry) is not kind)
+            raise SpaceError(f"{odd!r} for the {what} of an arc, expected {kind.__name__}")
+    return src, dst, words, score, rows
+
+
+def _finals(fields: dict[str, Any]) -> tuple[dict[int, float], dict[int, Mapping[str, float]]]:
+    """Return the scores and the features of ending in a state."""
+    scores: dict[int, Any] = {}
+    rows = {_state(state): row for state, row in _typed(fields, "final_features", dict, {}).items()}
+    for key, value in _typed(fields, "finals", dict).items():
+        state = _state(key)
+        if isinstance(value, list):
+            if len(value) != 2 or state in rows:
+                raise SpaceError(f"final state {state}: expected a score, or a score and features")
+            value, rows[state] = value
+        scores[state] = value
+    if not rows.keys() <= scores.keys():
+        raise SpaceError(
+            f"'final_features' of states {sorted(rows.keys() - scores)}, not in 'finals'"
+        )
+    checked = _number_column(list(scores.values()), "scores of final states").tolist()
+    return dict(zip(scores, checked, strict=True)), rows
+
+
+def _state(key: str) -> int:
+    if not (key.isascii() and key.isdecimal()):
+        raise SpaceError(f"{key!r} for a final state, expected a number from 0")
+    return int(key)
+
+
+def _number_column(values: Sequence[Any], what: str) -> FloatColumn:
+    # numpy looks at every entry anyway, so its verdict on the type costs nothing
+    column = np.array(values)
+    if column.ndim != 1 or column.dtype.kind not in "biuf":
+        odd = next((value for value in values if not isinstance(value, int | float)), values)
+        raise SpaceError(f"{odd!r:.40} among the {what}, expected a number")
+    return floats(column)
+
+
+def _feature_rows(rows: Sequence[Any], names: list[str]) -> FeatureMatrix:
+    """Return one sparse row for each mapping or None; new names are appended to ``names``.
+
+    Few arcs have their set of names to themselves, so names are looked up once for each
+    set, not once for each value.
+    """
+    kinds = set(map(type, rows))
+    if not kinds <= {dict, type(None)}:
+        odd = next(row for row in rows if type(row) not in (dict, type(None)))
+        raise SpaceError(f"{odd!r:.40} for features, expected an object")
+    filled = rows if kinds == {dict} else [row or {} for row in rows]
+    patterns = list(map(tuple, filled))
+    distinct = dict.fromkeys(patterns)
+    number = {name: index for index, name in enumerate(dict.fromkeys(chain(names, *distinct)))}
+    names[:] = number
+    columns = {
+        pattern: np.array([number[name] for name in pattern], np.int32) for pattern in distinct
+    }
+    bounds = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum(list(map(len, filled)), out=bounds[1:])
+    values = list(chain.from_iterable(map(dict.values, filled)))
+    return csr_array(
+        (
+            _number_column(values, "features"),
+            np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)]),
+            bounds,
+        ),
+        shape=(len(rows), len(number)),
+    )
+
+
+def _final_feature_rows(
+    rows: dict[int, Mapping[str, float]], states: int, names: list[str]
+) -> FeatureMatrix:
+    """Return one sparse row for each state, most of them empty."""
+    named = sorted(rows)
+    some = _feature_rows([rows[state] for state in named], names)
+    lengths = np.zeros(states, np.int32)
+    lengths[named] = np.diff(some.indptr)
+    bounds = np.concatenate(([0], np.cumsum(lengths)))
+    return csr_array((some.data, some.indices, bounds), shape=(states, some.shape[1]))
+
+
+def _nbest(fields: dict[str, Any], vocabulary: Vocabulary) -> NBest:
+    entries = _typed(fields, "nbest", list)
+    if not {dict}.issuperset(map(type, entries)):
+        raise SpaceError("an entry of 'nbest' is not an object")
+    words = [_entry_words(entry) for entry in entries]
+    names = _strings(fields, "feature_names")
+    features = _feature_rows([entry.get("features") for entry in entries], names)
+    return NBest(
+        vocabulary=vocabulary,
+        label=ints(vocabulary.add_all(chain.from_iterable(words))),
+        offset=ints(np.cumsum([0, *map(len, words)])),
+        score=_number_column([entry.get("score", 0.0) for entry in entries], "scores"),
+        features=features if names else None,
+        feature_names=tuple(names),
+        **_common(fields, vocabulary),
+    )
+
+
+def _entry_words(entry: dict[str, Any]) -> list[str]:
+    words = entry.get("words")
+    if isinstance(words, str):
+        return split_words(words)
+    if isinstance(words, list) and all(isinstance(word, str) and word for word in words):
+        return words
+    raise SpaceError(f"{words!r} for the words of an entry, expected a string or a list of words")
+
+
+def _common(fields: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
+    name = fields.get("id", "")
+    if type(name) not in (str, int):
+        raise SpaceError(f"{name!r} for 'id', expected a string")
+    references = [
+        _lattice(entry, vocabulary) if isinstance(entry, dict) else entry
+        for entry in _typed(fields, "refs", list, [])
+    ]
+    if not all(isinstance(entry, str | Lattice) for entry in references):
+        raise SpaceError("a reference is neither a string nor a lattice")
+    return {
+        "id": str(name),
+        "source": _typed(fields, "src", str, ""),
+        "references": tuple(references),
+        "metadata": {key: fields[key] for key in fields if key not in _LATTICE_KEYS},
+    }
+
+
+_REQUIRED = object()
+
+
+def _typed(fields: dict[str, Any], key: str, kind: type, default: Any = _REQUIRED) -> Any:
+    """Return a field of exactly this type, or the default when it is absent."""
+    value = fields[key] if default is _REQUIRED else fields.get(key, default)
+    if value is not default and type(value) is not kind:
+        raise SpaceError(f"{value!r:.40} for {key!r}, expected {kind.__name__}")
+    return value
+
+
+def _strings(fields: dict[str, Any], key: str) -> list[str]:
+    values = _typed(fields, key, list, [])
+    if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
+        raise SpaceError(f"{key!r} are not different strings")
+    return list(values)
+
+
+def _common_fields(space: Space, losses: Losses) -> dict[str, Any]:
+    where = f"segment {space.id!r}"
+    fields: dict[str, Any] = {"id": space.id}
+    if space.source:
+        fields["src"] = space.source
+    references = []
+    for reference in space.references:
+        if isinstance(reference, Lattice):
+            references.append({**_common_fields(reference, losses), **_lattice_fields(reference)})
+        elif isinstance(reference, str):
+            references.append(reference)
+        else:
+            losses.add(f"references of type {type(reference).__name__}", where)
+    if references:
+        fields["refs"] = references
+    for key, value in space.metadata.items():
+        try:
+            if not isinstance(key, str) or key in _LATTICE_KEYS:
+                raise TypeError("a key that is taken")
+            _ENCODER.encode(value)
+        except (TypeError, ValueError):
+            losses.add(f"metadata {key!r}", where)
+        else:
+            fields[key] = value
+    return fields
+
+
+def _feature_objects(matrix: FeatureMatrix, names: Sequence[str]) -> list[dict[str, float]]:
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    used = [names[index] for index in matrix.indices.tolist()]
+    values = matrix.data.tolist()
+    return [
+        dict(zip(used[low:high], values[low:high], strict=True))
+        for low, high in pairwise(matrix.indptr.tolist())
+    ]
+
+
+def _order_of_names(space: Space, rows: Iterable[Mapping[str, float]]) -> dict[str, Any]:
+    """Return the names as a field, unless a reader would find them in this order by itself."""
+    met = tuple(dict.fromkeys(chain.from_iterable(rows)))
+    return {} if met == space.feature_names else {"feature_names": list(space.feature_names)}
+
+
+def _lattice_fields(lattice: Lattice) -> dict[str, Any]:
+    words = ["", *lattice.vocabulary]
+    columns: list[Iterable[Any]] = [
+        lattice.src.tolist(),
+        lattice.dst.tolist(),
+        [words[label] for label in lattice.label.tolist()],
+        lattice.score.tolist(),
+    ]
+    rows: list[dict[str, float]] = []
+    last: dict[str, dict[str, float]] = {}
+    if lattice.features is not None:
+        rows = _feature_objects(lattice.features, lattice.feature_names)
+        columns.append(rows)
+    if lattice.final_features is not None:
+        objects = _feature_objects(lattice.final_features, lattice.feature_names)
+        last = {str(state): objects[state] for state in lattice.finals.tolist() if objects[state]}
+    fields: dict[str, Any] = {
+        "states": lattice.num_states,
+        "start": lattice.start,
+        "finals": {str(state): float(lattice.final[state]) for state in lattice.finals.tolist()},
+    }
+    if last:
+        fields["final_features"] = last
+    fields |= _order_of_names(lattice, chain(rows, last.values()))
+    if lattice.times is not None:
+        fields["times"] = lattice.times.tolist()
+    fields["arcs"] = list(zip(*columns, strict=True))
+    return fields
+
+
+def _nbest_fields(nbest: NBest) -> dict[str, Any]:
+    entries: list[dict[str, Any]] = []
+    for entry, score in enumerate(nbest.score.tolist()):
+        tokens = nbest.tokens(entry)
+        text = " ".join(tokens)
+        words = text if split_words(text) == list(tokens) else list(tokens)
+        entries.append({"words": words, "score": score})
+    rows: list[dict[str, float]] = []
+    if nbest.features is not None:
+        rows = _feature_objects(nbest.features, nbest.feature_names)
+        for fields, row in zip(entries, rows, strict=True):
+            fields["features"] = row
+    return {**_order_of_names(nbest, rows), "nbest": entries}

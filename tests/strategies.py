@@ -1,0 +1,116 @@
+"""Hypothesis strategies shared by all tests: small random lattices, and sentences for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import strategies as st
+
+from lattices.spaces import Lattice
+from lattices.vocabulary import Vocabulary
+
+#: sums of these are exact in binary, so equal totals are equal floats whatever the order
+GRID = st.integers(-8, 4).map(lambda quarters: quarters / 4)
+GENERAL = st.floats(-4.0, 2.0, allow_nan=False, allow_subnormal=False)
+FEATURE_NAMES = ("lm", "tm", "wp")
+
+
+@st.composite
+def small_lattices(
+    draw: st.DrawFn,
+    *,
+    max_states: int = 6,
+    max_arcs: int = 10,
+    words: Iterable[str] = "abcd",
+    epsilon: bool = True,
+    exact: bool | None = None,
+    features: bool | None = None,
+) -> Lattice:
+    """Draw a lattice with at least one complete path.
+
+    It may have epsilon arcs, parallel arcs (equal ones too), several final states, a
+    final start, states that lead nowhere or come from nowhere, and only one state.
+
+    Parameters
+    ----------
+    max_states, max_arcs
+        Bounds of the size.
+    words
+        The words of the arcs; the vocabulary numbers them in a drawn order.
+    epsilon
+        Whether arcs without a word may occur.
+    exact
+        True draws all scores from a coarse grid: many ties, and sums without rounding.
+        False draws arbitrary floats; None draws which of the two.
+    features
+        Whether arcs and finals carry features; None draws it.
+    """
+    vocabulary = Vocabulary(draw(st.permutations(list(words))))
+    labels = st.sampled_from([*sorted(vocabulary), *([""] if epsilon else [])])
+    if exact is None:
+        exact = draw(st.booleans())
+    if features is None:
+        features = draw(st.booleans())
+    scores = GRID if exact else GENERAL
+    states = 1
+    if max_states > 1 and draw(st.integers(0, 15)):
+        states = draw(st.integers(2, max_states))
+    # the complete path that every lattice has; its last state is final
+    left_out = draw(st.sets(st.integers(0, states - 1), max_size=min(2, states - 1)))
+    spine = [state for state in range(states) if state not in left_out][: max_arcs + 1]
+    ends = list(pairwise(spine))
+    if states > 1:
+        free = draw(st.integers(0, max_arcs - len(ends)))
+        sources = st.integers(0, states - 2)
+        pairs = sources.flatmap(
+            lambda source: st.tuples(st.just(source), st.integers(source + 1, states - 1))
+        )
+        ends += draw(st.lists(pairs, min_size=free, max_size=free))
+    arcs = [[src, dst, draw(labels), draw(scores)] for src, dst in ends]
+    if arcs and len(arcs) < max_arcs and draw(st.booleans()):
+        arcs.append(list(draw(st.sampled_from(arcs))))
+    finals = {
+        state: draw(scores) for state in draw(st.sets(st.integers(0, states - 1), max_size=2))
+    }
+    finals[spine[-1]] = draw(scores)
+    final_features = None
+    if features:
+        row = st.dictionaries(st.sampled_from(FEATURE_NAMES), scores, max_size=2)
+        for arc in arcs:
+            arc.append(draw(row))
+        final_features = {state: draw(row) for state in finals}
+    number = list(range(states))
+    if draw(st.booleans()):
+        # states out of order, to be renumbered when the lattice is built
+        number = draw(st.permutations(number))
+    return Lattice.from_arcs(
+        [(number[src], number[dst], *rest) for src, dst, *rest in draw(st.permutations(arcs))],
+        finals={number[state]: score for state, score in finals.items()},
+        states=states,
+        start=number[spine[0]],
+        vocabulary=vocabulary,
+        final_features=features_of(final_features, number),
+        feature_names=FEATURE_NAMES if features else (),
+        id=draw(st.sampled_from(["", "seg-1"])),
+    )
+
+
+def features_of(
+    by_state: dict[int, dict[str, float]] | None, number: list[int]
+) -> dict[int, dict[str, float]] | None:
+    """Return the features of the finals under the states' new numbers."""
+    return by_state and {number[state]: row for state, row in by_state.items()}
+
+
+def sentences(
+    words: Iterable[str] = "abcd", *, unknown: Iterable[str] = ("x", "<s>"), max_size: int = 6
+) -> st.SearchStrategy[list[str]]:
+    """Draw lists of tokens, possibly empty, possibly with words no lattice has."""
+    return st.lists(st.sampled_from([*words, *unknown]), max_size=max_size)
+
+
+def seeds() -> st.SearchStrategy[np.random.Generator]:
+    """Draw a seeded generator of random numbers."""
+    return st.integers(0, 2**32 - 1).map(np.random.default_rng)
