@@ -145,6 +145,9 @@ def decode(data: bytes, path: str = "") -> DecodedFst:
     else:
         aligned = bool(flags & _IS_ALIGNED) or version == _CONST_ALIGNED_VERSION
         body = _const_columns(reader, arc_type, states, arcs, aligned)
+    for what in ("weight", "final"):
+        if np.isnan(body[what]).any():
+            raise reader.error(f"entry {int(np.isnan(body[what]).argmax())} of {what!r} is NaN")
     result = DecodedFst(
         **body, start=start, arc_type=arc_type, isymbols=isymbols, osymbols=osymbols
     )
@@ -287,18 +290,17 @@ def _vector_columns(reader: ByteReader, arc_type: str, announced: int) -> dict[s
     bound = reader.left // (4 * per_state)
     if not -1 <= announced <= bound:
         raise reader.error(f"{announced} states announced, which {reader.left} bytes cannot hold")
-    if reader.left % 4:
-        raise reader.error("the states and arcs end in the middle of a number")
+    rest = reader.left
     words = column(reader.array("<i4", reader.left // 4), np.int32)
     # a writer that could not go back to its header leaves -1: states up to the end
     position, count, end = _state_positions(
         words, bound if announced < 0 else announced, per_weight
     )
-    states = len(position)
-    if states < announced or (announced < 0 and end < len(words)):
+    states, rest = len(position), rest - 4 * end
+    if states < announced or (announced < 0 and rest):
         raise reader.error(f"state {states} has more arcs than the file holds, or is missing")
-    if end < len(words):
-        raise reader.error(f"{(len(words) - end) * 4} bytes follow the last state")
+    if rest:
+        raise reader.error(f"{rest} bytes follow the last state")
     in_arcs = np.ones(len(words), dtype=np.bool_)
     state_words = position[:, np.newaxis] + np.arange(per_state)
     in_arcs[state_words] = False

@@ -33,8 +33,8 @@ class Semiring:
 
     Examples
     --------
-    >>> VITERBI.plus(-1.0, -3.0), float(LOG.times(-1.0, -3.0))
-    (np.float64(-1.0), -4.0)
+    >>> float(VITERBI.plus(-1.0, -3.0)), float(LOG.times(-1.0, -3.0))
+    (-1.0, -4.0)
     >>> LOG.weights([-1.0, -np.inf], scale=2.0).tolist()
     [-2.0, -inf]
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-import numpy as np
 from hypothesis import strategies as st
 
 from lattices.spaces import Lattice
@@ -109,8 +108,3 @@ def sentences(
 ) -> st.SearchStrategy[list[str]]:
     """Draw lists of tokens, possibly empty, possibly with words no lattice has."""
     return st.lists(st.sampled_from([*words, *unknown]), max_size=max_size)
-
-
-def seeds() -> st.SearchStrategy[np.random.Generator]:
-    """Draw a seeded generator of random numbers."""
-    return st.integers(0, 2**32 - 1).map(np.random.default_rng)

@@ -18,18 +18,9 @@ import numpy as np
 
 from lattices.algorithms.best import arc_ranks
 from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
-from lattices.arrays import ints, kernel
+from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
 from lattices.errors import OptionError
 from lattices.spaces import Hypothesis, Lattice
-
-# The store of word sequences has two columns, a word and the rest, and the empty sequence
-# in row 0. That of suffixes begins with the state and the words, which are its keys as the
-# two are above; then comes the candidate it was made of, the suffix after its arc, and the
-# suffix its state gave next, -1 while nobody has asked. Each store is one array: counting
-# the references to many would cost more than the search.
-_WORD, _REST = 0, 1
-_STATE, _WORDS, _CANDIDATE, _AFTER, _NEXT = 0, 1, 2, 3, 4
-
 
 # The store of word sequences has two columns, a word and the rest, and the empty sequence
 # in row 0. That of suffixes begins with the state and the words, which are its keys as the
@@ -76,9 +67,10 @@ def _extended(store):  # type: ignore[no-untyped-def]
 
 @kernel
 def _before(one, other, arcs, value, words, sequence):  # type: ignore[no-untyped-def]
-    """Tell whether candidate ``one`` of a state comes before ``other``, by value, words, arcs."""
-    if value[one] != value[other]:
-        return value[one] > value[other]
+    """Tell whether candidate ``one`` of a state comes before ``other``, by values, words, arcs."""
+    for rank in range(2):
+        if value[one, rank] != value[other, rank]:
+            return value[one, rank] > value[other, rank]
     left, right = words[one], words[other]
     while left != right:
         if left == 0 or right == 0:
@@ -164,11 +156,16 @@ def _unrolled(suffix, first, count, arcs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _k_best(dst, out_offset, rank, score, final, start, k, distinct):  # type: ignore[no-untyped-def]
-    """Return the arcs of the best paths, one after the other, and where each begins."""
+def _k_best(  # type: ignore[no-untyped-def]
+    dst, out_offset, rank, score, final, second, second_final, start, k, distinct
+):
+    """Return the arcs of the best paths, one after the other, and where each begins.
+
+    Paths are ranked by ``score`` and ``final``, and among equals by the ``second`` pair.
+    """
     arcs, states = len(dst), len(final)
     # candidate c is arc c with the suffix after it, or, from `arcs` on, to end in c - arcs
-    value = np.empty(arcs + states, np.float64)
+    value = np.empty((arcs + states, 2), np.float64)
     words = np.zeros(arcs + states, np.int64)
     after = np.full(arcs + states, -1, np.int64)
     # the heap of a state begins at out_offset[state] + state: a place for each arc, one to end
@@ -184,7 +181,7 @@ def _k_best(dst, out_offset, rank, score, final, start, k, distinct):  # type: i
     sequence, sequences = np.full((room, 2), -1, np.int64), 1
     interned = np.full(2 * room, -1, np.int64)
     suffix, suffixes = np.full((room, 5), -1, np.int64), 0
-    suffix_value = np.empty(room, np.float64)
+    suffix_value = np.empty((room, 2), np.float64)
     given = np.full(2 * room, -1, np.int64)
     stack = np.empty(states + 1, np.int64)
 
@@ -201,13 +198,15 @@ def _k_best(dst, out_offset, rank, score, final, start, k, distinct):  # type: i
                     rest = suffix[follower, _WORDS]
                     words[arc] = _spelt(rank[arc], rest, sequence, interned, sequences)
                     sequences = max(sequences, words[arc] + 1)
-                    value[arc] = score[arc] + suffix_value[follower]
+                    value[arc, 0] = score[arc] + suffix_value[follower, 0]
+                    value[arc, 1] = second[arc] + suffix_value[follower, 1]
                     after[arc] = follower
                     base = out_offset[fresh] + fresh
                     _push(heap, base, size[fresh], arc, arcs, value, words, sequence)
                     size[fresh] += 1
             if final[fresh] > -np.inf:
-                value[arcs + fresh] = final[fresh]
+                value[arcs + fresh, 0] = final[fresh]
+                value[arcs + fresh, 1] = second_final[fresh]
                 base = out_offset[fresh] + fresh
                 _push(heap, base, size[fresh], arcs + fresh, arcs, value, words, sequence)
                 size[fresh] += 1
@@ -229,7 +228,8 @@ def _k_best(dst, out_offset, rank, score, final, start, k, distinct):  # type: i
                     rest = suffix[follower, _WORDS]
                     words[arc] = _spelt(rank[arc], rest, sequence, interned, sequences)
                     sequences = max(sequences, words[arc] + 1)
-                    value[arc] = score[arc] + suffix_value[follower]
+                    value[arc, 0] = score[arc] + suffix_value[follower, 0]
+                    value[arc, 1] = second[arc] + suffix_value[follower, 1]
                     after[arc] = follower
                     _push(heap, base, size[state], arc, arcs, value, words, sequence)
                     size[state] += 1
@@ -280,15 +280,45 @@ def k_best_paths(lattice: Lattice, k: int, distinct: bool = False) -> Paths:
     """
     if index(k) < 1:
         raise OptionError(f"k is {k}, expected at least 1")
+    nothing = np.zeros(max(lattice.num_arcs, lattice.num_states))
+    return _found(lattice, lattice.score, lattice.final, nothing, nothing, index(k), bool(distinct))
+
+
+def k_best_ranked(
+    lattice: Lattice, value: FloatColumn, final_value: FloatColumn, k: int
+) -> list[IntColumn]:
+    """Return the arcs of the ``k`` best sentences under other values than the scores.
+
+    Each sentence comes once, by its best path. Equal values go to the higher score, then as
+    in :func:`k_best`; ``final_value`` is ``-inf`` where a path may not end.
+    """
+    paths = _found(lattice, value, final_value, lattice.score, lattice.final, k, True)
+    bounds = paths.offset.tolist()
+    return [
+        ints(paths.arcs[begin:end]) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+def _found(
+    lattice: Lattice,
+    value: FloatColumn,
+    final_value: FloatColumn,
+    second: FloatColumn,
+    second_final: FloatColumn,
+    k: int,
+    distinct: bool,
+) -> Paths:
     arcs, offset = _k_best(
         lattice.dst,
         lattice.out_offset,
         arc_ranks(lattice),
-        lattice.score,
-        lattice.final,
+        floats(value),
+        floats(final_value),
+        floats(second),
+        floats(second_final),
         lattice.start,
-        index(k),
-        bool(distinct),
+        k,
+        distinct,
     )
     if len(offset) == 1:
         raise no_complete_path(lattice)
@@ -301,7 +331,7 @@ def k_best(lattice: Lattice, k: int, distinct: bool = False) -> list[Hypothesis]
     Ties: the first in the order of the words, compared as strings one by one; then the
     first in the order of the arcs. So the first of the list is :func:`best`'s answer.
 
-    Exact for every lattice. No state ever gives more than ``k + 1`` suffixes, however many
+    Exact for every lattice. No state ever gives more than ``k`` suffixes, however many
     paths spell one sentence, so the cost is at most O(k * arcs * log(arcs)), and far less
     in practice.
 

@@ -57,15 +57,16 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
     """Return the lattice with its scores moved as near to the start, or to the end, as they go.
 
     Every complete path keeps its score, up to rounding; states, arcs, words, features and
-    times stay what they are. Pushed to the start, the best way on from any other state
-    adds 0 to the score; pushed to the end, the best way to any state has score 0. This is
-    weight pushing in the tropical semiring (Mohri 2009, "Weighted automata algorithms"), in
-    double precision. Cost: O(arcs).
+    times stay what they are. Pushed to the start, the best way on from any later state adds
+    0 to the score; pushed to the end, the best way to any state has score 0. This is weight
+    pushing in the tropical semiring (Mohri 2009, "Weighted automata algorithms"), in double
+    precision. Cost: O(arcs).
 
     Parameters
     ----------
     lattice
-        The lattice; scores of arcs that lie on no complete path are left as they are.
+        The lattice. Arcs that lead to no final state keep their scores, and so do, pushed
+        to the end, arcs that no path from the start comes to.
     to_final
         Whether to push to the final states instead of the start.
 
@@ -84,8 +85,8 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
     >>> push(lattice, to_final=True).score.tolist(), push(lattice, to_final=True).final.tolist()
     ([0.0, 0.0, -1.0], [-inf, -inf, -7.0])
     """
-    reached = inside(lattice, VITERBI)
     if to_final:
+        reached = inside(lattice, VITERBI)
         if not (reached[lattice.finals] > -np.inf).any():
             raise no_complete_path(lattice)
         potential = np.where(reached == -np.inf, 0.0, reached)

@@ -11,6 +11,7 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import floats, ints, kernel
 from lattices.errors import OptionError
 from lattices.spaces import Lattice
+from lattices.spaces.features import FeatureMatrix
 
 
 @kernel
@@ -27,6 +28,21 @@ def _useful(src, dst, start, keep_arcs, keep_finals):  # type: ignore[no-untyped
         if keep_arcs[arc] and ending[dst[arc]]:
             ending[src[arc]] = True
     return reached & ending
+
+
+def useful_states(lattice: Lattice) -> NDArray[np.bool_]:
+    """Return, for every state, whether it lies on a complete path. Cost: O(arcs).
+
+    Examples
+    --------
+    >>> useful_states(Lattice.from_arcs([(0, 1, "a"), (0, 2, "b")], finals=[1])).tolist()
+    [True, True, False]
+    """
+    everything = np.ones(lattice.num_arcs, np.bool_)
+    useful: NDArray[np.bool_] = _useful(
+        lattice.src, lattice.dst, lattice.start, everything, lattice.final > -np.inf
+    )
+    return useful
 
 
 def subset(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike) -> Lattice:
@@ -73,7 +89,7 @@ def subset(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike) -> La
         final=floats(np.where(ending, lattice.final, -np.inf)[states]),
         start=int(number[lattice.start]),
         features=None if features is None else features[np.flatnonzero(arcs)],
-        final_features=None if last is None else last[np.flatnonzero(states)],
+        final_features=None if last is None else _ending_rows(last, ending)[np.flatnonzero(states)],
         feature_names=lattice.feature_names,
         times=None if lattice.times is None else lattice.times[states],
         id=lattice.id,
@@ -83,14 +99,23 @@ def subset(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike) -> La
     )
 
 
+def _ending_rows(features: FeatureMatrix, ending: NDArray[np.bool_]) -> FeatureMatrix:
+    """Return the features of ends, none where a path can no longer end."""
+    kept = features.copy()
+    kept.data[~np.repeat(ending, np.diff(kept.indptr))] = 0.0
+    kept.eliminate_zeros()
+    return kept
+
+
 def _mask(values: ArrayLike, count: int, what: str) -> NDArray[np.bool_]:
     mask = np.ascontiguousarray(values)
-    if mask.shape != (count,) or mask.dtype != np.bool_:
+    if mask.shape != (count,) or (count and mask.dtype != np.bool_):
         raise OptionError(
             f"a mask of type {mask.dtype} and shape {mask.shape}, "
             f"expected one bool for each of {count} {what}"
         )
-    return mask
+    # an empty list has no bools to tell its type
+    return mask.astype(np.bool_, copy=False)
 
 
 class Trimmed(NamedTuple):

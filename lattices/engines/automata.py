@@ -22,6 +22,8 @@ from lattices.errors import OptionError
 
 #: label of an arc that reads every real word
 ANY = -1
+#: totals of whole numbers below this are exact in single precision
+SINGLE_PRECISION = 2.0**24
 #: the finest fraction of a gain that is kept where gains are no simple fractions
 FINEST_UNIT = 2.0**-30
 

@@ -9,13 +9,11 @@ from typing import Any, Literal
 import numpy as np
 
 from lattices.arrays import Array, column, floats, ints
-from lattices.engines.automata import Alignment, Automaton, Machines, SearchMachine, explicit
+from lattices.engines.automata import SINGLE_PRECISION, Alignment, Automaton, Machines, SearchMachine, explicit
 from lattices.engines.batch import path_comes_first, search_alignments, search_automaton
 from lattices.engines.found import Found
 from lattices.spaces import Lattice
 
-#: totals of whole numbers below this are exact in single precision
-SINGLE_PRECISION = 2.0**24
 #: the most cells (lattice states x machine states) one search may ask memory for
 MOST_CELLS = 2**30
 

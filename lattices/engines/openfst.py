@@ -2,8 +2,9 @@
 
 The lattice becomes a transducer from arc numbers to classes of words; composed with the
 machine and pruned to its best weight, its input side is the automaton of all best paths,
-among which the tie rule picks one. Weights are single precision: exact where gains are
-whole numbers and ``model_weight`` is 0, good to about 1e-6 of the total elsewhere.
+among which the tie rule picks one. Weights are single precision: exact where totals are
+whole numbers below 2**24, as they are for WER, WRR and GRR without a model weight. Elsewhere
+they are good to about 1e-6 of the total, and OpenFst's own shortest path is taken.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ import numpy as np
 
 from lattices.algorithms.best import best_arcs
 from lattices.arrays import Array, ints
-from lattices.engines.automata import ANY, Automaton, Machines, SearchMachine, explicit
+from lattices.engines.automata import (
+    ANY,
+    SINGLE_PRECISION,
+    Automaton,
+    Machines,
+    SearchMachine,
+    explicit,
+)
 from lattices.engines.batch import path_comes_first
 from lattices.engines.found import Found
 from lattices.errors import MissingDependencyError
@@ -143,7 +151,10 @@ class OpenFstEngine:
             return None
         distance = pynini.shortestdistance(product, reverse=True)
         gain = -float(str(distance[product.start()]))
-        paths: Any = product.prune(weight="0").project("input").rmepsilon()
+        exact = bias == 0.0 and max(abs(gain), automaton.largest_gain) < SINGLE_PRECISION
+        # rounded sums are no ties, and pruning to no slack at all could even lose the best
+        paths: Any = product.prune(weight="0") if exact else pynini.shortestpath(product)
+        paths = paths.project("input").rmepsilon()
         return gain, decode(paths.write_to_string())
 
 
@@ -160,10 +171,11 @@ def _first_path(lattice: Lattice, paths: FstColumns, rank: Array) -> tuple[float
     spelled = np.append(lattice.label, np.zeros(len(lattice.finals), np.int32))[arc]
     final = np.full(paths.num_states, -np.inf)
     final[number[paths.final < np.inf]] = 0.0
+    # a path that ends stands before one that goes on
     model, chosen = best_arcs(
         src, dst, ints(in_arc), ints(in_offset),
         ints(np.where(spelled == 0, -1, rank[spelled])),
-        score, final, int(number[paths.start]), ints(arc),
+        score, final, int(number[paths.start]), ints(np.where(arc < lattice.num_arcs, arc, -1)),
     )  # fmt: skip
     path = arc[chosen]
     return float(model), ints(path[path < lattice.num_arcs])

@@ -108,9 +108,11 @@ def forward_automaton(  # type: ignore[no-untyped-def]
     for state in range(states):
         base = state * size
         row = rows[base : base + size]
-        row[:] = initial if state == start else worst
+        row[:] = worst
         begin, end = in_offset[state], in_offset[state + 1]
-        if begin == end and state != start:
+        if state == start:
+            row[:] = initial
+        elif begin == end:
             continue
         incoming[:] = worst
         for index in range(begin, end):
@@ -247,7 +249,7 @@ def _comes_first(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _relax(  # type: ignore[no-untyped-def]
+def relax(  # type: ignore[no-untyped-def]
     before, here, arc, gained, slot, suffix, next_node, next_arc, used, label, rank
 ):
     """Offer node ``before`` the suffix that begins with ``arc`` and goes on at ``here``."""
@@ -315,7 +317,7 @@ def trace(  # type: ignore[no-untyped-def]
             for entry in range(machine_offset[place], machine_offset[place + 1]):
                 before = state * size + machine_src[entry]
                 if machine_label[entry] == 0 and rows[before] + exact(machine_gain[entry]) == value:
-                    used = _relax(
+                    used = relax(
                         before, here, NO_ARC, 0.0,
                         slot, suffix, next_node, next_arc, used, label, rank,
                     )  # fmt: skip
@@ -327,7 +329,7 @@ def trace(  # type: ignore[no-untyped-def]
                 if word == 0:
                     if rows[source + place] + extra == value:
                         touched[src[arc]] = True
-                        used = _relax(
+                        used = relax(
                             source + place, here, arc, score[arc],
                             slot, suffix, next_node, next_arc, used, label, rank,
                         )  # fmt: skip
@@ -338,7 +340,7 @@ def trace(  # type: ignore[no-untyped-def]
                     before = source + machine_src[entry]
                     if (rows[before] + extra) + exact(machine_gain[entry]) == value:
                         touched[src[arc]] = True
-                        used = _relax(
+                        used = relax(
                             before, here, arc, score[arc],
                             slot, suffix, next_node, next_arc, used, label, rank,
                         )  # fmt: skip

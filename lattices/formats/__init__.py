@@ -84,6 +84,10 @@ def _available() -> list[Format]:
     return [FORMATS.get(info.name) for info in formats() if info.access]
 
 
+def _named(format: str | Format) -> Format:
+    return FORMATS.get(format) if isinstance(format, str) else format
+
+
 def _by_suffix(path: str, among: Iterable[Format]) -> list[Format]:
     """Return the formats whose suffix the file name has, the longest suffix only."""
     name = os.path.basename(path).removesuffix(".gz")
@@ -123,7 +127,7 @@ def _check_options(known: Iterable[str], options: Iterable[str], what: str) -> N
 
 
 def read_records(
-    path: PathLike, format: str | None = None, *, on_error: ErrorHandler | None = None
+    path: PathLike, format: str | Format | None = None, *, on_error: ErrorHandler | None = None
 ) -> Iterator[tuple[Format, Record]]:
     """Iterate over the records of a file, a directory or standard input, not yet parsed.
 
@@ -133,7 +137,7 @@ def read_records(
         A file, plain or gzip (told by content, whatever the name); ``-`` for standard
         input; or a directory, whose visible regular files are read in sorted order.
     format
-        The name of the format; by default it is found for each file by its content, and
+        The format or its name; by default it is found for each file by its content, and
         by its suffix where the content does not decide.
     on_error
         Called with a file's error (unknown format, damaged gzip, nothing in it), after
@@ -153,7 +157,7 @@ def read_records(
     OSError
         If a file cannot be opened.
     """
-    chosen = None if format is None else FORMATS.get(format)
+    chosen = None if format is None else _named(format)
     return _read_records(files_of(path), chosen, on_error)
 
 
@@ -165,6 +169,8 @@ def _read_records(
         try:
             with opened(file) as (head, stream):
                 if not head:
+                    # the first byte, if there is none because the file is damaged, says so
+                    stream.read(1)
                     raise FormatError("the file is empty", name)
                 found = chosen or _sniffed(head, name)
                 any_record = False
@@ -222,7 +228,7 @@ def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **optio
 
 def read(
     path: PathLike,
-    format: str | None = None,
+    format: str | Format | None = None,
     vocabulary: Vocabulary | None = None,
     *,
     on_error: ErrorHandler | None = None,
@@ -266,7 +272,7 @@ def read(
     >>> list(read(file))
     [<Lattice 'a' of 2 states, 1 arcs>]
     """
-    chosen = None if format is None else FORMATS.get(format)
+    chosen = None if format is None else _named(format)
     if chosen is not None:
         _check_options(chosen.options, options, f"format {chosen.name}")
     records = _read_records(files_of(path), chosen, on_error)
@@ -300,7 +306,7 @@ def _parsed(
 def write(
     path: PathLike,
     spaces: Iterable[Space],
-    format: str | None = None,
+    format: str | Format | None = None,
     *,
     lossy: bool = False,
     **options: Any,
@@ -316,7 +322,7 @@ def write(
     spaces
         Read once, one at a time.
     format
-        The name of the format; by default it is told by the suffix.
+        The format or its name; by default it is told by the suffix.
     lossy
         Whether to leave out, with one :class:`LossWarning`, what the format cannot hold.
     **options
@@ -350,11 +356,11 @@ def write(
     losses.warn()
 
 
-def _for_writing(path: str, format: str | None) -> Format:
+def _for_writing(path: str, format: str | Format | None) -> Format:
     if format is not None:
-        chosen = FORMATS.get(format)
+        chosen = _named(format)
         if not chosen.writable:
-            raise OptionError(f"format {format} can be read, but not written")
+            raise OptionError(f"format {chosen.name} can be read, but not written")
         return chosen
     known = [entry for entry in _available() if entry.writable]
     named = _by_suffix(path, known)

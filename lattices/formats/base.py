@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
@@ -19,8 +19,10 @@ from lattices.vocabulary import Vocabulary
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# str.split() would also cut at U+00A0, U+2028 and U+3000, which tokenizers leave inside words
-_WORD = re.compile(r"[^ \t\n\v\f\r]+")
+#: What separates words. ``str.split`` would also cut at U+00A0, U+2028 and U+3000, which
+#: tokenizers leave inside words; ``str.strip`` would take them away.
+BLANKS = " \t\n\v\f\r"
+_WORD = re.compile(f"[^{BLANKS}]+")
 
 
 class LossWarning(UserWarning):
@@ -213,6 +215,49 @@ def split_words(text: str) -> list[str]:
     ['10\xa0000', 'people']
     """
     return _WORD.findall(text)
+
+
+def joined_words(tokens: Sequence[str], losses: Losses, where: str) -> str:
+    """Return the words with blanks between them, for formats where blanks separate.
+
+    A word that holds a blank is a loss: it would come back as two.
+
+    Examples
+    --------
+    >>> joined_words(("new york", "city"), Losses("plain", allowed=True), "segment 'a'")
+    'new york city'
+    """
+    text = " ".join(tokens)
+    found = split_words(text)
+    if found != list(tokens):
+        losses.add("words with blanks in them", where)
+        return " ".join(found)
+    return text
+
+
+def grouped_lines(
+    stream: BinaryIO, path: str, key: Callable[[bytes], bytes | None]
+) -> Iterator[Record]:
+    """Cut a stream into runs of lines with one key; a line without any belongs to the run it is in.
+
+    Line ends are newlines in the payload, and blank lines inside a run stay, so that the
+    place of a line in the payload is its place in the file.
+    """
+    lines: list[bytes] = []
+    first = number = 0
+    current: bytes | None = None
+    for line, text in text_lines(stream):
+        found = key(text) if text.strip() else current
+        if lines and found is not None and found != current and current is not None:
+            yield Record(b"\n".join(lines), path, first, number)
+            number += 1
+            lines = []
+        if lines or text.strip():
+            first = first if lines else line
+            lines.append(text)
+            current = current if found is None else found
+    if lines:
+        yield Record(b"\n".join(lines), path, first, number)
 
 
 def choice(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -10,44 +9,8 @@ import numpy as np
 
 from lattices.arrays import Array
 from lattices.formats.base import Losses
+from lattices.formats.htk_lines import NULL, SCALES, TAGS, quoted
 from lattices.spaces import Lattice
-
-#: Scale in the header: the feature, its key on a link, and the scale where none is given.
-SCALES: dict[str, tuple[str, bytes, float]] = {
-    "acscale": ("acoustic", b"a", 1.0),
-    "ngscale": ("ngram", b"n", 1.0),
-    "lmscale": ("language", b"l", 1.0),
-    "prscale": ("pronunciation", b"r", 1.0),
-    "duscale": ("duration", b"ds", 0.0),
-    **{f"x{number}scale": (f"x{number}", b"x%d" % number, 0.0) for number in range(1, 10)},
-    "wdpenalty": ("words", b"", 0.0),
-}
-#: Keys of the header that the reader understands; the others it keeps.
-HEADER_KEYS = frozenset(
-    ("VERSION", "UTTERANCE", "NODES", "LINKS", "base", "start", "end", "dir", "tscale", *SCALES)
-)
-TAGS = frozenset((b"<s>", b"</s>", b"!SENT_START", b"!SENT_END"))
-
-_PLAIN = re.compile(r"[^\x00-\x20\x7f\"'\\][^\x00-\x20\x7f\\]*")
-_AWKWARD = re.compile(r"[\x00-\x1f\x7f\"'\\]")
-
-
-def quoted(text: str) -> str:
-    r"""Return a value as HTK spells it: quoted and escaped where it must be.
-
-    Examples
-    --------
-    >>> print(quoted("it's"), quoted("'em"), quoted("new york"), quoted("tab\t"))
-    it's "\'em" "new york" "tab\011"
-    """
-    if _PLAIN.fullmatch(text):
-        return text
-    return '"' + _AWKWARD.sub(_escaped, text) + '"'
-
-
-def _escaped(found: re.Match[str]) -> str:
-    character = found.group()
-    return "\\" + (character if character in "\"'\\" else f"{ord(character):03o}")
 
 
 def write_slf(stream: BinaryIO, lattice: Lattice, losses: Losses) -> None:
@@ -142,7 +105,7 @@ def _header(lattice: Lattice, scales: Mapping[str, float]) -> list[str]:
         lines.append(f"UTTERANCE={quoted(lattice.id)}")
     kept = lattice.metadata.get("header")
     if isinstance(kept, Mapping):
-        lines += [f"{key}={quoted(str(kept[key]))}" for key in kept if _PLAIN.fullmatch(str(key))]
+        lines += [f"{key}={quoted(str(kept[key]))}" for key in kept if quoted(str(key)) == key]
     # every scale is given, also where it is the default: the header says how to score
     lines += [
         f"{scale}={scales.get(name, default)!r}" for scale, (name, _, default) in SCALES.items()
@@ -166,12 +129,12 @@ def _link_lines(
     losses: Losses,
     where: str,
 ) -> list[str]:
-    spelled = {0: "!NULL"}
+    spelled = {0: NULL.decode()}
     for label in np.unique(lattice.label).tolist():
         if label:
             word = lattice.vocabulary.word(label)
-            if word == "!NULL":
-                losses.add("words !NULL", where)
+            if word == spelled[0]:
+                losses.add(f"words {word}", where)
             spelled[label] = quoted(word)
     labels = [*lattice.label.tolist(), *[0] * (len(links) - lattice.num_arcs)]
     keys = {name: key.decode() for name, key, _ in SCALES.values() if key} | {"posterior": "p"}

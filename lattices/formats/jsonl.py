@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
@@ -32,22 +33,20 @@ from scipy.sparse import csr_array
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Format, Losses, Record, split_words, text_lines
+from lattices.formats.jsonl_writer import ENCODER, KEYS, json_line
 from lattices.spaces import Lattice, NBest, Space
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import Vocabulary
 
-_COMMON = ("id", "src", "refs", "feature_names")
-_LATTICE_KEYS = frozenset(
-    (*_COMMON, "states", "start", "finals", "final_features", "arcs", "times", "nbest")
-)
+STATES_WITHOUT_ARCS = 1_000_000
 
 
 def _no_constant(name: str) -> NoReturn:
     raise SpaceError(f"{name} is no JSON number")
 
 
+_OPENING = re.compile(rb'\s*\{\s*["}]')
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @contextmanager
@@ -76,8 +75,7 @@ class JsonLines(Format):
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line begins an object."""
-        opening = head.lstrip()[:200].split(None, 1)
-        return head.lstrip()[:1] == b"{" and b"".join(opening)[1:2] in (b'"', b"}")
+        return _OPENING.match(head) is not None
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut at line ends; blank lines are nothing."""
@@ -94,7 +92,7 @@ class JsonLines(Format):
                 raise record.error(f"not JSON: {problem.msg}, column {problem.colno}") from problem
             # lone surrogates can be spelled in JSON, but are no text and could not be written
             if b"\\ud" in record.payload or b"\\uD" in record.payload:
-                _ENCODER.encode(fields).encode("utf-8")
+                ENCODER.encode(fields).encode("utf-8")
             if not isinstance(fields, dict):
                 raise record.error(f"a line holds one object, not {type(fields).__name__}")
             return _space(fields, vocabulary)
@@ -102,11 +100,9 @@ class JsonLines(Format):
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
-        """Write one line for each segment; floats as the shortest digits that read back the same."""
+        """Write one line for each segment; floats in the digits that read back the same."""
         for space in spaces:
-            fields = _lattice_fields(space) if isinstance(space, Lattice) else _nbest_fields(space)
-            line = _ENCODER.encode({**_common_fields(space, losses), **fields})
-            stream.write(line.encode("utf-8") + b"\n")
+            stream.write(json_line(space, losses))
 
 
 FORMAT = JsonLines()
@@ -134,6 +130,9 @@ def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
     states = _typed(fields, "states", int, None)
     if states is None:
         states = 1 + max((start, *src, *dst, *ending))
+    if not 0 < states <= STATES_WITHOUT_ARCS + 2 * len(src):
+        # one wrong digit must not ask for all the memory there is
+        raise SpaceError(f"{states} states for {len(src)} arcs")
     if not all(0 <= state < states for state in ending):
         raise SpaceError(f"final states {sorted(ending)}, expected numbers from 0 to {states - 1}")
     final = np.full(states, -np.inf)
@@ -306,7 +305,7 @@ def _common(fields: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
         "id": str(name),
         "source": _typed(fields, "src", str, ""),
         "references": tuple(references),
-        "metadata": {key: fields[key] for key in fields if key not in _LATTICE_KEYS},
+        "metadata": {key: fields[key] for key in fields if key not in KEYS},
     }
 
 
@@ -326,93 +325,3 @@ def _strings(fields: dict[str, Any], key: str) -> list[str]:
     if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
         raise SpaceError(f"{key!r} are not different strings")
     return list(values)
-
-
-def _common_fields(space: Space, losses: Losses) -> dict[str, Any]:
-    where = f"segment {space.id!r}"
-    fields: dict[str, Any] = {"id": space.id}
-    if space.source:
-        fields["src"] = space.source
-    references = []
-    for reference in space.references:
-        if isinstance(reference, Lattice):
-            references.append({**_common_fields(reference, losses), **_lattice_fields(reference)})
-        elif isinstance(reference, str):
-            references.append(reference)
-        else:
-            losses.add(f"references of type {type(reference).__name__}", where)
-    if references:
-        fields["refs"] = references
-    for key, value in space.metadata.items():
-        try:
-            if not isinstance(key, str) or key in _LATTICE_KEYS:
-                raise TypeError("a key that is taken")
-            _ENCODER.encode(value)
-        except (TypeError, ValueError):
-            losses.add(f"metadata {key!r}", where)
-        else:
-            fields[key] = value
-    return fields
-
-
-def _feature_objects(matrix: FeatureMatrix, names: Sequence[str]) -> list[dict[str, float]]:
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    used = [names[index] for index in matrix.indices.tolist()]
-    values = matrix.data.tolist()
-    return [
-        dict(zip(used[low:high], values[low:high], strict=True))
-        for low, high in pairwise(matrix.indptr.tolist())
-    ]
-
-
-def _order_of_names(space: Space, rows: Iterable[Mapping[str, float]]) -> dict[str, Any]:
-    """Return the names as a field, unless a reader would find them in this order by itself."""
-    met = tuple(dict.fromkeys(chain.from_iterable(rows)))
-    return {} if met == space.feature_names else {"feature_names": list(space.feature_names)}
-
-
-def _lattice_fields(lattice: Lattice) -> dict[str, Any]:
-    words = ["", *lattice.vocabulary]
-    columns: list[Iterable[Any]] = [
-        lattice.src.tolist(),
-        lattice.dst.tolist(),
-        [words[label] for label in lattice.label.tolist()],
-        lattice.score.tolist(),
-    ]
-    rows: list[dict[str, float]] = []
-    last: dict[str, dict[str, float]] = {}
-    if lattice.features is not None:
-        rows = _feature_objects(lattice.features, lattice.feature_names)
-        columns.append(rows)
-    if lattice.final_features is not None:
-        objects = _feature_objects(lattice.final_features, lattice.feature_names)
-        last = {str(state): objects[state] for state in lattice.finals.tolist() if objects[state]}
-    fields: dict[str, Any] = {
-        "states": lattice.num_states,
-        "start": lattice.start,
-        "finals": {str(state): float(lattice.final[state]) for state in lattice.finals.tolist()},
-    }
-    if last:
-        fields["final_features"] = last
-    fields |= _order_of_names(lattice, chain(rows, last.values()))
-    if lattice.times is not None:
-        fields["times"] = lattice.times.tolist()
-    fields["arcs"] = list(zip(*columns, strict=True))
-    return fields
-
-
-def _nbest_fields(nbest: NBest) -> dict[str, Any]:
-    entries: list[dict[str, Any]] = []
-    for entry, score in enumerate(nbest.score.tolist()):
-        tokens = nbest.tokens(entry)
-        text = " ".join(tokens)
-        words = text if split_words(text) == list(tokens) else list(tokens)
-        entries.append({"words": words, "score": score})
-    rows: list[dict[str, float]] = []
-    if nbest.features is not None:
-        rows = _feature_objects(nbest.features, nbest.feature_names)
-        for fields, row in zip(entries, rows, strict=True):
-            fields["features"] = row
-    return {**_order_of_names(nbest, rows), "nbest": entries}

@@ -118,7 +118,7 @@ def note_losses(lattice: Lattice, losses: Losses) -> None:
     carried = {
         "features": lattice.features is not None or lattice.final_features is not None,
         "times": lattice.times is not None,
-        "source": bool(lattice.source),
+        "source texts": bool(lattice.source),
         "references": bool(lattice.references),
         "metadata": bool(lattice.metadata),
     }
@@ -202,7 +202,8 @@ def _words(
         )
         found = {label: _by_name(label, numbers) for label in distinct}
     words = {label: word for label, word in found.items() if word is not None}
-    for label in found.keys() - words.keys():
+    if len(words) < len(found):
+        label = next(label for label in found if label not in words)
         shown = label.decode("utf-8")
         wrong = "no number from 0" if symbols is None else "not in the symbol table"
         raise record.error(f"the label {shown!r} is {wrong}", _above(record, label))
@@ -261,25 +262,25 @@ def _columns(record: Record, rows: Rows, arcs: Rows, label: IntColumn) -> FstCol
 
 def _bad_state(record: Record, rows: Rows) -> FormatError:
     """Return the error of the first state that is no number."""
-    for place, row in enumerate(rows):
-        for text in row[: 2 if len(row) > 2 else 1]:
-            if not text.isdigit():
-                shown = text.decode("utf-8")
-                return record.error(f"state {shown!r}, expected a number from 0", place)
-    return record.error("a state is no number")
+    states = (
+        (place, text) for place, row in enumerate(rows) for text in row[: 2 if len(row) > 2 else 1]
+    )
+    place, text = next((place, text) for place, text in states if not text.isdigit())
+    return record.error(f"state {text.decode('utf-8')!r}, expected a number from 0", place)
 
 
 def _costs(record: Record, texts: list[bytes], places: list[int]) -> FloatColumn:
     """Return the costs, which stand so many lines below the first of the record."""
     try:
         costs = floats(list(map(float, texts)))
-        bad = np.isnan(costs) | (costs == -np.inf)
     except ValueError:
-        costs = floats([])
-        bad = np.array([not _is_number(text) for text in texts])
+        costs = floats([float(text) if _is_number(text) else np.nan for text in texts])
+    bad = np.isnan(costs) | (costs == -np.inf)
+    if b"_" in b"".join(texts):
+        bad |= np.array([not _is_number(text) for text in texts])
     if bad.any():
         odd = int(np.flatnonzero(bad)[0])
-        shown = texts[odd].decode("utf-8", "replace")
+        shown = texts[odd].decode("utf-8")
         raise record.error(f"cost {shown!r}, expected a number or Infinity", places[odd])
     return costs
 

@@ -11,12 +11,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
+
+RawReader: TypeAlias = "BinaryIO | io.RawIOBase"
 
 HEAD_SIZE = 4096
 STANDARD = "-"
@@ -25,10 +27,13 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class _Rejoined(io.RawIOBase):
-    """A stream whose first bytes were read already: they come again, then the rest."""
+    """A stream whose first bytes were read already: they come again, then the rest.
 
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head, self._rest = head, rest
+    If reading them ended in an error, it comes again too, in its place.
+    """
+
+    def __init__(self, head: bytes, rest: RawReader, problem: FormatError | None) -> None:
+        self._head, self._rest, self._problem = head, rest, problem
 
     def readable(self) -> bool:
         return True
@@ -36,19 +41,67 @@ class _Rejoined(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if self._head:
             piece, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        elif self._problem is not None:
+            raise self._problem
         else:
-            piece = self._rest.read(len(buffer))
+            piece = self._rest.read(len(buffer)) or b""
         buffer[: len(piece)] = piece
         return len(piece)
 
 
-def _peeked(stream: BinaryIO, size: int) -> tuple[bytes, BinaryIO]:
+class _Unzipped(io.RawIOBase):
+    """The content of a gzip file, up to the very place where it is damaged.
+
+    ``gzip.GzipFile`` would also withhold what stands shortly before that place.
+    """
+
+    def __init__(self, source: RawReader, name: str) -> None:
+        self._source, self._name = source, name
+        self._pending = b""
+        self._member: Any = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            if not self._pending:
+                self._pending = self._source.read(1 << 16) or b""
+                if not self._pending:
+                    if self._member is not None:
+                        raise FormatError("the gzip file is cut short", self._name)
+                    return 0
+            if self._member is None:
+                # zeros may fill up the last block of the file
+                self._pending = self._pending.lstrip(b"\0")
+                if not self._pending:
+                    continue
+                self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+            try:
+                piece = self._member.decompress(self._pending, len(buffer))
+            except zlib.error as problem:
+                raise FormatError(f"the gzip file is damaged: {problem}", self._name) from problem
+            if self._member.eof:
+                self._pending, self._member = self._member.unused_data, None
+            else:
+                self._pending = self._member.unconsumed_tail
+            if piece:
+                buffer[: len(piece)] = piece
+                return len(piece)
+
+
+def _peeked(stream: RawReader, size: int) -> tuple[bytes, BinaryIO]:
     """Return the first ``size`` bytes, fewer only at the end, and a stream that has them still.
 
     Unlike ``peek`` this also works on pipes that deliver a few bytes at a time.
     """
-    head = stream.read(size)
-    return head, cast(BinaryIO, io.BufferedReader(_Rejoined(head, stream), 1 << 16))
+    head, problem = b"", None
+    try:
+        while len(head) < size and (piece := stream.read(size - len(head))):
+            head += piece
+    except FormatError as found:
+        problem = found
+    return head, cast(BinaryIO, io.BufferedReader(_Rejoined(head, stream, problem), 1 << 16))
 
 
 @contextmanager
@@ -65,26 +118,17 @@ def opened(path: PathLike) -> Iterator[tuple[bytes, BinaryIO]]:
     Raises
     ------
     FormatError
-        Now, or while the stream is read inside the ``with`` block: a gzip file that is cut
-        short, damaged, or followed by something else.
+        While the stream is read: a gzip file that is cut short, damaged, or followed by
+        something else. What stands before that place is delivered first.
     OSError
         If the file cannot be opened.
     """
     name = display_name(path)
     with _kept_open(sys.stdin.buffer) if name == STANDARD_INPUT else open(path, "rb") as file:
-        magic, stream = _peeked(cast(BinaryIO, file), len(_GZIP_MAGIC))
-        zipped = magic == _GZIP_MAGIC
-        if zipped:
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=stream))
-        try:
-            head, stream = _peeked(stream, HEAD_SIZE)
-            yield head.removeprefix(BYTE_ORDER_MARK), stream
-        except EOFError as problem:
-            if not zipped:
-                raise
-            raise FormatError("the gzip file is cut short", name) from problem
-        except (gzip.BadGzipFile, zlib.error) as problem:
-            raise FormatError(f"the gzip file is damaged: {problem}", name) from problem
+        magic, stream = _peeked(file, len(_GZIP_MAGIC))
+        content = _Unzipped(stream, name) if magic == _GZIP_MAGIC else stream
+        head, stream = _peeked(content, HEAD_SIZE)
+        yield head.removeprefix(BYTE_ORDER_MARK), stream
 
 
 @contextmanager

@@ -53,7 +53,9 @@ def union(lattices: Sequence[Lattice]) -> Lattice:
     ended = any(lattice.final_features is not None for lattice in lattices)
     return Lattice(
         vocabulary=vocabulary,
-        src=_joined([0] * len(lattices), [one.src + s for one, s in zip(lattices, shift, strict=True)]),
+        src=_joined(
+            [0] * len(lattices), [one.src + s for one, s in zip(lattices, shift, strict=True)]
+        ),
         dst=_joined(starts, [one.dst + s for one, s in zip(lattices, shift, strict=True)]),
         label=_joined([EPSILON] * len(lattices), [_labels(one, vocabulary) for one in lattices]),
         score=floats(np.concatenate([np.zeros(len(lattices)), *(one.score for one in lattices)])),

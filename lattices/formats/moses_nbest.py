@@ -1,0 +1,236 @@
+"""N-best lists as Moses, Joshua and cdec write them, one hypothesis a line.
+
+``id ||| words ||| features ||| score``, with segmentation and alignments behind it at will:
+these are kept in ``metadata["extra"]``, one string a hypothesis, and written back.
+
+Features come in three spellings, ``Name= 1 2``, ``Name: 1 2`` (old Moses) and ``Name=1``
+(cdec, Joshua). Several values of one name become ``Name_0``, ``Name_1`` and so on; values
+without a name become ``feature_0``. Consecutive lines of one id are one list.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from lattices.arrays import floats, ints
+from lattices.errors import FormatError
+from lattices.formats.base import (
+    BLANKS,
+    Format,
+    Losses,
+    Record,
+    grouped_lines,
+    joined_words,
+    split_words,
+)
+from lattices.spaces import NBest, Space
+from lattices.spaces.features import feature_matrix
+from lattices.vocabulary import Vocabulary
+
+_BAR = "|||"
+_NUMBERED = re.compile(r"(.+)_(0|[1-9][0-9]*)")
+UNNAMED = "feature"
+
+
+class MosesNBest(Format):
+    """See the module."""
+
+    name = "moses-nbest"
+    description = "n-best lists of Moses, Joshua and cdec: id ||| words ||| features ||| score"
+    kind = "nbest"
+    suffixes = (".nbest", ".100best", ".kbest")
+    exact = True
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether the first line has four fields."""
+        return head.lstrip().split(b"\n", 1)[0].count(b"|||") >= 3
+
+    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
+        """Cut where the first field changes; a line without fields spoils the list it is in."""
+        return grouped_lines(stream, path, _first_field)
+
+    def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
+        """Return the list, in time linear in its length."""
+        words: list[list[str]] = []
+        scores: list[float] = []
+        rows: list[dict[str, float]] = []
+        extra: list[str] = []
+        name = ""
+        for place, line in enumerate(record.text().split("\n")):
+            if not line.strip(BLANKS):
+                continue
+            fields = line.split(_BAR)
+            if len(fields) < 4:
+                raise record.error(f"{len(fields)} fields between |||, expected 4", place)
+            name = fields[0].strip(BLANKS)
+            words.append(split_words(fields[1]))
+            try:
+                rows.append(_features(fields[2]))
+                scores.append(_number(fields[3]))
+            except ValueError as problem:
+                raise record.error(str(problem), place) from problem
+            extra.append(_BAR.join(fields[4:]).strip(BLANKS))
+        names: list[str] = []
+        matrix = feature_matrix(rows, names)
+        return NBest(
+            vocabulary=vocabulary,
+            label=ints(vocabulary.add_all(chain.from_iterable(words))),
+            offset=ints(np.cumsum([0, *map(len, words)])),
+            score=floats(scores),
+            features=matrix if names else None,
+            feature_names=tuple(names),
+            id=name,
+            metadata={"extra": extra} if any(extra) else {},
+        )
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Write today's dialect, ``Name= values``, every digit of a number."""
+        previous = None
+        for space in spaces:
+            if not isinstance(space, NBest):
+                continue
+            check_id(space.id, previous, _BAR)
+            previous = space.id
+            note_losses(space, losses, {"extra"})
+            stream.write("".join(_lines(space, losses)).encode("utf-8"))
+
+
+FORMAT = MosesNBest()
+
+
+def _first_field(line: bytes) -> bytes | None:
+    head, bar, _ = line.partition(b"|||")
+    return head.strip() if bar else None
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text.strip()!r}, expected a number") from None
+    if not math.isfinite(value):
+        raise ValueError(f"{text.strip()}, expected a finite number")
+    return value
+
+
+def _features(text: str) -> dict[str, float]:
+    """Return the features of one hypothesis by name.
+
+    >>> _features("lm= -4 tm: 1 2 wp=-3")
+    {'lm': -4.0, 'tm_0': 1.0, 'tm_1': 2.0, 'wp': -3.0}
+    """
+    unnamed: list[float] = []
+    values: dict[str, list[float]] = {}
+    current = unnamed
+    for token in split_words(text):
+        if token[-1] in "=:":
+            current = values.setdefault(token[:-1], [])
+        elif "=" in token:
+            name, _, value = token.rpartition("=")
+            values.setdefault(name, []).append(_number(value))
+        else:
+            current.append(_number(token))
+    named = {f"{UNNAMED}_{index}": value for index, value in enumerate(unnamed)}
+    for name, some in values.items():
+        if len(some) == 1:
+            named[name] = some[0]
+        else:
+            named.update((f"{name}_{index}", value) for index, value in enumerate(some))
+    return named
+
+
+def check_id(name: str, previous: str | None, separator: str) -> None:
+    """Raise a FormatError for an id that would not come back, alone or after ``previous``."""
+    if name != name.strip(BLANKS) or separator in name or "\n" in name or "\r" in name:
+        raise FormatError(f"the id {name!r} cannot stand in a field of this format")
+    if name == previous:
+        raise FormatError(f"two lists in a row have the id {name!r}, and would be read as one")
+
+
+def note_losses(nbest: NBest, losses: Losses, kept: set[str]) -> None:
+    """Give to ``losses`` what lists of lines cannot hold."""
+    where = f"segment {nbest.id!r}"
+    if nbest.source:
+        losses.add("source", where)
+    if nbest.references:
+        losses.add("references", where)
+    if nbest.metadata.keys() - kept:
+        losses.add("metadata", where)
+    if not len(nbest):
+        losses.add("empty list", where)
+
+
+def _groups(names: Iterable[str], losses: Losses, where: str) -> dict[str, list[str]]:
+    """Return the features by the name they have in the file, those without a name first."""
+    written: list[str] = []
+    for name in names:
+        if split_words(name) == [name] and _BAR not in name:
+            written.append(name)
+        else:
+            losses.add(f"features {name!r}", where)
+    numbered: dict[str, list[str]] = {}
+    for name in written:
+        found = _NUMBERED.fullmatch(name)
+        if found:
+            numbered.setdefault(found.group(1), []).append(name)
+    groups: dict[str, list[str]] = {}
+    for stem, members in numbered.items():
+        several = len(members) > 1 or stem == UNNAMED
+        # a feature that has the name for itself would swallow the others
+        if several and stem not in written and members == _numbers(stem, len(members)):
+            groups[stem] = members
+    grouped = {name for members in groups.values() for name in members}
+    groups |= {name: [name] for name in written if name not in grouped}
+    first = {UNNAMED: groups.pop(UNNAMED)} if UNNAMED in groups else {}
+    return first | groups
+
+
+def _numbers(stem: str, count: int) -> list[str]:
+    return [f"{stem}_{index}" for index in range(count)]
+
+
+def _lines(nbest: NBest, losses: Losses) -> Iterator[str]:
+    where = f"segment {nbest.id!r}"
+    groups = _groups(nbest.feature_names, losses, where)
+    extra = nbest.metadata.get("extra")
+    if extra is not None and not (isinstance(extra, list) and len(extra) == len(nbest)):
+        losses.add("metadata 'extra'", where)
+        extra = None
+    for entry, score in enumerate(nbest.score.tolist()):
+        text = joined_words(nbest.tokens(entry), losses, where)
+        if _BAR in text:
+            raise FormatError(f"a word of {where} holds |||, which separates fields here")
+        fields = [nbest.id, text, _spelled(_stored(nbest, entry), groups), repr(score)]
+        if extra is not None and extra[entry]:
+            fields.append(str(extra[entry]))
+        yield f" {_BAR} ".join(fields) + "\n"
+
+
+def _stored(nbest: NBest, entry: int) -> dict[str, float]:
+    """Return the features of one hypothesis that its row stores, zeros among them."""
+    if nbest.features is None:
+        return {}
+    row = nbest.features[[entry]]
+    row.sum_duplicates()
+    names = nbest.feature_names
+    return {
+        names[column]: value
+        for column, value in zip(row.indices.tolist(), row.data.tolist(), strict=True)
+    }
+
+
+def _spelled(row: Mapping[str, float], groups: Mapping[str, list[str]]) -> str:
+    parts = []
+    for stem, members in groups.items():
+        if any(name in row for name in members):
+            values = " ".join(repr(row.get(name, 0.0)) for name in members)
+            parts.append(values if stem == UNNAMED != members[0] else f"{stem}= {values}")
+    return " ".join(parts)

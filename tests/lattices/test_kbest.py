@@ -1,0 +1,92 @@
+"""The k best paths and sentences against sorted enumerations."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lattices.algorithms import best, k_best, k_best_paths
+from lattices.errors import OptionError, SpaceError
+from lattices.spaces import Hypothesis, Lattice
+from tests.strategies import small_lattices
+
+
+def in_order(path: Hypothesis) -> tuple[float, tuple[str, ...], tuple[int, ...]]:
+    return -path.score, path.tokens, path.arcs
+
+
+def by_sentence(lattice: Lattice) -> list[Hypothesis]:
+    first: dict[tuple[str, ...], Hypothesis] = {}
+    for path in sorted(lattice.paths(), key=in_order):
+        first.setdefault(path.tokens, path)
+    return list(first.values())
+
+
+@given(small_lattices(exact=True, max_arcs=12), st.integers(1, 12))
+def test_all_paths_in_order(lattice, k):
+    assert k_best(lattice, k) == sorted(lattice.paths(), key=in_order)[:k]
+
+
+@given(small_lattices(exact=True, max_arcs=12, words="ab"), st.integers(1, 12))
+def test_all_sentences_in_order(lattice, k):
+    assert k_best(lattice, k, distinct=True) == by_sentence(lattice)[:k]
+
+
+@given(small_lattices(exact=False))
+def test_scores_are_exact_whatever_the_rounding(lattice):
+    everything = k_best(lattice, 10**6)
+    assert [path.score for path in everything] == sorted(
+        (path.score for path in lattice.paths()), reverse=True
+    )
+    assert len({path.arcs for path in everything}) == len(everything)
+    sentences = k_best(lattice, 10**6, distinct=True)
+    assert [path.score for path in sentences] == [path.score for path in by_sentence(lattice)]
+    assert everything[0] == sentences[0] == best(lattice)
+
+
+def grid(length: int, words: str, copies: int = 1) -> Lattice:
+    """Return a lattice of ``(len(words) * copies) ** length`` paths, all of score 0."""
+    arcs = [
+        (state, state + 1, word) for state in range(length) for word in words for _ in range(copies)
+    ]
+    return Lattice.from_arcs(arcs, finals=[length])
+
+
+def test_ties_without_end_come_in_the_order_of_words():
+    found = k_best(grid(60, "ba"), 4, distinct=True)
+    assert [path.text.replace(" ", "")[-3:] for path in found] == ["aaa", "aab", "aba", "abb"]
+    assert all(set(path.tokens[:-3]) == {"a"} for path in found)
+
+
+def test_a_sentence_with_very_many_paths_comes_once():
+    found = k_best(grid(40, "ab", copies=5), 50, distinct=True)
+    assert len({path.tokens for path in found}) == 50
+
+
+def test_one_sentence_on_very_many_paths():
+    assert [path.text for path in k_best(grid(40, "a", copies=2), 2, distinct=True)] == [
+        "a " * 39 + "a"
+    ]
+
+
+def test_stores_grow():
+    lattice = grid(12, "ab", copies=2)
+    everything = k_best(lattice, 5000, distinct=True)
+    assert [path.tokens for path in everything] == sorted(path.tokens for path in everything)
+    assert len(everything) == 2**12
+    paths = k_best_paths(lattice, 20_000)
+    assert len({tuple(row) for row in paths.arcs.reshape(-1, 12).tolist()}) == 20_000
+
+
+def test_k_is_at_least_one():
+    lattice = grid(1, "a")
+    with pytest.raises(OptionError, match="k is 0"):
+        k_best(lattice, 0)
+    with pytest.raises(TypeError):
+        k_best(lattice, 1.5)
+
+
+def test_without_a_complete_path():
+    with pytest.raises(SpaceError, match="has no complete path"):
+        k_best(Lattice.from_arcs([(1, 2, "a")], finals=[2]), 3)

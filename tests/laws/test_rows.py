@@ -1,0 +1,106 @@
+"""Rows give every sentence its one value: worst, k best and all scores equal enumeration."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoding.oracle import oracle
+from fstmetrics import GRR, WER, WRR
+from lattices.engines.row_product import row_product
+from lattices.engines.rows import RowMachine
+from tests.judges import model_score, score_by_recursion
+from tests.laws.test_engines import METRICS
+from tests.strategies import sentences, small_lattices
+
+
+def objective(lattice, path, references, metric, weight):
+    return score_by_recursion(path.tokens, references, metric) + weight * path.score
+
+
+@settings(max_examples=600)
+@given(small_lattices(), st.lists(sentences(), min_size=1, max_size=2), METRICS, st.sampled_from([0.0, -1.0, 0.3]))
+def test_worst_equals_enumeration(lattice, references, metric, weight):
+    found = oracle(lattice, metric.against(references), worst=True, model_weight=weight)
+    expected = min(
+        objective(lattice, path, references, metric, weight) for path in lattice.paths()
+    )
+    assert found.exact
+    assert objective(lattice, found.hypothesis, references, metric, weight) == pytest.approx(expected, abs=1e-6)
+
+
+@settings(max_examples=400)
+@given(small_lattices(exact=True), sentences(), st.sampled_from([WER(), GRR(), GRR(n=2, alpha=2.0)]))
+def test_worst_breaks_ties_by_the_rule(lattice, reference, metric):
+    found = oracle(lattice, metric.against([reference]), worst=True)
+    first = min(
+        lattice.paths(),
+        key=lambda path: (
+            score_by_recursion(path.tokens, [reference], metric),
+            -model_score(lattice, path),
+            path.tokens,
+            path.arcs,
+        ),
+    )
+    assert found.hypothesis.arcs == first.arcs
+
+
+@settings(max_examples=400)
+@given(
+    small_lattices(exact=True),
+    st.lists(sentences(), min_size=1, max_size=2),
+    st.sampled_from([WER(), WRR(), GRR(), GRR(n=3, alpha=2.0, beta=1.0)]),
+    st.booleans(),
+    st.integers(1, 12),
+)
+def test_k_best_sentences_equal_enumeration(lattice, references, metric, worst, k):
+    sign = 1 if worst else -1
+    ranked = {}
+    for path in lattice.paths():
+        key = (
+            sign * score_by_recursion(path.tokens, references, metric),
+            -model_score(lattice, path),
+            path.tokens,
+        )
+        ranked[path.tokens] = min(key, ranked.get(path.tokens, key))
+    expected = sorted(ranked, key=ranked.__getitem__)[:k]
+    found = oracle(lattice, metric.against(references), k=k, worst=worst)
+    assert [each.tokens for each in found] == expected
+    assert [each.score for each in found] == [
+        metric.against(references).score(tokens) for tokens in expected
+    ]
+    assert all(each.exact for each in found)
+
+
+@settings(max_examples=300)
+@given(small_lattices(exact=True), st.lists(sentences(), min_size=1, max_size=2), METRICS)
+def test_the_product_holds_every_path_with_its_value(lattice, references, metric):
+    machine = metric.against(references).machine(lattice.vocabulary)
+    product = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), 10**6)
+    graph = product.graph
+    found = Counter()
+    for path in graph.paths():
+        arcs = list(path.arcs)
+        end = int(graph.dst[arcs[-1]]) if arcs else graph.start
+        gain = product.opening + product.gain[arcs].sum() + product.final_gain[end]
+        found[path.tokens, path.score, round(gain * machine.unit, 6)] += 1
+    expected = Counter(
+        (path.tokens, path.score, round(score_by_recursion(path.tokens, references, metric), 6))
+        for path in lattice.paths()
+    )
+    assert found == expected
+
+
+@settings(max_examples=100)
+@given(small_lattices(exact=True, max_states=8, max_arcs=16), sentences())
+def test_beyond_the_budget_the_answer_is_labelled(lattice, reference):
+    evaluator = GRR().against([reference])
+    cut = oracle(lattice, evaluator, worst=True, budget=1)
+    exact = oracle(lattice, evaluator, worst=True)
+    assert cut.score >= exact.score
+    assert exact.exact
+    if cut.exact:
+        assert cut.score == exact.score
