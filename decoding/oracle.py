@@ -216,9 +216,7 @@ def oracles(
     return [results[index] for index in range(len(lattices))]
 
 
-def _compiled(
-    lattice: Lattice, evaluator: CompiledEvaluator
-) -> tuple[PreparedLattice, Machine]:
+def _compiled(lattice: Lattice, evaluator: CompiledEvaluator) -> tuple[PreparedLattice, Machine]:
     prepared = evaluator.prepare(lattice)
     return prepared, evaluator.machine(prepared.lattice.vocabulary, prepared.lattice.label)
 
@@ -237,9 +235,7 @@ def _k_best(
     lattice: Lattice, evaluator: CompiledEvaluator, k: int, model_weight: float
 ) -> list[Oracle]:
     prepared, machine = _compiled(lattice, evaluator)
-    paths = best_sentences(
-        prepared.lattice, machine.automaton, k, model_weight / machine.unit
-    )
+    paths = best_sentences(prepared.lattice, machine.automaton, k, model_weight / machine.unit)
     return [
         _judged(lattice.hypothesis(prepared.original(path)), evaluator, machine.relation == "exact")
         for path in paths
@@ -299,9 +295,7 @@ def _of_hypotheses(
         if known is None:
             found = _judged(entry, evaluator, exact)
         else:
-            found = Oracle(
-                entry, known.score, known.stats, known.reference, known.edits, exact
-            )
+            found = Oracle(entry, known.score, known.stats, known.reference, known.edits, exact)
         value = quality(evaluator.metric, found.score) + model_weight * entry.score
         key = (-sign * value, -entry.score, entry.tokens, entry.index)
         if known is None or key < ranked[entry.tokens]:

@@ -242,8 +242,11 @@ class AlignmentEvaluator:
                     )
                     parts.append(self._part(automaton, length))
             else:
-                matches = self._matches(reference, vocabulary, labels)
-                alignment = Alignment(len(reference), self.metric.order, *self._costs, *matches)
+                insertion, deletion = self._costs
+                word, position, weight = self._matches(reference, vocabulary, labels)
+                alignment = Alignment(
+                    len(reference), self.metric.order, insertion, deletion, word, position, weight
+                )
                 parts.append(self._part(alignment, len(reference)))
         return Machine(tuple(parts), "exact")
 
@@ -280,7 +283,8 @@ class AlignmentEvaluator:
             numbers = vocabulary.encode(reference)
             known = ints(np.flatnonzero(numbers > 0))
             return ints(numbers[known]), known, floats(np.full(len(known), float(one)))
-        numbers = np.arange(1, len(vocabulary)) if labels is None else labels[labels > 0]
+        numbers = ints(np.arange(1, len(vocabulary)) if labels is None else np.unique(labels))
+        numbers = numbers[numbers > 0]
         words = vocabulary.decode(numbers.tolist())
         weight = np.rint(self._weights(words, reference) * one)
         word, position = np.nonzero(weight)

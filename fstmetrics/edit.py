@@ -37,7 +37,7 @@ class WRR(AlignmentMetric):
     order: ClassVar[int] = 1  # type: ignore[misc]
     insertion: ClassVar[float] = 1.0  # type: ignore[misc]
     deletion: ClassVar[float] = 0.0  # type: ignore[misc]
-    similarity: Similarity | None = option(None)
+    similarity: Similarity | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -80,13 +80,14 @@ class PreparedLattice:
     """A lattice in the units of a metric, and the way back to the original arcs."""
 
     lattice: Lattice
-    origin: Any = None
+    origin: IntColumn | None = None
 
-    def original(self, arcs: Sequence[int]) -> tuple[int, ...]:
+    def original(self, arcs: IntColumn) -> tuple[int, ...]:
         """Return a path of the prepared lattice as a path of the original one."""
         if self.origin is None:
-            return tuple(int(arc) for arc in arcs)
-        return tuple(int(self.origin[arc]) for arc in arcs if self.origin[arc] >= 0)
+            return tuple(arcs.tolist())
+        origin = self.origin[arcs]
+        return tuple(origin[origin >= 0].tolist())
 
 
 def corpus_stats(

@@ -48,7 +48,7 @@ class GRR(AlignmentMetric):
     n: int = option(4, always=True)
     alpha: float = option(1.0, always=True)
     beta: float = option(0.0, always=True)
-    similarity: Similarity | None = option(None)
+    similarity: Similarity | None = None
 
     def __post_init__(self) -> None:
         """Refuse orders and costs that mean nothing."""

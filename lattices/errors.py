@@ -59,7 +59,8 @@ class UnknownNameError(Error, LookupError):
         """Return the name that came, the names that are close and the names there are."""
         close = difflib.get_close_matches(self.name, self.known, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        return f"no {self.kind} named {self.name!r}{hint} (known: {', '.join(self.known) or 'none'})"
+        known = ", ".join(self.known) or "none"
+        return f"no {self.kind} named {self.name!r}{hint} (known: {known})"
 
 
 class DuplicateNameError(Error, ValueError):

@@ -48,7 +48,8 @@ class Registry(Generic[T]):
                 # the same distribution met twice on the path is no conflict
                 if other.value != point.value:
                     raise DuplicateNameError(
-                        f"two {self.kind}s are named {point.name!r}: {other.value} and {point.value}"
+                        f"two {self.kind}s are named {point.name!r}: "
+                        f"{other.value} and {point.value}"
                     )
             self._points = points
         return self._points

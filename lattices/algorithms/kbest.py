@@ -12,6 +12,7 @@ that equal sentences are equal numbers, and two are compared only up to their co
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import index
 
 import numpy as np
@@ -293,10 +294,7 @@ def k_best_ranked(
     in :func:`k_best`; ``final_value`` is ``-inf`` where a path may not end.
     """
     paths = _found(lattice, value, final_value, lattice.score, lattice.final, k, True)
-    bounds = paths.offset.tolist()
-    return [
-        ints(paths.arcs[begin:end]) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    return [ints(paths.arcs[begin:end]) for begin, end in pairwise(paths.offset.tolist())]
 
 
 def _found(

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 
 #: label of an arc that reads every real word
@@ -92,7 +92,7 @@ class Automaton:
         after: dict[int, list[int]] = {}
         for arc in silent.tolist():
             after.setdefault(int(self.src[arc]), []).append(int(self.dst[arc]))
-        order = np.flatnonzero(waiting == 0).tolist()
+        order: list[int] = np.flatnonzero(waiting == 0).tolist()
         for state in order:  # grows while it is walked
             for target in after.get(state, ()):
                 waiting[target] -= 1
@@ -171,7 +171,7 @@ class Alignment:
         position = np.arange(self.length)
         everywhere = np.arange(width)
         silent = np.zeros(self.length, dtype=np.int32)
-        columns = [
+        columns: list[tuple[Array, Array, Array, Array]] = [
             (position, position + 1, silent, np.full(self.length, -self.deletion)),
             (position, position + 1, silent + ANY, np.zeros(self.length)),
             (everywhere, everywhere, np.full(width, ANY), np.full(width, -self.insertion)),

@@ -14,9 +14,9 @@ from lattices.engines.passes import (
 
 
 @kernel
-def path_comes_first(
+def path_comes_first(  # type: ignore[no-untyped-def]
     value, model, path, steps, best_value, best_model, best_path, best_steps, label, rank
-):  # type: ignore[no-untyped-def]
+):
     """Tell whether one part's path stands before another's: value, model score, words, arcs."""
     if value != best_value:
         return value > best_value

@@ -9,7 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from lattices.arrays import Array, column, floats, ints
-from lattices.engines.automata import SINGLE_PRECISION, Alignment, Automaton, Machines, SearchMachine, explicit
+from lattices.engines.automata import (
+    SINGLE_PRECISION,
+    Alignment,
+    Automaton,
+    Machines,
+    SearchMachine,
+    explicit,
+)
 from lattices.engines.batch import path_comes_first, search_alignments, search_automaton
 from lattices.engines.found import Found
 from lattices.spaces import Lattice
@@ -94,7 +101,7 @@ def _search_batch(
 ) -> list[Found | None]:
     """Search lattices over one vocabulary with machines made of alignments."""
     parts = [part for machine in machines for part in machine.parts]
-    alignments = [part.automaton for part in parts]
+    alignments = [part.automaton for part in parts if isinstance(part.automaton, Alignment)]
     arc_start = _starts(lattice.num_arcs for lattice in lattices)
     state_start = _starts(lattice.num_states for lattice in lattices)
     columns = (

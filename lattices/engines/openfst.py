@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lattices.algorithms.best import best_arcs
-from lattices.arrays import Array, ints
+from lattices.arrays import Array, floats, ints
 from lattices.engines.automata import (
     ANY,
     SINGLE_PRECISION,
@@ -59,7 +59,7 @@ def acceptor_columns(automaton: Automaton, other: int, unit: float = 1.0) -> Fst
         weight = np.append(weight, -automaton.initial[begin] * unit)
         final = np.append(final, np.inf)
     return FstColumns(
-        src=ints(src), ilabel=ints(label), olabel=ints(label), weight=weight, dst=ints(dst),
+        src=ints(src), ilabel=ints(label), olabel=ints(label), weight=floats(weight), dst=ints(dst),
         final=final, start=start,
     )  # fmt: skip
 

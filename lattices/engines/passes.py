@@ -289,7 +289,6 @@ def trace(  # type: ignore[no-untyped-def]
     size = len(machine_order)
     exact = rows.dtype.type
     touched = np.zeros(states, np.bool_)
-    slot[: states * size] = NO_NODE
     used = 0
     for state in range(states):
         if final[state] == -np.inf:
@@ -299,6 +298,8 @@ def trace(  # type: ignore[no-untyped-def]
                 continue
             ending = rows[state * size + place] + exact(final_bias[state])
             if ending + exact(machine_final[place]) == best:
+                if not touched[state]:
+                    slot[state * size : (state + 1) * size] = NO_NODE
                 slot[state * size + place] = used
                 suffix[used] = final[state]
                 next_node[used] = NO_NODE
@@ -328,7 +329,9 @@ def trace(  # type: ignore[no-untyped-def]
                 extra = bias[arc]
                 if word == 0:
                     if rows[source + place] + extra == value:
-                        touched[src[arc]] = True
+                        if not touched[src[arc]]:
+                            touched[src[arc]] = True
+                            slot[source : source + size] = NO_NODE
                         used = relax(
                             source + place, here, arc, score[arc],
                             slot, suffix, next_node, next_arc, used, label, rank,
@@ -339,7 +342,9 @@ def trace(  # type: ignore[no-untyped-def]
                         continue
                     before = source + machine_src[entry]
                     if (rows[before] + extra) + exact(machine_gain[entry]) == value:
-                        touched[src[arc]] = True
+                        if not touched[src[arc]]:
+                            touched[src[arc]] = True
+                            slot[source : source + size] = NO_NODE
                         used = relax(
                             before, here, arc, score[arc],
                             slot, suffix, next_node, next_arc, used, label, rank,

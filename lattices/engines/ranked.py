@@ -9,7 +9,7 @@ import numpy as np
 from lattices.algorithms.kbest import k_best_ranked
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
-from lattices.engines.automata import Automaton
+from lattices.engines.automata import ANY, Automaton
 from lattices.engines.row_product import row_product
 from lattices.engines.rows import RowMachine, grown
 from lattices.spaces import Lattice
@@ -141,9 +141,12 @@ def _join(  # type: ignore[no-untyped-def]
                 if not silent and word == 0:
                     first, last = -1, 0  # the machine stays where it is
                 for entry in range(first, last):
-                    if entry >= 0 and machine_label[entry] != word:
-                        if silent or machine_label[entry] != -1:
-                            continue
+                    if (
+                        entry >= 0
+                        and machine_label[entry] != word
+                        and (silent or machine_label[entry] != ANY)
+                    ):
+                        continue
                     there = 1 + target * size
                     there += index if entry < 0 else place[machine_dst[entry]]
                     if arcs == len(gain):

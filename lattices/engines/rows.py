@@ -17,7 +17,7 @@ Gains are whole numbers, so equal rows are equal.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,9 @@ class RowMachine:
 
     def __init__(self, automaton: Automaton, steps: int) -> None:
         self.automaton = automaton
-        whole = np.concatenate([automaton.gain, *map(_finite, (automaton.initial, automaton.final))])
+        whole = np.concatenate(
+            [automaton.gain, *map(_finite, (automaton.initial, automaton.final))]
+        )
         if (whole != np.rint(whole)).any():
             raise OptionError("rows need gains that are whole numbers")
         largest = float(np.abs(whole).max(initial=1.0))
@@ -116,10 +118,14 @@ class RowMachine:
 
     def _arcs(self, arcs: Array) -> tuple[IntColumn, IntColumn, Array]:
         automaton = self.automaton
-        return ints(automaton.src[arcs]), ints(automaton.dst[arcs]), self._gains(automaton.gain[arcs])
+        return (
+            ints(automaton.src[arcs]),
+            ints(automaton.dst[arcs]),
+            self._gains(automaton.gain[arcs]),
+        )
 
 
-def absent_gain(dtype: np.dtype) -> int:  # type: ignore[type-arg]
+def absent_gain(dtype: np.dtype[Any]) -> int:
     """Return what stands for minus infinity; twice that does not overflow."""
     return int(np.iinfo(dtype).min // 2)
 
@@ -220,6 +226,6 @@ def larger_table(pool, rows, table):  # type: ignore[no-untyped-def]
 @kernel
 def grown(array, fill):  # type: ignore[no-untyped-def]
     """Return the array with twice the room in its first dimension."""
-    result = np.full((2 * array.shape[0],) + array.shape[1:], fill, array.dtype)
+    result = np.full((2 * array.shape[0], *array.shape[1:]), fill, array.dtype)
     result[: array.shape[0]] = array
     return result

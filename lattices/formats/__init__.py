@@ -169,7 +169,7 @@ def _read_records(
         try:
             with opened(file) as (head, stream):
                 if not head:
-                    # the first byte, if there is none because the file is damaged, says so
+                    # a damaged file says so when it is read; one that is not is empty
                     stream.read(1)
                     raise FormatError("the file is empty", name)
                 found = chosen or _sniffed(head, name)

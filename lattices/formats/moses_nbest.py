@@ -29,6 +29,7 @@ from lattices.formats.base import (
     joined_words,
     split_words,
 )
+from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import NBest, Space
 from lattices.spaces.features import feature_matrix
 from lattices.vocabulary import Vocabulary
@@ -48,8 +49,9 @@ class MosesNBest(Format):
     exact = True
 
     def sniff(self, head: bytes) -> bool:
-        """Tell whether the first line has four fields."""
-        return head.lstrip().split(b"\n", 1)[0].count(b"|||") >= 3
+        """Tell whether the first line has four fields, or two if it is longer than the head."""
+        first, end, _ = head.lstrip().partition(b"\n")
+        return first.count(b"|||") >= (3 if end or len(head) < HEAD_SIZE else 1)
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the first field changes; a line without fields spoils the list it is in."""
@@ -124,6 +126,8 @@ def _number(text: str) -> float:
 def _features(text: str) -> dict[str, float]:
     """Return the features of one hypothesis by name.
 
+    Examples
+    --------
     >>> _features("lm= -4 tm: 1 2 wp=-3")
     {'lm': -4.0, 'tm_0': 1.0, 'tm_1': 2.0, 'wp': -3.0}
     """

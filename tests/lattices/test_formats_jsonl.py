@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -233,7 +234,7 @@ def test_metadata_that_is_no_json_is_a_loss(tmp_path: Path) -> None:
         assert dict(back.metadata) == {"kept": 1}
     odd = lattice.replaced(references=["a", ("b", "c")])
     losses = Losses("jsonl", allowed=True)
-    FORMAT.write(open(tmp_path / "x", "wb"), [odd], losses)
+    FORMAT.write(io.BytesIO(), [odd], losses)
     assert "references of type tuple" in losses.message
 
 

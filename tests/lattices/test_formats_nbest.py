@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from lattices.errors import FormatError
 from lattices.formats import parse_record
-from lattices.formats.base import Record
 from lattices.formats.moses_nbest import FORMAT as MOSES
 from lattices.formats.nbest_tsv import FORMAT as TSV
 from lattices.spaces import Hypothesis, NBest
@@ -64,8 +64,6 @@ def test_tsv_round_trip(lists: list[list[Hypothesis]]) -> None:
 
 
 def _parsed(fmt, data: bytes) -> list[NBest]:  # type: ignore[no-untyped-def]
-    import io
-
     words = Vocabulary()
     return [parse_record(fmt, record, words) for record in fmt.records(io.BytesIO(data), "f")]
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fstmetrics import CER, GRR, WER, WRR, AffixSimilarity, Machine
-from lattices import Lattice
+from fstmetrics import GRR, WER, WRR, AffixSimilarity
 from lattices.engines import ENGINES
 from tests.judges import model_score, paper_machine, score_by_recursion
 from tests.strategies import sentences, small_lattices
@@ -40,9 +39,7 @@ def first_of(lattice, values):
 def test_engines_agree_with_enumeration(lattice, references, metric):
     evaluator = metric.against(references)
     machine = evaluator.machine(lattice.vocabulary)
-    expected = max(
-        score_by_recursion(path.tokens, references, metric) for path in lattice.paths()
-    )
+    expected = max(score_by_recursion(path.tokens, references, metric) for path in lattice.paths())
     found = {name: ENGINES.get(name).best([lattice], [machine])[0] for name in ENGINE_NAMES}
     for result in found.values():
         assert result.value == pytest.approx(expected, abs=1e-6)
@@ -102,10 +99,16 @@ def test_model_weight_interpolates(lattice, references, metric, weight):
 @settings(max_examples=200)
 @given(small_lattices(words=("walk", "walked", "talked", "x")), sentences(("walking", "talk")))
 def test_soft_matching_agrees_with_the_scorer(lattice, reference):
-    for metric in (WER(similarity=AffixSimilarity(epsilon=0.9)), GRR(n=3, similarity=AffixSimilarity(epsilon=0.9))):
+    for metric in (
+        WER(similarity=AffixSimilarity(epsilon=0.9)),
+        GRR(n=3, similarity=AffixSimilarity(epsilon=0.9)),
+    ):
         evaluator = metric.against([reference])
         machine = evaluator.machine(lattice.vocabulary, np.unique(lattice.label))
-        best = max((evaluator.score(path.tokens) for path in lattice.paths()), key=lambda score: score if metric.higher_is_better else -score)
+        best = max(
+            (evaluator.score(path.tokens) for path in lattice.paths()),
+            key=lambda score: score if metric.higher_is_better else -score,
+        )
         for name in ENGINE_NAMES:
             found = ENGINES.get(name).best([lattice], [machine])[0]
             score = evaluator.score(lattice.hypothesis(found.arcs).tokens)
@@ -113,7 +116,11 @@ def test_soft_matching_agrees_with_the_scorer(lattice, reference):
 
 
 @settings(max_examples=200)
-@given(small_lattices(exact=True, max_states=5, max_arcs=7), small_lattices(max_states=5, max_arcs=7), METRICS)
+@given(
+    small_lattices(exact=True, max_states=5, max_arcs=7),
+    small_lattices(max_states=5, max_arcs=7),
+    METRICS,
+)
 def test_a_reference_lattice_is_the_list_of_its_sentences(lattice, reference, metric):
     listed = sorted({path.tokens for path in reference.paths()})
     whole, split = metric.against([reference]), metric.against(listed)

@@ -22,18 +22,25 @@ def objective(lattice, path, references, metric, weight):
 
 
 @settings(max_examples=600)
-@given(small_lattices(), st.lists(sentences(), min_size=1, max_size=2), METRICS, st.sampled_from([0.0, -1.0, 0.3]))
+@given(
+    small_lattices(),
+    st.lists(sentences(), min_size=1, max_size=2),
+    METRICS,
+    st.sampled_from([0.0, -1.0, 0.3]),
+)
 def test_worst_equals_enumeration(lattice, references, metric, weight):
     found = oracle(lattice, metric.against(references), worst=True, model_weight=weight)
-    expected = min(
-        objective(lattice, path, references, metric, weight) for path in lattice.paths()
-    )
+    expected = min(objective(lattice, path, references, metric, weight) for path in lattice.paths())
     assert found.exact
-    assert objective(lattice, found.hypothesis, references, metric, weight) == pytest.approx(expected, abs=1e-6)
+    assert objective(lattice, found.hypothesis, references, metric, weight) == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 @settings(max_examples=400)
-@given(small_lattices(exact=True), sentences(), st.sampled_from([WER(), GRR(), GRR(n=2, alpha=2.0)]))
+@given(
+    small_lattices(exact=True), sentences(), st.sampled_from([WER(), GRR(), GRR(n=2, alpha=2.0)])
+)
 def test_worst_breaks_ties_by_the_rule(lattice, reference, metric):
     found = oracle(lattice, metric.against([reference]), worst=True)
     first = min(
