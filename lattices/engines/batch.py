@@ -9,6 +9,7 @@ from lattices.engines.passes import (
     expand_alignment,
     forward_alignment,
     forward_automaton,
+    new_suffixes,
     trace,
 )
 
@@ -61,9 +62,7 @@ def search_alignments(  # type: ignore[no-untyped-def]
             most_entries = max(most_entries, entry_start[part + 1] - entry_start[part])
     rows = np.empty(cells, like.dtype)
     slot = np.empty(cells, np.int32)
-    suffix = np.empty(cells, np.float64)
-    next_node = np.empty(cells, np.int32)
-    next_arc = np.empty(cells, np.int32)
+    suffixes = new_suffixes(cells, most_arcs)
     head = np.full(len(rank), -1, np.int32)
     follow = np.empty(most_entries, np.int32)
     bias = np.zeros(most_arcs, like.dtype)
@@ -122,7 +121,7 @@ def search_alignments(  # type: ignore[no-untyped-def]
                 starts[problem], states, final[ends], final_bias, rank,
                 machine_initial, machine_final,
                 offset, machine_src, machine_label, machine_gain, machine_order,
-                slot, suffix, next_node, next_arc, path,
+                slot, suffixes, path,
             )  # fmt: skip
             if values[problem] == -np.inf or path_comes_first(
                 value, model, path, count,
@@ -172,13 +171,11 @@ def search_automaton(  # type: ignore[no-untyped-def]
     if best == -np.inf:
         return best, 0, 0.0
     slot = np.empty(states * size, np.int32)
-    suffix = np.empty(states * size)
-    next_node = np.empty(states * size, np.int32)
-    next_arc = np.empty(states * size, np.int32)
+    suffixes = new_suffixes(states * size, len(label))
     count, model = trace(
         rows, best, src, label, score, bias, in_arc, in_offset, start, states,
         final, final_bias, rank, initial, machine_final,
         in_machine_offset, in_machine_src, in_machine_label, in_machine_gain, order,
-        slot, suffix, next_node, next_arc, path,
+        slot, suffixes, path,
     )  # fmt: skip
     return best, count, model

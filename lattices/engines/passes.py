@@ -12,12 +12,40 @@ last bit backward.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from lattices.arrays import inlined, kernel
+from lattices.arrays import Array, inlined, kernel
 
 NO_NODE = -1
 NO_ARC = -1
+
+
+class Suffixes(NamedTuple):
+    """The best suffix of every node that has one, in pools.
+
+    A suffix is an arc (or none, for an epsilon arc of the machine) and the node after it.
+    Its ``path`` is a number that only suffixes with the same arcs share: alignments of one
+    lattice path are told to be no tie without walking it. The number of an arc's suffix
+    follows from that of the rest, of which the last one is remembered with each arc.
+
+    Attributes
+    ----------
+    count : int64 array
+        How many nodes, and how many path numbers, are in use.
+    score : float64 pool
+    next_node, next_arc, path : int32 pools
+    rest_of_arc, path_of_arc : int32 columns, one entry an arc
+    """
+
+    count: Array
+    score: Array
+    next_node: Array
+    next_arc: Array
+    path: Array
+    rest_of_arc: Array
+    path_of_arc: Array
 
 
 @kernel
@@ -249,27 +277,84 @@ def _comes_first(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def relax(  # type: ignore[no-untyped-def]
-    before, here, arc, gained, slot, suffix, next_node, next_arc, used, label, rank
-):
+def new_suffixes(nodes, arcs):  # type: ignore[no-untyped-def]
+    """Return pools for the best suffixes of up to ``nodes`` nodes; see :class:`Suffixes`."""
+    return Suffixes(
+        np.zeros(2, np.int64),
+        np.empty(nodes, np.float64),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+        np.empty(arcs, np.int32),
+        np.empty(arcs, np.int32),
+    )
+
+
+@kernel
+def clear_suffixes(suffixes, arcs):  # type: ignore[no-untyped-def]
+    """Empty the pools for a lattice of ``arcs`` arcs."""
+    suffixes.count[0] = 0
+    suffixes.count[1] = 0
+    for arc in range(arcs):
+        suffixes.rest_of_arc[arc] = NO_NODE
+
+
+@kernel
+def end_here(node, score, slot, suffixes):  # type: ignore[no-untyped-def]
+    """Give a node the empty suffix."""
+    there = suffixes.count[0]
+    suffixes.count[0] += 1
+    slot[node] = there
+    suffixes.score[there] = score
+    suffixes.next_node[there] = NO_NODE
+    suffixes.next_arc[there] = NO_ARC
+    suffixes.path[there] = 0
+
+
+@kernel
+def relax(before, here, arc, gained, slot, suffixes, label, rank):  # type: ignore[no-untyped-def]
     """Offer node ``before`` the suffix that begins with ``arc`` and goes on at ``here``."""
-    candidate = gained + suffix[here]
+    candidate = gained + suffixes.score[here]
+    path = suffixes.path[here]
+    if arc != NO_ARC:
+        if suffixes.rest_of_arc[arc] != path:
+            suffixes.rest_of_arc[arc] = path
+            suffixes.count[1] += 1
+            suffixes.path_of_arc[arc] = suffixes.count[1]
+        path = suffixes.path_of_arc[arc]
     there = slot[before]
     if there == NO_NODE:
-        there = used
-        used += 1
+        there = suffixes.count[0]
+        suffixes.count[0] += 1
         slot[before] = there
-    elif candidate < suffix[there] or (
-        candidate == suffix[there]
-        and not _comes_first(
-            arc, here, next_arc[there], next_node[there], next_node, next_arc, label, rank
+    elif (
+        candidate < suffixes.score[there]
+        or path == suffixes.path[there]
+        or (
+            candidate == suffixes.score[there]
+            and not _comes_first(
+                arc, here, suffixes.next_arc[there], suffixes.next_node[there],
+                suffixes.next_node, suffixes.next_arc, label, rank,
+            )
         )
-    ):
-        return used
-    suffix[there] = candidate
-    next_node[there] = here
-    next_arc[there] = arc
-    return used
+    ):  # fmt: skip
+        return
+    suffixes.score[there] = candidate
+    suffixes.next_node[there] = here
+    suffixes.next_arc[there] = arc
+    suffixes.path[there] = path
+
+
+@kernel
+def unroll(node, suffixes, path):  # type: ignore[no-untyped-def]
+    """Write the arcs of a node's suffix into ``path``; return how many there are."""
+    steps = 0
+    while node != NO_NODE:
+        if suffixes.next_arc[node] != NO_ARC:
+            path[steps] = suffixes.next_arc[node]
+            steps += 1
+        node = suffixes.next_node[node]
+    return steps
 
 
 @kernel
@@ -277,19 +362,19 @@ def trace(  # type: ignore[no-untyped-def]
     rows, best, src, label, score, bias, in_arc, in_offset, start, states,
     final, final_bias, rank, machine_initial, machine_final,
     machine_offset, machine_src, machine_label, machine_gain, machine_order,
-    slot, suffix, next_node, next_arc, path,
+    slot, suffixes, path,
 ):  # fmt: skip
     """Write the chosen path into ``path``; return its length and its model score.
 
     ``rows`` are the forward gains and ``best`` the best total. Walking the lattice states
     backward, only nodes ``(lattice state, machine state)`` on a best path are touched; each
-    keeps its best suffix by the tie rule, in the pools ``suffix``, ``next_node`` and
-    ``next_arc``, where ``slot`` tells its place.
+    keeps its best suffix by the tie rule, in the pools ``suffixes``, where ``slot`` tells
+    its place.
     """
     size = len(machine_order)
     exact = rows.dtype.type
     touched = np.zeros(states, np.bool_)
-    used = 0
+    clear_suffixes(suffixes, len(label))
     for state in range(states):
         if final[state] == -np.inf:
             continue
@@ -300,12 +385,8 @@ def trace(  # type: ignore[no-untyped-def]
             if ending + exact(machine_final[place]) == best:
                 if not touched[state]:
                     slot[state * size : (state + 1) * size] = NO_NODE
-                slot[state * size + place] = used
-                suffix[used] = final[state]
-                next_node[used] = NO_NODE
-                next_arc[used] = NO_ARC
                 touched[state] = True
-                used += 1
+                end_here(state * size + place, final[state], slot, suffixes)
     for state in range(states - 1, -1, -1):
         if not touched[state]:
             continue
@@ -318,10 +399,7 @@ def trace(  # type: ignore[no-untyped-def]
             for entry in range(machine_offset[place], machine_offset[place + 1]):
                 before = state * size + machine_src[entry]
                 if machine_label[entry] == 0 and rows[before] + exact(machine_gain[entry]) == value:
-                    used = relax(
-                        before, here, NO_ARC, 0.0,
-                        slot, suffix, next_node, next_arc, used, label, rank,
-                    )  # fmt: skip
+                    relax(before, here, NO_ARC, 0.0, slot, suffixes, label, rank)
             for way in range(in_offset[state], in_offset[state + 1]):
                 arc = in_arc[way]
                 source = src[arc] * size
@@ -332,10 +410,7 @@ def trace(  # type: ignore[no-untyped-def]
                         if not touched[src[arc]]:
                             touched[src[arc]] = True
                             slot[source : source + size] = NO_NODE
-                        used = relax(
-                            source + place, here, arc, score[arc],
-                            slot, suffix, next_node, next_arc, used, label, rank,
-                        )  # fmt: skip
+                        relax(source + place, here, arc, score[arc], slot, suffixes, label, rank)
                     continue
                 for entry in range(machine_offset[place], machine_offset[place + 1]):
                     if machine_label[entry] != word and machine_label[entry] != -1:
@@ -345,10 +420,7 @@ def trace(  # type: ignore[no-untyped-def]
                         if not touched[src[arc]]:
                             touched[src[arc]] = True
                             slot[source : source + size] = NO_NODE
-                        used = relax(
-                            before, here, arc, score[arc],
-                            slot, suffix, next_node, next_arc, used, label, rank,
-                        )  # fmt: skip
+                        relax(before, here, arc, score[arc], slot, suffixes, label, rank)
     chosen = NO_NODE
     for place in range(size):
         here = slot[start * size + place]
@@ -356,18 +428,14 @@ def trace(  # type: ignore[no-untyped-def]
             continue
         if (
             chosen == NO_NODE
-            or suffix[here] > suffix[chosen]
+            or suffixes.score[here] > suffixes.score[chosen]
             or (
-                suffix[here] == suffix[chosen]
-                and _comes_first(NO_ARC, here, NO_ARC, chosen, next_node, next_arc, label, rank)
+                suffixes.score[here] == suffixes.score[chosen]
+                and _comes_first(
+                    NO_ARC, here, NO_ARC, chosen,
+                    suffixes.next_node, suffixes.next_arc, label, rank,
+                )
             )
-        ):
+        ):  # fmt: skip
             chosen = here
-    steps = 0
-    here = chosen
-    while here != NO_NODE:
-        if next_arc[here] != NO_ARC:
-            path[steps] = next_arc[here]
-            steps += 1
-        here = next_node[here]
-    return steps, suffix[chosen]
+    return unroll(chosen, suffixes, path), suffixes.score[chosen]

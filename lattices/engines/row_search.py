@@ -13,7 +13,14 @@ import numpy as np
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import Array, ints, kernel
-from lattices.engines.passes import NO_ARC, NO_NODE, relax
+from lattices.engines.passes import (
+    NO_NODE,
+    clear_suffixes,
+    end_here,
+    new_suffixes,
+    relax,
+    unroll,
+)
 from lattices.engines.rows import (
     RowMachine,
     absent_gain,
@@ -195,38 +202,22 @@ def _search(  # type: ignore[no-untyped-def]
                 ending = base[node] + ending_gain(pool[node_row[node]], absent, tables)
                 lowest = min(lowest, ending + model_weight * final[state])
     slot = np.full(nodes, NO_NODE, np.int32)
-    suffix = np.empty(nodes, np.float64)
-    next_node = np.empty(nodes, np.int32)
-    next_arc = np.empty(nodes, np.int32)
-    used = 0
+    suffixes = new_suffixes(nodes, len(label))
+    clear_suffixes(suffixes, len(label))
     for state in range(states):
         if final[state] > -np.inf:
             for node in range(node_start[state], node_start[state + 1]):
                 ending = base[node] + ending_gain(pool[node_row[node]], absent, tables)
                 if ending + model_weight * final[state] == lowest:
-                    slot[node], suffix[used] = used, final[state]
-                    next_node[used], next_arc[used] = NO_NODE, NO_ARC
-                    used += 1
+                    end_here(node, final[state], slot, suffixes)
     for node in range(nodes - 1, -1, -1):
         here = slot[node]
-        if here == NO_NODE:
-            continue
-        link = tight[node]
+        link = tight[node] if here != NO_NODE else -1
         while link >= 0:
             arc = link_arc[link]
-            used = relax(
-                link_node[link], here, arc, score[arc],
-                slot, suffix, next_node, next_arc, used, label, rank,
-            )  # fmt: skip
+            relax(link_node[link], here, arc, score[arc], slot, suffixes, label, rank)
             link = link_next[link]
-    steps = 0
-    here = slot[0]
-    while here != NO_NODE:
-        if next_arc[here] != NO_ARC:
-            path[steps] = next_arc[here]
-            steps += 1
-        here = next_node[here]
-    return True, lowest, steps
+    return True, lowest, unroll(slot[0], suffixes, path)
 
 
 def lowest_path(

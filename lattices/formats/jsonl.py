@@ -139,7 +139,8 @@ def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
     final[list(ending)] = list(ending.values())
     names = _strings(fields, "feature_names")
     features = _feature_rows(rows, names)
-    last = _final_feature_rows(final_rows, states, names) if any(final_rows.values()) else None
+    ends = sorted(final_rows)
+    last = _feature_rows([final_rows[end] for end in ends], names, ends, states) if ends else None
     if features.shape[1] < len(names):
         # the finals have brought names that no arc uses
         features.resize((len(src), len(names)))
@@ -157,7 +158,7 @@ def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
         final=floats(final),
         start=start,
         features=features if names else None,
-        final_features=last,
+        final_features=last if last is not None and last.nnz else None,
         feature_names=tuple(names),
         times=times,
         **_common(fields, vocabulary),
@@ -221,9 +222,12 @@ def _number_column(values: Sequence[Any], what: str) -> FloatColumn:
     return floats(column)
 
 
-def _feature_rows(rows: Sequence[Any], names: list[str]) -> FeatureMatrix:
+def _feature_rows(
+    rows: Sequence[Any], names: list[str], places: list[int] | slice | None = None, height: int = 0
+) -> FeatureMatrix:
     """Return one sparse row for each mapping or None; new names are appended to ``names``.
 
+    With ``places``, which ascend, these are some of the ``height`` rows and the others empty.
     Few arcs have their set of names to themselves, so names are looked up once for each
     set, not once for each value.
     """
@@ -239,29 +243,19 @@ def _feature_rows(rows: Sequence[Any], names: list[str]) -> FeatureMatrix:
     columns = {
         pattern: np.array([number[name] for name in pattern], np.int32) for pattern in distinct
     }
-    bounds = np.zeros(len(rows) + 1, np.int32)
-    np.cumsum(list(map(len, filled)), out=bounds[1:])
+    if places is None:
+        height, places = len(rows), slice(None)
+    bounds = np.zeros(height + 1, np.int32)
+    bounds[1:][places] = list(map(len, filled))
     values = list(chain.from_iterable(map(dict.values, filled)))
     return csr_array(
         (
             _number_column(values, "features"),
             np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)]),
-            bounds,
+            bounds.cumsum(dtype=np.int32),
         ),
-        shape=(len(rows), len(number)),
+        shape=(height, len(number)),
     )
-
-
-def _final_feature_rows(
-    rows: dict[int, Mapping[str, float]], states: int, names: list[str]
-) -> FeatureMatrix:
-    """Return one sparse row for each state, most of them empty."""
-    named = sorted(rows)
-    some = _feature_rows([rows[state] for state in named], names)
-    lengths = np.zeros(states, np.int32)
-    lengths[named] = np.diff(some.indptr)
-    bounds = np.concatenate(([0], np.cumsum(lengths)))
-    return csr_array((some.data, some.indices, bounds), shape=(states, some.shape[1]))
 
 
 def _nbest(fields: dict[str, Any], vocabulary: Vocabulary) -> NBest:
