@@ -245,8 +245,9 @@ class AlignmentEvaluator:
                 insertion, deletion = self._costs
                 word, position, weight = self._matches(reference, vocabulary, labels)
                 alignment = Alignment(
-                    len(reference), self.metric.order, insertion, deletion, word, position, weight
-                )
+                    len(reference), self.metric.order, insertion, deletion,
+                    word, position, weight, self._one,
+                )  # fmt: skip
                 parts.append(self._part(alignment, len(reference)))
         return Machine(tuple(parts), "exact")
 
@@ -261,6 +262,11 @@ class AlignmentEvaluator:
             return FINEST_UNIT
         return 1.0 / math.lcm(*(fraction.denominator for fraction in fractions))
 
+    @property
+    def _one(self) -> float:
+        """One match, in units."""
+        return float(round(1.0 / self._unit))
+
     @cached_property
     def _costs(self) -> tuple[float, float]:
         """Insertion and deletion, in units."""
@@ -271,22 +277,21 @@ class AlignmentEvaluator:
 
     def _part(self, automaton: Alignment | Automaton, length: int) -> Part:
         possible = self.metric.possible(length)
-        one = float(round(1.0 / self._unit))
+        one = self._one
         return Part(automaton, possible * one) if possible else Part(automaton, one, bonus=one)
 
     def _matches(
         self, reference: Sequence[str], vocabulary: Vocabulary, labels: IntColumn | None
     ) -> tuple[IntColumn, IntColumn, FloatColumn]:
         """Return which words of the vocabulary match which reference words, and by how much."""
-        one = round(1.0 / self._unit)
         if self.metric.similarity is None:
             numbers = vocabulary.encode(reference)
             known = ints(np.flatnonzero(numbers > 0))
-            return ints(numbers[known]), known, floats(np.full(len(known), float(one)))
+            return ints(numbers[known]), known, floats(np.full(len(known), self._one))
         numbers = ints(np.arange(1, len(vocabulary)) if labels is None else np.unique(labels))
         numbers = numbers[numbers > 0]
         words = vocabulary.decode(numbers.tolist())
-        weight = np.rint(self._weights(words, reference) * one)
+        weight = np.rint(self._weights(words, reference) * self._one)
         word, position = np.nonzero(weight)
         return ints(numbers[word]), ints(position), floats(weight[word, position])
 
@@ -298,13 +303,13 @@ class AlignmentEvaluator:
         """
         vocabulary = lattice.vocabulary
         numbers = np.unique(lattice.label[lattice.label > 0])
-        one = round(1.0 / self._unit)
-        weight = np.rint(self._weights(words, vocabulary.decode(numbers.tolist())) * one)
+        others = vocabulary.decode(numbers.tolist())
+        weight = np.rint(self._weights(words, others) * self._one)
         position, word = np.nonzero(weight)
         insertion, deletion = self._costs
         swapped = Alignment(
             len(words), self.metric.order, deletion, insertion,
-            ints(numbers[word]), ints(position), floats(weight[position, word]),
+            ints(numbers[word]), ints(position), floats(weight[position, word]), self._one,
         )  # fmt: skip
         machine = Machine((Part(swapped, 1.0),))
         found = ENGINES.get("kernel").best([lattice], [machine])[0]

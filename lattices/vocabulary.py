@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
@@ -12,6 +14,7 @@ from lattices.errors import SpaceError
 EPSILON = 0
 EPSILON_NAME = "<eps>"
 UNKNOWN = -1
+_LARGEST_KEY = 2**31 - 1
 
 
 class Vocabulary:
@@ -35,12 +38,13 @@ class Vocabulary:
     [1, -1]
     """
 
-    __slots__ = ("_ids", "_ranks", "_words")
+    __slots__ = ("_ids", "_keys", "_sorted", "_words")
 
     def __init__(self, words: Iterable[str] = ()) -> None:
         self._words: list[str] = [""]
         self._ids: dict[str, int] = {"": EPSILON}
-        self._ranks: IntColumn | None = None
+        self._sorted: list[str] = []
+        self._keys: NDArray[np.int32] = np.empty(0, np.int32)
         for word in words:
             self.add(word)
 
@@ -81,17 +85,42 @@ class Vocabulary:
         return tuple(words[number] for number in numbers if number)
 
     def ranks(self) -> IntColumn:
-        """Return, for every number, the place of its word in the order of the strings.
+        """Return, for every number, a key; keys stand in the order of the strings, epsilon's is 0.
 
-        Search breaks its last ties by this order, which depends neither on the order
-        of reading nor on the engine. Computed once for each size of the vocabulary.
+        Search breaks its last ties by this order, which depends neither on the order of
+        reading nor on the engine. Keys leave gaps in which new words find theirs, so that a
+        vocabulary that grows while a corpus is read is not sorted anew each time.
         """
-        if self._ranks is None or len(self._ranks) != len(self._words):
-            order = sorted(range(len(self._words)), key=self._words.__getitem__)
-            ranks = np.empty(len(order), dtype=np.int32)
-            ranks[order] = np.arange(len(order), dtype=np.int32)
-            self._ranks = ints(ranks)
-        return self._ranks
+        fresh = self._words[len(self._sorted) :]
+        if len(fresh) > len(self._sorted) // 8:
+            self._sorted = sorted(self._words)
+            self._spread_keys()
+        elif fresh:
+            self._keys = np.append(self._keys, np.zeros(len(fresh), np.int32))
+            for word in fresh:
+                self._insert_key(word)
+        return ints(self._keys)
+
+    def _spread_keys(self) -> None:
+        """Give the sorted words keys at equal distances."""
+        step = _LARGEST_KEY // len(self._sorted)
+        self._keys = np.empty(len(self._words), np.int32)
+        ids = np.fromiter(map(self._ids.__getitem__, self._sorted), np.int64, len(self._sorted))
+        self._keys[ids] = np.arange(len(ids), dtype=np.int64) * step
+
+    def _insert_key(self, word: str) -> None:
+        """Give a new word a key between those of its neighbours, or everybody a new one."""
+        place = bisect_left(self._sorted, word)
+        self._sorted.insert(place, word)
+        below = int(self._keys[self._ids[self._sorted[place - 1]]])
+        last = place + 1 == len(self._sorted)
+        above = _LARGEST_KEY if last else int(self._keys[self._ids[self._sorted[place + 1]]])
+        key = (below + above) // 2
+        if key == below:
+            # words still without a key are not among the sorted ones, and find theirs after
+            self._spread_keys()
+        else:
+            self._keys[self._ids[word]] = key
 
     def __len__(self) -> int:
         """Return how many numbers are taken, epsilon's included."""

@@ -143,6 +143,8 @@ class Alignment:
     word, position, weight : columns, one entry a possible match
         ``word`` of the vocabulary matches reference word ``position`` (from 0) with
         ``weight`` units; several entries for one position make the match soft.
+    heaviest : float
+        No weight is larger.
     """
 
     length: int
@@ -152,6 +154,7 @@ class Alignment:
     word: IntColumn
     position: IntColumn
     weight: FloatColumn
+    heaviest: float
 
     @property
     def num_states(self) -> int:
@@ -161,8 +164,7 @@ class Alignment:
     @property
     def largest_gain(self) -> float:
         """The largest gain or cost of one arc."""
-        best = float(self.weight.max(initial=0.0)) * self.order
-        return max(best, abs(self.insertion), abs(self.deletion))
+        return max(self.heaviest * self.order, abs(self.insertion), abs(self.deletion))
 
     @cached_property
     def automaton(self) -> Automaton:
@@ -212,7 +214,6 @@ class Alignment:
         longer one that has earned as much already, makes this one useless. Gains of
         matches are at most the largest weight, and no more than the words left can match.
         """
-        heaviest = float(self.weight.max(initial=0.0))
         rows: list[tuple[int, int, float]] = []
         width = self.length + 1
         for place in range(width):
@@ -227,7 +228,8 @@ class Alignment:
                     (
                         run * width + place,
                         shorter * width + place,
-                        heaviest * float((mine - np.minimum(shorter + ahead, self.order)).sum()),
+                        self.heaviest
+                        * float((mine - np.minimum(shorter + ahead, self.order)).sum()),
                     )
                     for shorter in range(run)
                 )

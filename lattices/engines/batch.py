@@ -63,6 +63,7 @@ def search_alignments(  # type: ignore[no-untyped-def]
     rows = np.empty(cells, like.dtype)
     slot = np.empty(cells, np.int32)
     suffixes = new_suffixes(cells, most_arcs)
+    agenda = np.empty((cells, 2), np.int32)
     head = np.full(len(rank), -1, np.int32)
     follow = np.empty(most_entries, np.int32)
     bias = np.zeros(most_arcs, like.dtype)
@@ -121,7 +122,7 @@ def search_alignments(  # type: ignore[no-untyped-def]
                 starts[problem], states, final[ends], final_bias, rank,
                 machine_initial, machine_final,
                 offset, machine_src, machine_label, machine_gain, machine_order,
-                slot, suffixes, path,
+                slot, suffixes, agenda, path,
             )  # fmt: skip
             if values[problem] == -np.inf or path_comes_first(
                 value, model, path, count,
@@ -172,10 +173,11 @@ def search_automaton(  # type: ignore[no-untyped-def]
         return best, 0, 0.0
     slot = np.empty(states * size, np.int32)
     suffixes = new_suffixes(states * size, len(label))
+    agenda = np.empty((states * size, 2), np.int32)
     count, model = trace(
         rows, best, src, label, score, bias, in_arc, in_offset, start, states,
         final, final_bias, rank, initial, machine_final,
         in_machine_offset, in_machine_src, in_machine_label, in_machine_gain, order,
-        slot, suffixes, path,
+        slot, suffixes, agenda, path,
     )  # fmt: skip
     return best, count, model

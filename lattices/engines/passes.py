@@ -32,14 +32,14 @@ class Suffixes(NamedTuple):
 
     Attributes
     ----------
-    count : int64 array
+    used : int64 array
         How many nodes, and how many path numbers, are in use.
     score : float64 pool
     next_node, next_arc, path : int32 pools
     rest_of_arc, path_of_arc : int32 columns, one entry an arc
     """
 
-    count: Array
+    used: Array
     score: Array
     next_node: Array
     next_arc: Array
@@ -293,39 +293,44 @@ def new_suffixes(nodes, arcs):  # type: ignore[no-untyped-def]
 @kernel
 def clear_suffixes(suffixes, arcs):  # type: ignore[no-untyped-def]
     """Empty the pools for a lattice of ``arcs`` arcs."""
-    suffixes.count[0] = 0
-    suffixes.count[1] = 0
+    suffixes.used[0] = 0
+    suffixes.used[1] = 0
     for arc in range(arcs):
         suffixes.rest_of_arc[arc] = NO_NODE
 
 
 @kernel
 def end_here(node, score, slot, suffixes):  # type: ignore[no-untyped-def]
-    """Give a node the empty suffix."""
-    there = suffixes.count[0]
-    suffixes.count[0] += 1
+    """Give a node the empty suffix; return its place in the pools."""
+    there = suffixes.used[0]
+    suffixes.used[0] += 1
     slot[node] = there
     suffixes.score[there] = score
     suffixes.next_node[there] = NO_NODE
     suffixes.next_arc[there] = NO_ARC
     suffixes.path[there] = 0
+    return there
 
 
 @kernel
 def relax(before, here, arc, gained, slot, suffixes, label, rank):  # type: ignore[no-untyped-def]
-    """Offer node ``before`` the suffix that begins with ``arc`` and goes on at ``here``."""
+    """Offer node ``before`` the suffix that begins with ``arc`` and goes on at ``here``.
+
+    Returns its place in the pools if this is the node's first suffix, else -1.
+    """
     candidate = gained + suffixes.score[here]
     path = suffixes.path[here]
     if arc != NO_ARC:
         if suffixes.rest_of_arc[arc] != path:
             suffixes.rest_of_arc[arc] = path
-            suffixes.count[1] += 1
-            suffixes.path_of_arc[arc] = suffixes.count[1]
+            suffixes.used[1] += 1
+            suffixes.path_of_arc[arc] = suffixes.used[1]
         path = suffixes.path_of_arc[arc]
     there = slot[before]
+    fresh = NO_NODE
     if there == NO_NODE:
-        there = suffixes.count[0]
-        suffixes.count[0] += 1
+        there = fresh = suffixes.used[0]
+        suffixes.used[0] += 1
         slot[before] = there
     elif (
         candidate < suffixes.score[there]
@@ -338,11 +343,12 @@ def relax(before, here, arc, gained, slot, suffixes, label, rank):  # type: igno
             )
         )
     ):  # fmt: skip
-        return
+        return fresh
     suffixes.score[there] = candidate
     suffixes.next_node[there] = here
     suffixes.next_arc[there] = arc
     suffixes.path[there] = path
+    return fresh
 
 
 @kernel
@@ -358,69 +364,90 @@ def unroll(node, suffixes, path):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _enlist(fresh, state, place, turn, first_of, agenda):  # type: ignore[no-untyped-def]
+    """Put a new node on the agenda of its lattice state, behind those whose turn comes first."""
+    if fresh == NO_NODE:
+        return
+    agenda[fresh, 0] = place
+    node = first_of[state]
+    if node == NO_NODE or turn[agenda[node, 0]] < turn[place]:
+        agenda[fresh, 1] = node
+        first_of[state] = fresh
+        return
+    while agenda[node, 1] != NO_NODE and turn[agenda[agenda[node, 1], 0]] > turn[place]:
+        node = agenda[node, 1]
+    agenda[fresh, 1] = agenda[node, 1]
+    agenda[node, 1] = fresh
+
+
+@kernel
 def trace(  # type: ignore[no-untyped-def]
     rows, best, src, label, score, bias, in_arc, in_offset, start, states,
     final, final_bias, rank, machine_initial, machine_final,
     machine_offset, machine_src, machine_label, machine_gain, machine_order,
-    slot, suffixes, path,
+    slot, suffixes, agenda, path,
 ):  # fmt: skip
     """Write the chosen path into ``path``; return its length and its model score.
 
     ``rows`` are the forward gains and ``best`` the best total. Walking the lattice states
     backward, only nodes ``(lattice state, machine state)`` on a best path are touched; each
     keeps its best suffix by the tie rule, in the pools ``suffixes``, where ``slot`` tells
-    its place.
+    its place. The nodes of one lattice state are a list in ``agenda``, in the order in which
+    the machine's epsilon arcs are walked backward.
     """
     size = len(machine_order)
     exact = rows.dtype.type
-    touched = np.zeros(states, np.bool_)
+    turn = np.empty(size, np.int32)
+    for index in range(size):
+        turn[machine_order[index]] = index
+    first_of = np.full(states, NO_NODE, np.int32)
     clear_suffixes(suffixes, len(label))
     for state in range(states):
         if final[state] == -np.inf:
             continue
+        for cell in range(state * size, (state + 1) * size):
+            slot[cell] = NO_NODE
         for place in range(size):
             if machine_final[place] == -np.inf:
                 continue
             ending = rows[state * size + place] + exact(final_bias[state])
             if ending + exact(machine_final[place]) == best:
-                if not touched[state]:
-                    slot[state * size : (state + 1) * size] = NO_NODE
-                touched[state] = True
-                end_here(state * size + place, final[state], slot, suffixes)
+                fresh = end_here(state * size + place, final[state], slot, suffixes)
+                _enlist(fresh, state, place, turn, first_of, agenda)
     for state in range(states - 1, -1, -1):
-        if not touched[state]:
-            continue
-        for index in range(size - 1, -1, -1):
-            place = machine_order[index]
-            here = slot[state * size + place]
-            if here == NO_NODE:
-                continue
+        here = first_of[state]
+        while here != NO_NODE:
+            place = agenda[here, 0]
             value = rows[state * size + place]
             for entry in range(machine_offset[place], machine_offset[place + 1]):
+                if machine_label[entry] != 0:
+                    continue
                 before = state * size + machine_src[entry]
-                if machine_label[entry] == 0 and rows[before] + exact(machine_gain[entry]) == value:
-                    relax(before, here, NO_ARC, 0.0, slot, suffixes, label, rank)
+                if rows[before] + exact(machine_gain[entry]) == value:
+                    fresh = relax(before, here, NO_ARC, 0.0, slot, suffixes, label, rank)
+                    _enlist(fresh, state, machine_src[entry], turn, first_of, agenda)
             for way in range(in_offset[state], in_offset[state + 1]):
                 arc = in_arc[way]
                 source = src[arc] * size
                 word = label[arc]
-                extra = bias[arc]
+                if first_of[src[arc]] == NO_NODE and final[src[arc]] == -np.inf:
+                    for cell in range(source, source + size):
+                        slot[cell] = NO_NODE
                 if word == 0:
-                    if rows[source + place] + extra == value:
-                        if not touched[src[arc]]:
-                            touched[src[arc]] = True
-                            slot[source : source + size] = NO_NODE
-                        relax(source + place, here, arc, score[arc], slot, suffixes, label, rank)
+                    if rows[source + place] + bias[arc] == value:
+                        fresh = relax(
+                            source + place, here, arc, score[arc], slot, suffixes, label, rank
+                        )
+                        _enlist(fresh, src[arc], place, turn, first_of, agenda)
                     continue
                 for entry in range(machine_offset[place], machine_offset[place + 1]):
                     if machine_label[entry] != word and machine_label[entry] != -1:
                         continue
                     before = source + machine_src[entry]
-                    if (rows[before] + extra) + exact(machine_gain[entry]) == value:
-                        if not touched[src[arc]]:
-                            touched[src[arc]] = True
-                            slot[source : source + size] = NO_NODE
-                        relax(before, here, arc, score[arc], slot, suffixes, label, rank)
+                    if (rows[before] + bias[arc]) + exact(machine_gain[entry]) == value:
+                        fresh = relax(before, here, arc, score[arc], slot, suffixes, label, rank)
+                        _enlist(fresh, src[arc], machine_src[entry], turn, first_of, agenda)
+            here = agenda[here, 1]
     chosen = NO_NODE
     for place in range(size):
         here = slot[start * size + place]

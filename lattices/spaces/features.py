@@ -87,6 +87,22 @@ def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str])
     )
 
 
+def summed_rows(matrix: FeatureMatrix, rows: Sequence[int]) -> FloatColumn:
+    """Return the sum of a few rows, dense: many times faster than slicing the matrix.
+
+    Examples
+    --------
+    >>> summed_rows(csr_array([[1.0, 0.0], [0.5, 2.0], [9.0, 9.0]]), [0, 1]).tolist()
+    [1.5, 2.0]
+    """
+    bounds = matrix.indptr
+    entries = np.concatenate([np.arange(bounds[row], bounds[row + 1]) for row in rows] or [[]])
+    entries = entries.astype(np.int64)
+    return np.bincount(
+        matrix.indices[entries], weights=matrix.data[entries], minlength=matrix.shape[1]
+    )
+
+
 def as_mapping(vector: ArrayLike, names: Sequence[str]) -> dict[str, float]:
     """Return the non-zero entries of a dense feature vector by name."""
     return {

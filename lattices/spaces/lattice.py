@@ -18,6 +18,7 @@ from lattices.spaces.features import (
     as_mapping,
     checked_features,
     feature_matrix,
+    summed_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
@@ -325,9 +326,9 @@ class Lattice:
             raise SpaceError(f"the path ends in state {state}, which is not final")
         features: dict[str, float] = {}
         if self.features is not None:
-            total = self.features[path].sum(axis=0)
+            total = summed_rows(self.features, path.tolist())
             if self.final_features is not None:
-                total = total + self.final_features[[state]].sum(axis=0)
+                total = total + summed_rows(self.final_features, [state])
             features = as_mapping(total, self.feature_names)
         # folded from the end, as the searches do it: what they report is what they compared
         score = float(self.final[state])

@@ -17,6 +17,7 @@ from lattices.spaces.features import (
     as_mapping,
     checked_features,
     feature_matrix,
+    summed_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
@@ -148,7 +149,7 @@ class NBest:
         entry %= len(self)
         features: dict[str, float] = {}
         if self.features is not None:
-            features = as_mapping(self.features[[entry]].sum(axis=0), self.feature_names)
+            features = as_mapping(summed_rows(self.features, [entry]), self.feature_names)
         return Hypothesis(self.tokens(entry), float(self.score[entry]), features, index=entry)
 
     def __iter__(self) -> Iterator[Hypothesis]:

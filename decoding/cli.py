@@ -1,0 +1,118 @@
+"""The command ``fstmetrics``: arguments, exit codes, and errors in one line.
+
+Nothing heavy is imported here or in the modules of the commands; what a command needs is
+imported when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+COMMANDS = ("oracle", "score", "info", "compile", "formats", "metrics", "demo")
+
+INTERRUPTED, BROKEN_PIPE = 130, 141
+
+_EPILOG = """\
+examples:
+  fstmetrics demo
+  fstmetrics oracle lattices.jsonl.gz --metric wer
+  fstmetrics oracle lattices/ --refs refs.txt --metric grr wer --summary summary.json -o oracles.tsv
+
+exit codes:
+  0  all is well
+  1  some segments failed; the results of the others are written
+  2  wrong usage, unreadable input, or no result at all; no file is written
+"""
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import decoding
+
+        print(f"fstmetrics {decoding.__version__}")
+        parser.exit()
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command and of all its subcommands."""
+    parser = argparse.ArgumentParser(
+        prog="fstmetrics",
+        description="Exact metric oracles over the lattices and n-best lists of a decoder.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        module = import_module(f"decoding.commands.{name}")
+        subparser = commands.add_parser(
+            name,
+            help=module.SUMMARY,
+            description=module.DESCRIPTION,
+            epilog=module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(subparser)
+        subparser.set_defaults(run=module.run, parser=subparser)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; ``argv`` is the process's own by default."""
+    try:
+        arguments = build_parser().parse_args(argv)
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except SystemExit as ending:
+        # argparse has printed what there is to say
+        return ending.code if isinstance(ending.code, int) else 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return BROKEN_PIPE
+    except Exception as problem:
+        if not _is_expected(problem):
+            raise
+        print(f"fstmetrics: error: {_in_one_line(problem)}", file=sys.stderr)
+        return 2
+    return code
+
+
+def _is_expected(problem: Exception) -> bool:
+    """Tell whether an error is one of the library's own, or one of the file system."""
+    errors = sys.modules.get("lattices.errors")
+    return isinstance(problem, OSError) or (
+        errors is not None and isinstance(problem, errors.Error)
+    )
+
+
+def _in_one_line(problem: Exception) -> str:
+    if isinstance(problem, OSError) and problem.strerror:
+        place = f"{problem.filename}: " if problem.filename is not None else ""
+        return f"{place}{problem.strerror}"
+    return " ".join(str(problem).split("\n"))
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from flushing into a closed pipe as it ends."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""Arguments that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decoding.corpus import Failure
+    from fstmetrics import Metric
+    from lattices.formats.references import References
+
+STANDARD = "-"
+#: failures beyond these are counted, not shown
+SHOWN_FAILURES = 10
+
+
+def positive(text: str) -> int:
+    """Return a whole number from 1 on; for argparse."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
+def finite(text: str) -> float:
+    """Return a finite number; for argparse."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text} is not finite")
+    return number
+
+
+def option(text: str) -> tuple[str, str]:
+    """Return the two sides of ``KEY=VALUE``; for argparse."""
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise argparse.ArgumentTypeError(f"{text!r}, expected KEY=VALUE")
+    return key, value
+
+
+# argparse shows these names in its messages
+positive.__name__, finite.__name__ = "whole number", "number"
+
+
+def add_inputs(parser: argparse.ArgumentParser, metavar: str) -> None:
+    """Add the search spaces to read, and how to read them."""
+    parser.add_argument(
+        "paths",
+        metavar=metavar,
+        nargs="*",
+        help="files (plain or gzip), directories, or - for standard input; put them first: "
+        "--refs and --metric take all that follows",
+    )
+    parser.add_argument(
+        "--input-format",
+        metavar="NAME",
+        help="format of the input, by default found by its content (see: fstmetrics formats)",
+    )
+    parser.add_argument(
+        "--option",
+        metavar="KEY=VALUE",
+        type=option,
+        action="append",
+        default=[],
+        help="option of the input format, such as tags=keep for htk; may be repeated",
+    )
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add the number of processes."""
+    parser.add_argument(
+        "--workers",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="worker processes (default: 1, no process but this one); the output is the same",
+    )
+
+
+def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """Add the files of references."""
+    parser.add_argument(
+        "--refs",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        required=required,
+        help="reference files, one for each reference of a segment: lines in the order of the "
+        "segments, or Kaldi's 'id words'"
+        + ("" if required else " (default: the references in the input)"),
+    )
+    parser.add_argument(
+        "--refs-format",
+        choices=("auto", "kaldi", "plain"),
+        default="auto",
+        help="layout of the references: kaldi (id words), plain (line i is segment i), or auto: "
+        "kaldi if the lines begin with the ids",
+    )
+
+
+def add_metrics(parser: argparse.ArgumentParser, note: str = "") -> None:
+    """Add the metrics."""
+    parser.add_argument(
+        "--metric",
+        metavar="SPEC",
+        nargs="+",
+        action="extend",
+        help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: grr){note}",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the file to write."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        default=STANDARD,
+        help="file to write, compressed if it ends in .gz (default: - for standard output); it "
+        "appears when it is complete",
+    )
+
+
+def check_inputs(arguments: argparse.Namespace, what: str) -> None:
+    """Refuse no input at all, and standard input for two things."""
+    if not arguments.paths:
+        arguments.parser.error(f"no {what} given; they come before --refs and --metric")
+    files = [*arguments.paths, *(getattr(arguments, "refs", None) or [])]
+    if files.count(STANDARD) > 1:
+        arguments.parser.error("standard input (-) can be read only once")
+
+
+def parsed_metrics(arguments: argparse.Namespace) -> tuple[Metric, ...]:
+    """Return the metrics that were asked for, each once."""
+    from fstmetrics import parse_metric
+
+    metrics = [parse_metric(spec) for spec in arguments.metric or ["grr"]]
+    return tuple({str(metric): metric for metric in metrics}.values())
+
+
+def opened_references(arguments: argparse.Namespace) -> References | None:
+    """Return the references of ``--refs``, or None if they are in the input."""
+    if not arguments.refs:
+        return None
+    from lattices.formats.references import read_references
+
+    return read_references(arguments.refs, format=arguments.refs_format)
+
+
+def say(text: str) -> None:
+    """Print a line for the user to see."""
+    print(f"fstmetrics: {text}", file=sys.stderr)
+
+
+def report_failures(failures: Sequence[Failure]) -> None:
+    """Print the first failures, and how many more there are."""
+    for failure in failures[:SHOWN_FAILURES]:
+        say(str(failure))
+    if len(failures) > SHOWN_FAILURES:
+        say(f"... and {len(failures) - SHOWN_FAILURES} more failures")
+
+
+def tsv_cell(text: str) -> str:
+    """Return a cell of a tab-separated table, or raise OptionError if it would break the table."""
+    if "\t" in text or "\n" in text or "\r" in text:
+        from lattices.errors import OptionError
+
+        raise OptionError(
+            f"{text!r} has a tab or a line end in it, which tsv cannot hold; use --format jsonl"
+        )
+    return text

@@ -1,0 +1,288 @@
+"""What can be done for a batch of segments: the jobs of :func:`decoding.corpus.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import numpy as np
+
+from decoding.corpus import Segment
+from decoding.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
+from fstmetrics import CompiledEvaluator, Evaluator, Metric
+from fstmetrics.references import Reference
+from lattices.algorithms import best_path, density, path_count, path_lengths
+from lattices.arrays import FloatColumn
+from lattices.engines import choose
+from lattices.errors import EngineError, OptionError
+from lattices.formats.references import References
+from lattices.spaces import Lattice, NBest, Space
+
+NO_REFERENCES = "the file has no references for it"
+
+#: who answered, where it was no engine: rows for the k best and the worst, scorers for lists
+ROWS, SCORER = "rows", "scorer"
+
+
+def one_best(space: Space) -> tuple[str, ...]:
+    """Return the words the model likes best: of the best path, or of the highest entry.
+
+    Entries of an n-best list with equal scores stand in the decoder's order.
+
+    Raises
+    ------
+    SpaceError
+        If a lattice has no complete path.
+    OptionError
+        If an n-best list is empty.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> one_best(Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "the", -0.1)], finals=[1]))
+    ('the',)
+    """
+    if isinstance(space, Lattice):
+        return space.vocabulary.decode(space.label[best_path(space)].tolist())
+    if not len(space):
+        raise OptionError(f"n-best list {space.id!r} is empty")
+    return space.tokens(int(np.argmax(space.score)))
+
+
+@dataclass(frozen=True)
+class SegmentOracles:
+    """The oracles of one segment, and what the model's own choice scores.
+
+    Attributes
+    ----------
+    oracles : tuple of Oracle
+        Best first, or worst first where the worst were asked for.
+    stats : tuple of tuples of float64 columns
+        For each oracle, its statistics under each metric.
+    one_best : tuple of str
+        The words of the model's best.
+    one_best_stats : tuple of float64 columns
+        Its statistics under each metric.
+    arcs : int
+        The arcs of a lattice, the words of an n-best list.
+    engine : str
+        Who searched.
+    """
+
+    oracles: tuple[Oracle, ...]
+    stats: tuple[tuple[FloatColumn, ...], ...]
+    one_best: tuple[str, ...]
+    one_best_stats: tuple[FloatColumn, ...]
+    arcs: int
+    engine: str
+
+
+@dataclass(frozen=True)
+class OracleJob:
+    """Search every segment under the first metric, and score what is found under all.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+    references : References or None
+        Those of the segments themselves if None.
+    k, worst, model_weight, engine, budget
+        As in :func:`decoding.oracle.oracle`; the best alone are found batch by batch.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1], references=["the"]
+    ... )
+    >>> result, = OracleJob((WER(),))([Segment(0, "", 0, lattice)])
+    >>> result.oracles[0].text, result.oracles[0].score, result.one_best
+    ('the', 0.0, ('a',))
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None = None
+    k: int = 1
+    worst: bool = False
+    model_weight: float = 0.0
+    engine: str = "auto"
+    budget: int = DEFAULT_BUDGET
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentOracles]:
+        """Return the oracles of each segment."""
+        references = [self._references(segment) for segment in segments]
+        evaluators = [self.metrics[0].against(some) for some in references]
+        spaces = [segment.space for segment in segments]
+        found = self._together(spaces, evaluators) or [
+            self._alone(space, evaluator)
+            for space, evaluator in zip(spaces, evaluators, strict=True)
+        ]
+        return [
+            self._judged(space, found_here, engine, evaluator, some)
+            for space, (found_here, engine), evaluator, some in zip(
+                spaces, found, evaluators, references, strict=True
+            )
+        ]
+
+    def _references(self, segment: Segment) -> tuple[Reference, ...]:
+        if self.references is not None:
+            return self.references.get(segment.id, segment.position)
+        if not segment.space.references:
+            raise OptionError(NO_REFERENCES)
+        return segment.space.references
+
+    def _together(
+        self, spaces: list[Space], evaluators: list[Evaluator]
+    ) -> list[tuple[list[Oracle], str]] | None:
+        """Return the best of all lattices by one call, or None where one call will not do."""
+        if self._ranked or not (_lattices(spaces) and _compiled(evaluators)):
+            return None
+        engine = "kernel" if self.engine == "auto" else self.engine
+        try:
+            found = oracles(spaces, evaluators, model_weight=self.model_weight, engine=engine)
+        except EngineError:
+            return None
+        return [([each], engine) for each in found]
+
+    def _alone(self, space: Space, evaluator: Evaluator) -> tuple[list[Oracle], str]:
+        if isinstance(space, Lattice) and not self._ranked:
+            weight, engine = self.model_weight, self.engine
+            found = [oracle(space, evaluator, model_weight=weight, engine=engine)]
+        else:
+            found = oracle(
+                space,
+                evaluator,
+                k=self.k,
+                worst=self.worst,
+                model_weight=self.model_weight,
+                budget=self.budget,
+            )
+        return found, self._engine_of(space, evaluator)
+
+    @property
+    def _ranked(self) -> bool:
+        """Whether more is asked for than one intersection gives."""
+        return self.k > 1 or self.worst
+
+    def _engine_of(self, space: Space, evaluator: Evaluator) -> str:
+        if isinstance(space, NBest):
+            return SCORER
+        if self._ranked:
+            return ROWS
+        if self.engine != "auto" or not isinstance(evaluator, CompiledEvaluator):
+            return self.engine
+        prepared = evaluator.prepare(space).lattice
+        machine = evaluator.machine(prepared.vocabulary, prepared.label)
+        return choose(self.engine, prepared, machine).name
+
+    def _judged(
+        self,
+        space: Space,
+        found: list[Oracle],
+        engine: str,
+        evaluator: Evaluator,
+        references: tuple[Reference, ...],
+    ) -> SegmentOracles:
+        others = [metric.against(references) for metric in self.metrics[1:]]
+        words = one_best(space)
+        return SegmentOracles(
+            oracles=tuple(found),
+            stats=tuple(
+                (each.stats, *(other.stats(each.tokens) for other in others)) for each in found
+            ),
+            one_best=words,
+            one_best_stats=tuple(judge.stats(words) for judge in (evaluator, *others)),
+            arcs=space.num_arcs if isinstance(space, Lattice) else len(space.label),
+            engine=engine,
+        )
+
+
+def _lattices(spaces: list[Space]) -> TypeGuard[list[Lattice]]:
+    return all(isinstance(space, Lattice) for space in spaces)
+
+
+def _compiled(evaluators: list[Evaluator]) -> TypeGuard[list[CompiledEvaluator]]:
+    # they are all of one metric
+    return isinstance(evaluators[0], CompiledEvaluator)
+
+
+@dataclass(frozen=True)
+class SpaceInfo:
+    """The size of one lattice or n-best list.
+
+    Attributes
+    ----------
+    kind : {"lattice", "nbest"}
+    states, arcs : int or None
+        None for an n-best list.
+    paths : int
+        Complete paths, exactly; the entries of an n-best list.
+    density : float or None
+        Arcs for each word of the best path; None without a path, and for n-best lists.
+    shortest, longest : int or None
+        Words of the shortest and of the longest path; None without a path.
+    words : frozenset of str
+        Every word that occurs.
+    """
+
+    kind: str
+    states: int | None
+    arcs: int | None
+    paths: int
+    density: float | None
+    shortest: int | None
+    longest: int | None
+    words: frozenset[str]
+
+
+class InfoJob:
+    """Measure every segment.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "a")], finals=[2])
+    >>> info, = InfoJob()([Segment(0, "", 0, lattice)])
+    >>> info.paths, info.density, info.longest, sorted(info.words)
+    (2, 1.5, 2, ['a', 'b'])
+    """
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SpaceInfo]:
+        """Return the size of each segment."""
+        return [
+            _lattice_info(segment.space)
+            if isinstance(segment.space, Lattice)
+            else _nbest_info(segment.space)
+            for segment in segments
+        ]
+
+
+def _lattice_info(lattice: Lattice) -> SpaceInfo:
+    paths = path_count(lattice)
+    lengths = path_lengths(lattice) if paths else None
+    return SpaceInfo(
+        kind="lattice",
+        states=lattice.num_states,
+        arcs=lattice.num_arcs,
+        paths=paths,
+        density=density(lattice) if paths else None,
+        shortest=lengths.shortest if lengths else None,
+        longest=lengths.longest if lengths else None,
+        words=frozenset(lattice.vocabulary.decode(np.unique(lattice.label).tolist())),
+    )
+
+
+def _nbest_info(nbest: NBest) -> SpaceInfo:
+    lengths = np.diff(nbest.offset).tolist()
+    return SpaceInfo(
+        kind="nbest",
+        states=None,
+        arcs=None,
+        paths=len(nbest),
+        density=None,
+        shortest=min(lengths, default=None),
+        longest=max(lengths, default=None),
+        words=frozenset(nbest.vocabulary.decode(np.unique(nbest.label).tolist())),
+    )
