@@ -178,9 +178,7 @@ def run(
     damages: list[FormatError] = []
     sources = [read_records(path, format, on_error=damages.append) for path in paths]
     batches = _batches(_tasks(sources, damages), batch_records)
-    return _without_repeats(
-        _outcomes(job, dict(options or {}), batches, workers, executor, first)
-    )
+    return _without_repeats(_outcomes(job, dict(options or {}), batches, workers, executor, first))
 
 
 def _tasks(

