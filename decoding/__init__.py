@@ -61,7 +61,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """This package, where ``decoding.oracle`` is the function, whoever was imported first.
+    """The package itself, where ``decoding.oracle`` is the function, whoever was imported first.
 
     The import system puts a submodule into its package as an attribute, and the function
     has its module's name.

@@ -6,10 +6,11 @@ import numpy as np
 
 from lattices.arrays import kernel
 from lattices.engines.passes import (
+    POOL_COLUMNS,
     expand_alignment,
     forward_alignment,
     forward_automaton,
-    new_suffixes,
+    row_stride,
     trace,
 )
 
@@ -45,31 +46,37 @@ def path_comes_first(  # type: ignore[no-untyped-def]
 
 @kernel
 def search_alignments(  # type: ignore[no-untyped-def]
-    like, first, last, arc_start, state_start, starts, src, label, score, in_arc, in_offset, final,
+    like, arc_start, state_start, starts, src, label, score, in_arc, in_offset, final,
     rank, part_start, length, order, insertion, deletion, denominator, bonus,
     entry_start, word, position, weight, model_weight,
     values, parts, paths, steps,
 ):  # fmt: skip
-    """Search problems ``first`` up to ``last`` of a batch; see :mod:`.kernel`."""
+    """Search every problem of a batch, each a lattice and the parts of a machine.
+
+    Columns of lattices and of parts stand end to end; ``*_start`` say where each begins.
+    ``like`` has the precision of the rows.
+    """
+    problems = len(starts)
     exact = like.dtype.type
     cells = most_states = most_arcs = most_entries = 0
-    for problem in range(first, last):
+    for problem in range(problems):
         states = state_start[problem + 1] - state_start[problem]
         most_states = max(most_states, states)
         most_arcs = max(most_arcs, arc_start[problem + 1] - arc_start[problem])
         for part in range(part_start[problem], part_start[problem + 1]):
-            cells = max(cells, states * order[part] * (length[part] + 1))
+            cells = max(cells, states * order[part] * row_stride(length[part]))
             most_entries = max(most_entries, entry_start[part + 1] - entry_start[part])
     rows = np.empty(cells, like.dtype)
     slot = np.empty(cells, np.int32)
-    suffixes = new_suffixes(cells, most_arcs)
-    agenda = np.empty((cells, 2), np.int32)
+    pool = np.empty((cells, POOL_COLUMNS), np.int32)
+    worth = np.empty(cells, np.float64)
+    memo = np.empty((most_arcs, 2), np.int32)
     head = np.full(len(rank), -1, np.int32)
     follow = np.empty(most_entries, np.int32)
     bias = np.zeros(most_arcs, like.dtype)
     final_bias = np.zeros(most_states, like.dtype)
     path = np.empty(most_states, np.int32)
-    for problem in range(first, last):
+    for problem in range(problems):
         states = state_start[problem + 1] - state_start[problem]
         arcs = slice(arc_start[problem], arc_start[problem + 1])
         ends = slice(state_start[problem], state_start[problem + 1])
@@ -96,7 +103,7 @@ def search_alignments(  # type: ignore[no-untyped-def]
             )  # fmt: skip
             for entry in range(entry_start[part], entry_start[part + 1]):
                 head[word[entry]] = -1
-            size = order[part] * (length[part] + 1)
+            size = order[part] * row_stride(length[part])
             # takes back what the columns of a row carry for deletions
             ending = -length[part] * deletion[part]
             gain = exact(-np.inf)
@@ -122,7 +129,7 @@ def search_alignments(  # type: ignore[no-untyped-def]
                 starts[problem], states, final[ends], final_bias, rank,
                 machine_initial, machine_final,
                 offset, machine_src, machine_label, machine_gain, machine_order,
-                slot, suffixes, agenda, path,
+                slot, pool, worth, memo, path,
             )  # fmt: skip
             if values[problem] == -np.inf or path_comes_first(
                 value, model, path, count,
@@ -172,12 +179,13 @@ def search_automaton(  # type: ignore[no-untyped-def]
     if best == -np.inf:
         return best, 0, 0.0
     slot = np.empty(states * size, np.int32)
-    suffixes = new_suffixes(states * size, len(label))
-    agenda = np.empty((states * size, 2), np.int32)
+    pool = np.empty((states * size, POOL_COLUMNS), np.int32)
+    worth = np.empty(states * size, np.float64)
+    memo = np.empty((len(label), 2), np.int32)
     count, model = trace(
         rows, best, src, label, score, bias, in_arc, in_offset, start, states,
         final, final_bias, rank, initial, machine_final,
         in_machine_offset, in_machine_src, in_machine_label, in_machine_gain, order,
-        slot, suffixes, agenda, path,
+        slot, pool, worth, memo, path,
     )  # fmt: skip
     return best, count, model

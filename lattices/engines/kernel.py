@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
@@ -23,6 +23,8 @@ from lattices.spaces import Lattice
 
 #: the most cells (lattice states x machine states) one search may ask memory for
 MOST_CELLS = 2**30
+#: arcs that are packed and searched at a time
+CHUNK_ARCS = 2**15
 
 
 class KernelEngine:
@@ -62,16 +64,29 @@ class KernelEngine:
                 batches.setdefault((id(lattice.vocabulary), single), []).append(index)
             else:
                 found[index] = _search_one(lattice, machine, model_weight)
-        for (_, single), members in batches.items():
+        jobs = [
+            (chunk, np.float32 if single else np.float64)
+            for (_, single), members in batches.items()
+            for chunk in _chunks(members, lattices)
+        ]
+
+        def search(job: tuple[list[int], type[np.floating[Any]]]) -> None:
+            chunk, precision = job
             results = _search_batch(
-                [lattices[index] for index in members],
-                [machines[index] for index in members],
-                np.float32 if single else np.float64,
+                [lattices[index] for index in chunk],
+                [machines[index] for index in chunk],
+                precision,
                 model_weight,
-                workers,
             )
-            for index, result in zip(members, results, strict=True):
+            for index, result in zip(chunk, results, strict=True):
                 found[index] = result
+
+        if workers > 1 and len(jobs) > 1:
+            with ThreadPoolExecutor(workers) as pool:
+                list(pool.map(search, jobs))
+        else:
+            for job in jobs:
+                search(job)
         return found
 
 
@@ -92,12 +107,25 @@ def _joined(objects: Sequence[Any], name: str, dtype: Any) -> Array:
     return column(np.concatenate([getattr(item, name) for item in objects]), dtype)
 
 
+def _chunks(members: list[int], lattices: Sequence[Lattice]) -> Iterator[list[int]]:
+    """Cut a batch into runs that fit the cache, so that packing one warms it for the search."""
+    chunk: list[int] = []
+    arcs = 0
+    for index in members:
+        chunk.append(index)
+        arcs += lattices[index].num_arcs
+        if arcs >= CHUNK_ARCS:
+            yield chunk
+            chunk, arcs = [], 0
+    if chunk:
+        yield chunk
+
+
 def _search_batch(
     lattices: list[Lattice],
     machines: list[SearchMachine],
     precision: type[np.floating[Any]],
     model_weight: float,
-    workers: int,
 ) -> list[Found | None]:
     """Search lattices over one vocabulary with machines made of alignments."""
     parts = [part for machine in machines for part in machine.parts]
@@ -134,32 +162,13 @@ def _search_batch(
     paths = np.empty(int(state_start[-1]), np.int32)
     steps = np.zeros(len(lattices), np.int32)
     like = np.empty(0, precision)
-    _spread(
-        lambda first, last: search_alignments(
-            like, first, last, *columns, values, chosen, paths, steps
-        ),
-        arc_start,
-        workers,
-    )
+    search_alignments(like, *columns, values, chosen, paths, steps)
     return [
         Found(value, paths[begin : begin + count], part) if value > -np.inf else None
         for value, begin, count, part in zip(
             values.tolist(), state_start[:-1].tolist(), steps.tolist(), chosen.tolist(), strict=True
         )
     ]
-
-
-def _spread(search: Callable[[int, int], None], arc_start: Array, workers: int) -> None:
-    """Run ``search`` over the batch, cut into runs of about as many arcs each."""
-    problems = len(arc_start) - 1
-    if workers <= 1 or problems == 1:
-        search(0, problems)
-        return
-    # several cuts a thread, so that one slow lattice does not leave the others idle
-    cuts = np.searchsorted(arc_start, np.linspace(0, int(arc_start[-1]), 4 * workers + 1))
-    bounds = sorted({0, *cuts.tolist(), problems})
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(search, bounds[:-1], bounds[1:]))
 
 
 def _search_one(lattice: Lattice, machine: SearchMachine, model_weight: float) -> Found | None:
@@ -183,8 +192,8 @@ def _search_one(lattice: Lattice, machine: SearchMachine, model_weight: float) -
             automaton.initial,
             automaton.final,
             automaton.order,
-            *_arcs_by(automaton, "src"),
-            *_arcs_by(automaton, "dst"),
+            *_arcs_by_source(automaton),
+            *_arcs_by_target(automaton),
             path,
         )
         if gain == -np.inf:
@@ -198,16 +207,27 @@ def _search_one(lattice: Lattice, machine: SearchMachine, model_weight: float) -
     return best
 
 
-def _arcs_by(automaton: Automaton, end: Literal["src", "dst"]) -> tuple[Array, ...]:
-    """Return the arcs sorted by one end: offsets, then the other columns."""
-    key = getattr(automaton, end)
-    order = np.argsort(key, kind="stable")
-    offset = np.searchsorted(key[order], np.arange(automaton.num_states + 1))
-    names = ("src", "dst", "label", "gain") if end == "src" else ("src", "label", "gain")
+def _arcs_by_source(automaton: Automaton) -> tuple[Array, ...]:
+    """Return where the arcs out of each state begin, and the columns in that order."""
+    order = np.argsort(automaton.src, kind="stable")
+    offset = np.searchsorted(automaton.src[order], np.arange(automaton.num_states + 1))
     return (
         ints(offset),
-        *(
-            column(getattr(automaton, name)[order], getattr(automaton, name).dtype)
-            for name in names
-        ),
+        ints(automaton.src[order]),
+        ints(automaton.dst[order]),
+        ints(automaton.label[order]),
+        floats(automaton.gain[order]),
+    )
+
+
+def _arcs_by_target(automaton: Automaton) -> tuple[Array, ...]:
+    """Return the arcs into each state, epsilon arcs first, as ``expand_alignment`` does."""
+    bucket = 2 * automaton.dst + (automaton.label != 0)
+    order = np.argsort(bucket, kind="stable")
+    offset = np.searchsorted(bucket[order], np.arange(2 * automaton.num_states + 1))
+    return (
+        ints(offset),
+        ints(automaton.src[order]),
+        ints(automaton.label[order]),
+        floats(automaton.gain[order]),
     )

@@ -64,7 +64,7 @@ def acceptor_columns(automaton: Automaton, other: int, unit: float = 1.0) -> Fst
     )  # fmt: skip
 
 
-def _transducer_columns(lattice: Lattice, classes: Array, other: int, bias: float) -> FstColumns:
+def transducer_columns(lattice: Lattice, classes: Array, other: int, bias: float) -> FstColumns:
     """Return the lattice from arc numbers (from 1) to classes, each final with an arc of its own.
 
     A final state's arc, into a new last state, is numbered after the arcs of the lattice:
@@ -144,7 +144,7 @@ class OpenFstEngine:
         other = len(lattice.vocabulary)
         right = pynini.Fst.read_from_string(encode(acceptor_columns(automaton, other)))
         left = pynini.Fst.read_from_string(
-            encode(_transducer_columns(lattice, np.unique(automaton.label), other, bias))
+            encode(transducer_columns(lattice, np.unique(automaton.label), other, bias))
         )
         product = pynini.compose(left, right.arcsort("ilabel"))
         if product.start() < 0:

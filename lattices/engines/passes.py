@@ -12,40 +12,36 @@ last bit backward.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from lattices.arrays import Array, inlined, kernel
+from lattices.arrays import inlined, kernel
 
 NO_NODE = -1
 NO_ARC = -1
 
 
-class Suffixes(NamedTuple):
-    """The best suffix of every node that has one, in pools.
+# A node keeps its best suffix in one row of a pool (one array: counting the references to
+# many would cost more than the search): the node after it, the arc to there (none for an
+# epsilon arc of the machine), the number of the path it spells, its machine state, and the
+# next node on the agenda of its lattice state. Only suffixes with the same arcs share a path
+# number, so alignments of one lattice path are told to be no tie without walking it. The
+# number of an arc's suffix follows from that of the rest, of which the memo of the arc holds
+# the last one.
+NEXT_NODE, NEXT_ARC, PATH, PLACE, BEHIND = range(5)
+POOL_COLUMNS = 5
+REST, WHOLE = 0, 1
 
-    A suffix is an arc (or none, for an epsilon arc of the machine) and the node after it.
-    Its ``path`` is a number that only suffixes with the same arcs share: alignments of one
-    lattice path are told to be no tie without walking it. The number of an arc's suffix
-    follows from that of the rest, of which the last one is remembered with each arc.
 
-    Attributes
-    ----------
-    used : int64 array
-        How many nodes, and how many path numbers, are in use.
-    score : float64 pool
-    next_node, next_arc, path : int32 pools
-    rest_of_arc, path_of_arc : int32 columns, one entry an arc
-    """
+#: Rows of an alignment are padded to whole vectors of this many gains. The compiler turns
+#: an inner loop of a fixed length into one instruction, and leaves a short one of any other
+#: length as it is.
+LANES = 8
 
-    used: Array
-    score: Array
-    next_node: Array
-    next_arc: Array
-    path: Array
-    rest_of_arc: Array
-    path_of_arc: Array
+
+@inlined
+def row_stride(length):  # type: ignore[no-untyped-def]
+    """Return how far apart the layers of a row are, for a reference of ``length`` words."""
+    return (length // LANES + 1) * LANES
 
 
 @kernel
@@ -53,7 +49,7 @@ def forward_alignment(  # type: ignore[no-untyped-def]
     rows, src, label, bias, in_arc, in_offset, start, states,
     length, order, insertion, deletion, head, follow, position, weight,
 ):  # fmt: skip
-    """Fill ``rows`` (states x order x (length + 1)) for the automaton of alignments.
+    """Fill ``rows`` (states x order x stride) for the automaton of alignments.
 
     All words cost the same as substitutions and insertions, so these are applied once a
     state, to the maximum of the rows that come in; an arc costs one vector maximum, and
@@ -63,44 +59,47 @@ def forward_alignment(  # type: ignore[no-untyped-def]
     and closing a row under them a running maximum; every other step to the next column
     earns ``deletion`` more.
     """
-    width = length + 1
-    size = order * width
+    stride = row_stride(length)
+    size = order * stride
     number = rows.dtype.type
     worst = number(-np.inf)
-    incoming = np.empty(width, rows.dtype)
+    incoming = np.empty(stride, rows.dtype)
     rows[: states * size] = worst
     for state in range(states):
         base = state * size
         begin, end = in_offset[state], in_offset[state + 1]
-        incoming[:] = worst
         if state == start:
             rows[base] = number(0)
         elif begin == end:
             continue
+        for place in range(stride):
+            incoming[place] = worst
         for index in range(begin, end):
             arc = in_arc[index]
             source = src[arc] * size
             extra = bias[arc]
             if label[arc] == 0:
-                for place in range(size):
-                    gain = rows[source + place] + extra
-                    other = rows[base + place]
-                    rows[base + place] = gain if gain > other else other
+                for block in range(0, size, LANES):
+                    for lane in range(LANES):
+                        gain = rows[source + block + lane] + extra
+                        other = rows[base + block + lane]
+                        rows[base + block + lane] = gain if gain > other else other
                 continue
-            for place in range(width):
-                gain = rows[source + place] + extra
-                other = incoming[place]
-                incoming[place] = gain if gain > other else other
+            for block in range(0, stride, LANES):
+                for lane in range(LANES):
+                    gain = rows[source + block + lane] + extra
+                    other = incoming[block + lane]
+                    incoming[block + lane] = gain if gain > other else other
             entry = head[label[arc]]
             while entry >= 0:
                 here = source + position[entry]
                 there = base + position[entry] + 1
                 forgotten = there
                 for run in range(order):
-                    gain = rows[here + run * width] + extra
+                    gain = rows[here + run * stride] + extra
                     gain += number(run + 1) * weight[entry] + deletion
                     if run + 1 < order:
-                        there += width
+                        there += stride
                     if gain > rows[there]:
                         rows[there] = gain
                         # a run may be forgotten at once, at no cost
@@ -108,7 +107,7 @@ def forward_alignment(  # type: ignore[no-untyped-def]
                             rows[forgotten] = gain
                 entry = follow[entry]
         before = running = worst
-        for place in range(width):
+        for place in range(length + 1):
             inserted = incoming[place] - insertion
             gain = before + deletion
             gain = gain if gain > inserted else inserted
@@ -175,12 +174,15 @@ def forward_automaton(  # type: ignore[no-untyped-def]
 def expand_alignment(length, order, insertion, deletion, word, position, weight):  # type: ignore[no-untyped-def]
     """Return the arcs of an alignment by target, and the states in the order of epsilon arcs.
 
-    Gains have ``deletion`` added on every step to the next column, as in
-    :func:`forward_alignment`.
+    ``offset[2 * s]`` is where the epsilon arcs into state s begin, ``offset[2 * s + 1]``
+    where those that read a word do.
+
+    States are numbered as the cells of a row, and gains have ``deletion`` added on every
+    step to the next column, as in :func:`forward_alignment`.
     """
-    width = length + 1
-    size = order * width
-    most = len(word) * order + 3 * width + order * width
+    stride = row_stride(length)
+    size = order * stride
+    most = len(word) * order + (3 + order) * (length + 1)
     src = np.empty(most, np.int32)
     dst = np.empty(most, np.int32)
     label = np.empty(most, np.int32)
@@ -188,12 +190,12 @@ def expand_alignment(length, order, insertion, deletion, word, position, weight)
     arcs = 0
     for entry in range(len(word)):
         for run in range(order):
-            src[arcs] = run * width + position[entry]
-            dst[arcs] = min(run + 1, order - 1) * width + position[entry] + 1
+            src[arcs] = run * stride + position[entry]
+            dst[arcs] = min(run + 1, order - 1) * stride + position[entry] + 1
             label[arcs] = word[entry]
             gain[arcs] = (run + 1) * weight[entry] + deletion
             arcs += 1
-    for place in range(width):
+    for place in range(length + 1):
         src[arcs], dst[arcs], label[arcs], gain[arcs] = place, place, -1, -insertion
         arcs += 1
         if place < length:
@@ -202,13 +204,15 @@ def expand_alignment(length, order, insertion, deletion, word, position, weight)
             src[arcs], dst[arcs], label[arcs], gain[arcs] = place, place + 1, 0, 0.0
             arcs += 1
         for run in range(1, order):
-            src[arcs], dst[arcs], label[arcs], gain[arcs] = run * width + place, place, 0, 0.0
+            src[arcs], dst[arcs], label[arcs], gain[arcs] = run * stride + place, place, 0, 0.0
             arcs += 1
-    offset = np.zeros(size + 1, np.int32)
+    # epsilon arcs into a state before those that read a word
+    offset = np.zeros(2 * size + 1, np.int32)
     for arc in range(arcs):
+        dst[arc] = 2 * dst[arc] + (label[arc] != 0)
         offset[dst[arc] + 1] += 1
-    for state in range(size):
-        offset[state + 1] += offset[state]
+    for bucket in range(2 * size):
+        offset[bucket + 1] += offset[bucket]
     place_of = offset[:-1].copy()
     by_src = np.empty(arcs, np.int32)
     by_label = np.empty(arcs, np.int32)
@@ -217,22 +221,22 @@ def expand_alignment(length, order, insertion, deletion, word, position, weight)
         slot = place_of[dst[arc]]
         by_src[slot], by_label[slot], by_gain[slot] = src[arc], label[arc], gain[arc]
         place_of[dst[arc]] += 1
-    states = np.empty(size, np.int32)
+    states = np.empty(order * (length + 1), np.int32)
     filled = 0
-    for place in range(width):
+    for place in range(length + 1):
         for run in range(order - 1, -1, -1):
-            states[filled] = run * width + place
+            states[filled] = run * stride + place
             filled += 1
     return offset, by_src, by_label, by_gain, states
 
 
 @inlined
-def _next_word(node, next_node, next_arc, label):  # type: ignore[no-untyped-def]
+def _next_word(node, pool, label):  # type: ignore[no-untyped-def]
     """Walk a chain to its next word; return the node after it and its arc, or -1 at the end."""
     arc = NO_ARC
     while node >= 0:
-        arc = next_arc[node]
-        node = next_node[node]
+        arc = pool[node, NEXT_ARC]
+        node = pool[node, NEXT_NODE]
         if arc >= 0 and label[arc] != 0:
             break
         arc = NO_ARC
@@ -240,9 +244,7 @@ def _next_word(node, next_node, next_arc, label):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _comes_first(  # type: ignore[no-untyped-def]
-    arc_a, node_a, arc_b, node_b, next_node, next_arc, label, rank
-):
+def _comes_first(arc_a, node_a, arc_b, node_b, pool, label, rank):  # type: ignore[no-untyped-def]
     """Tell whether the suffix ``arc_a, node_a...`` stands before ``arc_b, node_b...``.
 
     First by words, then by arcs. A chain that has ended comes before one that goes on.
@@ -250,25 +252,25 @@ def _comes_first(  # type: ignore[no-untyped-def]
     word_a, word_b = arc_a, arc_b
     at_a, at_b = node_a, node_b
     if word_a < 0 or label[word_a] == 0:
-        at_a, word_a = _next_word(at_a, next_node, next_arc, label)
+        at_a, word_a = _next_word(at_a, pool, label)
     if word_b < 0 or label[word_b] == 0:
-        at_b, word_b = _next_word(at_b, next_node, next_arc, label)
+        at_b, word_b = _next_word(at_b, pool, label)
     while word_a >= 0 and word_b >= 0:
         if label[word_a] != label[word_b]:
             return rank[label[word_a]] < rank[label[word_b]]
         if at_a == at_b:
             break
-        at_a, word_a = _next_word(at_a, next_node, next_arc, label)
-        at_b, word_b = _next_word(at_b, next_node, next_arc, label)
+        at_a, word_a = _next_word(at_a, pool, label)
+        at_b, word_b = _next_word(at_b, pool, label)
     if (word_a >= 0) != (word_b >= 0):
         return word_b >= 0
     while True:
         while arc_a < 0 and node_a >= 0:
-            arc_a = next_arc[node_a]
-            node_a = next_node[node_a]
+            arc_a = pool[node_a, NEXT_ARC]
+            node_a = pool[node_a, NEXT_NODE]
         while arc_b < 0 and node_b >= 0:
-            arc_b = next_arc[node_b]
-            node_b = next_node[node_b]
+            arc_b = pool[node_b, NEXT_ARC]
+            node_b = pool[node_b, NEXT_NODE]
         if arc_a != arc_b:
             return arc_a < arc_b
         if arc_a < 0 or node_a == node_b:
@@ -276,108 +278,84 @@ def _comes_first(  # type: ignore[no-untyped-def]
         arc_a = arc_b = NO_ARC
 
 
-@kernel
-def new_suffixes(nodes, arcs):  # type: ignore[no-untyped-def]
-    """Return pools for the best suffixes of up to ``nodes`` nodes; see :class:`Suffixes`."""
-    return Suffixes(
-        np.zeros(2, np.int64),
-        np.empty(nodes, np.float64),
-        np.empty(nodes, np.int32),
-        np.empty(nodes, np.int32),
-        np.empty(nodes, np.int32),
-        np.empty(arcs, np.int32),
-        np.empty(arcs, np.int32),
-    )
+@inlined
+def end_here(node, score, slot, pool, worth, used):  # type: ignore[no-untyped-def]
+    """Give a node the empty suffix; return how many nodes are in use."""
+    slot[node] = used
+    worth[used] = score
+    pool[used, NEXT_NODE] = NO_NODE
+    pool[used, NEXT_ARC] = NO_ARC
+    pool[used, PATH] = 0
+    return used + 1
 
 
-@kernel
-def clear_suffixes(suffixes, arcs):  # type: ignore[no-untyped-def]
-    """Empty the pools for a lattice of ``arcs`` arcs."""
-    suffixes.used[0] = 0
-    suffixes.used[1] = 0
-    for arc in range(arcs):
-        suffixes.rest_of_arc[arc] = NO_NODE
-
-
-@kernel
-def end_here(node, score, slot, suffixes):  # type: ignore[no-untyped-def]
-    """Give a node the empty suffix; return its place in the pools."""
-    there = suffixes.used[0]
-    suffixes.used[0] += 1
-    slot[node] = there
-    suffixes.score[there] = score
-    suffixes.next_node[there] = NO_NODE
-    suffixes.next_arc[there] = NO_ARC
-    suffixes.path[there] = 0
-    return there
-
-
-@kernel
-def relax(before, here, arc, gained, slot, suffixes, label, rank):  # type: ignore[no-untyped-def]
+@inlined
+def relax(  # type: ignore[no-untyped-def]
+    before, here, arc, gained, slot, pool, worth, memo, used, paths, label, rank
+):
     """Offer node ``before`` the suffix that begins with ``arc`` and goes on at ``here``.
 
-    Returns its place in the pools if this is the node's first suffix, else -1.
+    Returns how many nodes and path numbers are in use.
     """
-    candidate = gained + suffixes.score[here]
-    path = suffixes.path[here]
+    candidate = gained + worth[here]
+    path = pool[here, PATH]
     if arc != NO_ARC:
-        if suffixes.rest_of_arc[arc] != path:
-            suffixes.rest_of_arc[arc] = path
-            suffixes.used[1] += 1
-            suffixes.path_of_arc[arc] = suffixes.used[1]
-        path = suffixes.path_of_arc[arc]
+        if memo[arc, REST] != path:
+            paths += 1
+            memo[arc, REST] = path
+            memo[arc, WHOLE] = paths
+        path = memo[arc, WHOLE]
     there = slot[before]
-    fresh = NO_NODE
+    better = True
     if there == NO_NODE:
-        there = fresh = suffixes.used[0]
-        suffixes.used[0] += 1
+        there = used
+        used += 1
         slot[before] = there
-    elif (
-        candidate < suffixes.score[there]
-        or path == suffixes.path[there]
-        or (
-            candidate == suffixes.score[there]
-            and not _comes_first(
-                arc, here, suffixes.next_arc[there], suffixes.next_node[there],
-                suffixes.next_node, suffixes.next_arc, label, rank,
-            )
+    elif candidate < worth[there] or path == pool[there, PATH]:
+        better = False
+    elif candidate == worth[there]:
+        better = _comes_first(
+            arc, here, pool[there, NEXT_ARC], pool[there, NEXT_NODE], pool, label, rank
         )
-    ):  # fmt: skip
-        return fresh
-    suffixes.score[there] = candidate
-    suffixes.next_node[there] = here
-    suffixes.next_arc[there] = arc
-    suffixes.path[there] = path
-    return fresh
+    if better:
+        worth[there] = candidate
+        pool[there, NEXT_NODE] = here
+        pool[there, NEXT_ARC] = arc
+        pool[there, PATH] = path
+    return used, paths
 
 
 @kernel
-def unroll(node, suffixes, path):  # type: ignore[no-untyped-def]
+def unroll(node, pool, path):  # type: ignore[no-untyped-def]
     """Write the arcs of a node's suffix into ``path``; return how many there are."""
     steps = 0
     while node != NO_NODE:
-        if suffixes.next_arc[node] != NO_ARC:
-            path[steps] = suffixes.next_arc[node]
+        if pool[node, NEXT_ARC] != NO_ARC:
+            path[steps] = pool[node, NEXT_ARC]
             steps += 1
-        node = suffixes.next_node[node]
+        node = pool[node, NEXT_NODE]
     return steps
 
 
-@kernel
-def _enlist(fresh, state, place, turn, first_of, agenda):  # type: ignore[no-untyped-def]
-    """Put a new node on the agenda of its lattice state, behind those whose turn comes first."""
-    if fresh == NO_NODE:
-        return
-    agenda[fresh, 0] = place
-    node = first_of[state]
-    if node == NO_NODE or turn[agenda[node, 0]] < turn[place]:
-        agenda[fresh, 1] = node
-        first_of[state] = fresh
-        return
-    while agenda[node, 1] != NO_NODE and turn[agenda[agenda[node, 1], 0]] > turn[place]:
-        node = agenda[node, 1]
-    agenda[fresh, 1] = agenda[node, 1]
-    agenda[node, 1] = fresh
+@inlined
+def _enlist(fresh, used, state, place, turn, first_of, pool):  # type: ignore[no-untyped-def]
+    """Put a node on the agenda of its lattice state, behind those whose turn comes first.
+
+    Nothing is done unless the node is new: ``used`` has grown past ``fresh``.
+    """
+    if used > fresh:
+        pool[fresh, PLACE] = place
+        node = first_of[state]
+        if node == NO_NODE or turn[pool[node, PLACE]] < turn[place]:
+            pool[fresh, BEHIND] = node
+            first_of[state] = fresh
+        else:
+            behind = pool[node, BEHIND]
+            while behind != NO_NODE and turn[pool[behind, PLACE]] > turn[place]:
+                node = behind
+                behind = pool[node, BEHIND]
+            pool[fresh, BEHIND] = behind
+            pool[node, BEHIND] = fresh
 
 
 @kernel
@@ -385,23 +363,25 @@ def trace(  # type: ignore[no-untyped-def]
     rows, best, src, label, score, bias, in_arc, in_offset, start, states,
     final, final_bias, rank, machine_initial, machine_final,
     machine_offset, machine_src, machine_label, machine_gain, machine_order,
-    slot, suffixes, agenda, path,
+    slot, pool, worth, memo, path,
 ):  # fmt: skip
     """Write the chosen path into ``path``; return its length and its model score.
 
     ``rows`` are the forward gains and ``best`` the best total. Walking the lattice states
     backward, only nodes ``(lattice state, machine state)`` on a best path are touched; each
-    keeps its best suffix by the tie rule, in the pools ``suffixes``, where ``slot`` tells
-    its place. The nodes of one lattice state are a list in ``agenda``, in the order in which
+    keeps its best suffix by the tie rule, in ``pool`` and ``worth``, where ``slot`` tells
+    its place. The nodes of one lattice state are a list, its agenda, in the order in which
     the machine's epsilon arcs are walked backward.
     """
-    size = len(machine_order)
+    size = len(machine_final)
     exact = rows.dtype.type
     turn = np.empty(size, np.int32)
-    for index in range(size):
+    for index in range(len(machine_order)):
         turn[machine_order[index]] = index
     first_of = np.full(states, NO_NODE, np.int32)
-    clear_suffixes(suffixes, len(label))
+    for arc in range(len(label)):
+        memo[arc, REST] = NO_NODE
+    used = paths = 0
     for state in range(states):
         if final[state] == -np.inf:
             continue
@@ -412,42 +392,48 @@ def trace(  # type: ignore[no-untyped-def]
                 continue
             ending = rows[state * size + place] + exact(final_bias[state])
             if ending + exact(machine_final[place]) == best:
-                fresh = end_here(state * size + place, final[state], slot, suffixes)
-                _enlist(fresh, state, place, turn, first_of, agenda)
+                fresh = used
+                used = end_here(state * size + place, final[state], slot, pool, worth, used)
+                _enlist(fresh, used, state, place, turn, first_of, pool)
     for state in range(states - 1, -1, -1):
         here = first_of[state]
         while here != NO_NODE:
-            place = agenda[here, 0]
+            place = pool[here, PLACE]
             value = rows[state * size + place]
-            for entry in range(machine_offset[place], machine_offset[place + 1]):
-                if machine_label[entry] != 0:
-                    continue
-                before = state * size + machine_src[entry]
-                if rows[before] + exact(machine_gain[entry]) == value:
-                    fresh = relax(before, here, NO_ARC, 0.0, slot, suffixes, label, rank)
-                    _enlist(fresh, state, machine_src[entry], turn, first_of, agenda)
-            for way in range(in_offset[state], in_offset[state + 1]):
-                arc = in_arc[way]
-                source = src[arc] * size
-                word = label[arc]
-                if first_of[src[arc]] == NO_NODE and final[src[arc]] == -np.inf:
-                    for cell in range(source, source + size):
-                        slot[cell] = NO_NODE
-                if word == 0:
-                    if rows[source + place] + bias[arc] == value:
-                        fresh = relax(
-                            source + place, here, arc, score[arc], slot, suffixes, label, rank
-                        )
-                        _enlist(fresh, src[arc], place, turn, first_of, agenda)
-                    continue
-                for entry in range(machine_offset[place], machine_offset[place + 1]):
-                    if machine_label[entry] != word and machine_label[entry] != -1:
+            for way in range(in_offset[state] - 1, in_offset[state + 1]):
+                # before the arcs into the state, the machine moves by itself
+                silent = way < in_offset[state]
+                arc = NO_ARC if silent else in_arc[way]
+                origin = state if silent else src[arc]
+                word = 0 if silent else label[arc]
+                extra = exact(0) if silent else bias[arc]
+                gained = 0.0 if silent else score[arc]
+                first = machine_offset[2 * place + (word != 0)]
+                last = machine_offset[2 * place + 1 + (word != 0)]
+                stays = word == 0 and not silent
+                for entry in range(first, first + 1 if stays else last):
+                    if stays:
+                        target = place
+                        reached = rows[origin * size + place] + extra
+                    else:
+                        if machine_label[entry] != word and machine_label[entry] != -1:
+                            continue
+                        target = machine_src[entry]
+                        reached = rows[origin * size + target] + extra
+                        reached += exact(machine_gain[entry])
+                    if reached != value:
                         continue
-                    before = source + machine_src[entry]
-                    if (rows[before] + bias[arc]) + exact(machine_gain[entry]) == value:
-                        fresh = relax(before, here, arc, score[arc], slot, suffixes, label, rank)
-                        _enlist(fresh, src[arc], machine_src[entry], turn, first_of, agenda)
-            here = agenda[here, 1]
+                    before = origin * size
+                    if first_of[origin] == NO_NODE and final[origin] == -np.inf:
+                        for cell in range(before, before + size):
+                            slot[cell] = NO_NODE
+                    fresh = used
+                    used, paths = relax(
+                        before + target, here, arc, gained,
+                        slot, pool, worth, memo, used, paths, label, rank,
+                    )  # fmt: skip
+                    _enlist(fresh, used, origin, target, turn, first_of, pool)
+            here = pool[here, BEHIND]
     chosen = NO_NODE
     for place in range(size):
         here = slot[start * size + place]
@@ -455,14 +441,11 @@ def trace(  # type: ignore[no-untyped-def]
             continue
         if (
             chosen == NO_NODE
-            or suffixes.score[here] > suffixes.score[chosen]
+            or worth[here] > worth[chosen]
             or (
-                suffixes.score[here] == suffixes.score[chosen]
-                and _comes_first(
-                    NO_ARC, here, NO_ARC, chosen,
-                    suffixes.next_node, suffixes.next_arc, label, rank,
-                )
+                worth[here] == worth[chosen]
+                and _comes_first(NO_ARC, here, NO_ARC, chosen, pool, label, rank)
             )
-        ):  # fmt: skip
+        ):
             chosen = here
-    return unroll(chosen, suffixes, path), suffixes.score[chosen]
+    return unroll(chosen, pool, path), worth[chosen]

@@ -15,9 +15,8 @@ from lattices.algorithms.trimming import useful_states
 from lattices.arrays import Array, ints, kernel
 from lattices.engines.passes import (
     NO_NODE,
-    clear_suffixes,
+    POOL_COLUMNS,
     end_here,
-    new_suffixes,
     relax,
     unroll,
 )
@@ -202,20 +201,25 @@ def _search(  # type: ignore[no-untyped-def]
                 ending = base[node] + ending_gain(pool[node_row[node]], absent, tables)
                 lowest = min(lowest, ending + model_weight * final[state])
     slot = np.full(nodes, NO_NODE, np.int32)
-    suffixes = new_suffixes(nodes, len(label))
-    clear_suffixes(suffixes, len(label))
+    suffixes = np.empty((nodes, POOL_COLUMNS), np.int32)
+    worth = np.empty(nodes, np.float64)
+    memo = np.full((len(label), 2), NO_NODE, np.int32)
+    used = paths = 0
     for state in range(states):
         if final[state] > -np.inf:
             for node in range(node_start[state], node_start[state + 1]):
                 ending = base[node] + ending_gain(pool[node_row[node]], absent, tables)
                 if ending + model_weight * final[state] == lowest:
-                    end_here(node, final[state], slot, suffixes)
+                    used = end_here(node, final[state], slot, suffixes, worth, used)
     for node in range(nodes - 1, -1, -1):
         here = slot[node]
         link = tight[node] if here != NO_NODE else -1
         while link >= 0:
             arc = link_arc[link]
-            relax(link_node[link], here, arc, score[arc], slot, suffixes, label, rank)
+            used, paths = relax(
+                link_node[link], here, arc, score[arc],
+                slot, suffixes, worth, memo, used, paths, label, rank,
+            )  # fmt: skip
             link = link_next[link]
     return True, lowest, unroll(slot[0], suffixes, path)
 

@@ -96,10 +96,11 @@ def summed_rows(matrix: FeatureMatrix, rows: Sequence[int]) -> FloatColumn:
     [1.5, 2.0]
     """
     bounds = matrix.indptr
-    entries = np.concatenate([np.arange(bounds[row], bounds[row + 1]) for row in rows] or [[]])
-    entries = entries.astype(np.int64)
-    return np.bincount(
-        matrix.indices[entries], weights=matrix.data[entries], minlength=matrix.shape[1]
+    entries = [entry for row in rows for entry in range(bounds[row], bounds[row + 1])]
+    return floats(
+        np.bincount(
+            matrix.indices[entries], weights=matrix.data[entries], minlength=matrix.shape[1]
+        )
     )
 
 

@@ -1,0 +1,69 @@
+"""Run all measurements and write ``docs/benchmarks.md``."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks import engines, rows, scaling
+from benchmarks.data import ROOT, corpora, machine
+
+TEXT = """# Benchmarks
+
+Written by `make bench`. Times are the fastest of several rounds in one run on one machine;
+read the ratios, not the times.
+
+{machine}
+
+## Best path, kernel against OpenFst and against C
+
+One reference each, the path included. *OpenFst* is `compose` and `shortestpath` through
+pynini on automata compiled beforehand. The engine `openfst` does more: it compiles both
+automata, keeps all best paths and applies the tie rule. *plain C* is `benchmarks/plain.c`
+with `cc -O3 -march=native`, one thread, first path that fits. The kernel is called on the
+whole batch of lattices, with machines compiled beforehand and everything else included:
+packing the batch, the search, the tie rule, the result objects.
+
+{engines}
+
+## Growth
+
+Kernel, 4-GRR, one thread, on pruned lattices of `{largest}`:
+
+{scaling}
+
+## Compiling 4-GRR
+
+{compiling}
+
+## Rows
+
+The product of a lattice with rows of the machine, one pair for each lattice state and row,
+and the search for the worst sentence over rows with dominance:
+
+{rows}
+"""
+
+
+def main() -> None:
+    """Measure, print as it goes, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--most", type=int, default=1014, help="lattices of each kind")
+    parser.add_argument("--sample", type=int, default=100, help="of these, for OpenFst")
+    arguments = parser.parse_args()
+    found = corpora(arguments.most)
+    small = [corpus for corpus in found if corpus.arcs < 1500]
+    largest = max(found, key=lambda corpus: corpus.arcs)
+    page = TEXT.format(
+        machine="\n".join(machine()),
+        engines="\n".join(engines.measure(found, min(arguments.sample, arguments.most))),
+        largest=largest.name,
+        scaling="\n".join(scaling.measure(largest)),
+        compiling="\n".join(scaling.compiling(largest)),
+        rows="\n".join(rows.measure([corpus.first(300) for corpus in small])),
+    )
+    target = ROOT / "docs" / "benchmarks.md"
+    target.write_text(page, encoding="utf-8")
+    print(f"wrote {target.relative_to(ROOT)}")
+
+
+main()

@@ -1,0 +1,155 @@
+"""The kernel against OpenFst and against a plain C loop, on the same problems."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pynini
+
+from benchmarks.data import Corpus
+from fstmetrics import GRR, WER, AlignmentMetric, Machine
+from lattices.engines import ENGINES
+from lattices.engines.openfst import acceptor_columns, transducer_columns
+from lattices.openfst_codec import encode
+
+METRICS = {"WER": WER(), "4-GRR": GRR()}
+
+
+def fastest(job: Callable[[], object], rounds: int) -> float:
+    """Return the seconds of the fastest of several rounds: the one least disturbed."""
+    times = []
+    for _ in range(rounds):
+        begin = perf_counter()
+        job()
+        times.append(perf_counter() - begin)
+    return min(times)
+
+
+def machines_of(corpus: Corpus, metric: AlignmentMetric) -> list[Machine]:
+    """Compile every reference."""
+    return [
+        metric.against([text]).machine(lattice.vocabulary)
+        for lattice, text in zip(corpus.lattices, corpus.references, strict=True)
+    ]
+
+
+def compose_and_search(corpus: Corpus, machines: list[Machine]) -> tuple[float, list[float]]:
+    """Return OpenFst's seconds a lattice for compose and shortest path, and the best gains.
+
+    Both automata are compiled before the clock starts, the machine's arcs are sorted: what a
+    user who knows OpenFst would write.
+    """
+    pairs = []
+    for lattice, machine in zip(corpus.lattices, machines, strict=True):
+        automaton = machine.parts[0].automaton.automaton
+        other = len(lattice.vocabulary)
+        right = pynini.Fst.read_from_string(encode(acceptor_columns(automaton, other)))
+        left = transducer_columns(lattice, np.unique(automaton.label), other, 0.0)
+        pairs.append((pynini.Fst.read_from_string(encode(left)), right.arcsort("ilabel")))
+    gains: list[float] = []
+
+    def search() -> None:
+        gains.clear()
+        for left, right in pairs:
+            path = pynini.shortestpath(pynini.compose(left, right))
+            gains.append(-float(str(pynini.shortestdistance(path, reverse=True)[path.start()])))
+
+    return fastest(search, 3) / len(pairs), gains
+
+
+class PlainC:
+    """``plain.c``, compiled with ``cc -O3 -march=native``."""
+
+    def __init__(self) -> None:
+        source = Path(__file__).with_name("plain.c")
+        self.folder = tempfile.TemporaryDirectory()
+        library = Path(self.folder.name) / "plain.so"
+        subprocess.run(
+            ["cc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source, "-lm"],
+            check=True,
+        )
+        self.search = ctypes.CDLL(str(library)).search_batch
+        self.search.restype = None
+
+    def seconds(self, corpus: Corpus, metric: AlignmentMetric) -> tuple[float, list[float]]:
+        """Return the seconds a lattice, one thread, and the best gains."""
+        lattices = corpus.lattices
+        texts = [
+            lattice.vocabulary.encode(text.split())
+            for lattice, text in zip(lattices, corpus.references, strict=True)
+        ]
+
+        def joined(name: str) -> np.ndarray:
+            return np.concatenate([getattr(lattice, name) for lattice in lattices])
+
+        def starts(sizes: list[int]) -> np.ndarray:
+            return np.cumsum([0, *sizes], dtype=np.int64)
+
+        states = starts([lattice.num_states for lattice in lattices])
+        cells = max(
+            lattice.num_states * metric.order * (len(text) + 1)
+            for lattice, text in zip(lattices, texts, strict=True)
+        )
+        values = np.empty(len(lattices), np.float32)
+        arrays = [
+            np.empty(cells, np.float32),
+            len(lattices),
+            starts([lattice.num_arcs for lattice in lattices]),
+            states,
+            np.array([lattice.start for lattice in lattices], np.int32),
+            *(joined(name) for name in ("src", "label", "in_arc", "in_offset", "final")),
+            starts([len(text) for text in texts]),
+            np.concatenate(texts),
+            metric.order,
+            values,
+            np.empty(states[-1], np.int32),
+            np.empty(len(lattices), np.int32),
+        ]
+        arguments = [
+            array.ctypes.data_as(ctypes.c_void_p) if isinstance(array, np.ndarray) else array
+            for array in arrays
+        ]
+        seconds = fastest(lambda: self.search(*arguments), 7) / len(lattices)
+        return seconds, values.tolist()
+
+
+def measure(corpora: list[Corpus], sample: int) -> list[str]:
+    """Return the table of all engines on all corpora."""
+    lines = [
+        "| lattices | arcs | words | metric | OpenFst | engine `openfst` | plain C | kernel | "
+        "kernel, 2 threads | OpenFst / kernel | OpenFst / 2 threads | kernel / C |",
+        "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    plain = PlainC()
+    kernel, openfst = ENGINES.get("kernel"), ENGINES.get("openfst")
+    for corpus in corpora:
+        for name, metric in METRICS.items():
+            machines = machines_of(corpus, metric)
+            few = corpus.first(sample)
+            composed, gains = compose_and_search(few, machines[:sample])
+            ours = fastest(lambda: openfst.best(few.lattices, machines[:sample]), 2) / sample
+            in_c, c_gains = plain.seconds(corpus, metric)
+            found = kernel.best(corpus.lattices, machines)
+            for result, machine, gain in zip(found, machines, c_gains, strict=True):
+                if result.value * machine.parts[0].denominator - gain > 1e-6:
+                    raise SystemExit(f"{corpus.name}: the kernel and the C loop disagree")
+            for result, machine, gain in zip(found, machines, gains, strict=False):
+                if abs(result.value * machine.parts[0].denominator - gain) > 1e-6:
+                    raise SystemExit(f"{corpus.name}: the kernel and OpenFst disagree")
+            count = len(corpus.lattices)
+            one = fastest(lambda: kernel.best(corpus.lattices, machines), 7) / count
+            two = fastest(lambda: kernel.best(corpus.lattices, machines, workers=2), 7) / count
+            lines.append(
+                f"| {corpus.name} | {corpus.arcs:.0f} | {corpus.words:.0f} | {name} "
+                f"| {composed * 1e3:.2f} ms | {ours * 1e3:.2f} ms | {in_c * 1e6:.1f} µs "
+                f"| {one * 1e6:.1f} µs | {two * 1e6:.1f} µs "
+                f"| {composed / one:.0f}x | {composed / two:.0f}x | {one / in_c:.2f} |"
+            )
+            print(lines[-1], flush=True)
+    return lines

@@ -1,0 +1,68 @@
+"""How the kernel grows with the lattice and with the reference, and what compiling costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.data import Corpus
+from benchmarks.engines import fastest
+from fstmetrics import GRR
+from lattices import prune
+from lattices.engines import ENGINES
+
+
+def measure(corpus: Corpus) -> list[str]:
+    """Return tables of time against arcs and against words, with the fitted exponents."""
+    kernel = ENGINES.get("kernel")
+    lattices = corpus.lattices[:60]
+    lines = ["| density | arcs | µs | ns / arc |", "|--:|--:|--:|--:|"]
+    sizes, times = [], []
+    for density in (10, 20, 40, 80, 160, 1000):
+        pruned = [prune(lattice, density=density) for lattice in lattices]
+        machines = [
+            GRR().against([text]).machine(lattice.vocabulary)
+            for lattice, text in zip(pruned, corpus.references, strict=False)
+        ]
+        arcs = sum(lattice.num_arcs for lattice in pruned) / len(pruned)
+        seconds = fastest(lambda: kernel.best(pruned, machines), 7) / len(pruned)  # noqa: B023
+        sizes.append(arcs)
+        times.append(seconds)
+        lines.append(
+            f"| {density} | {arcs:.0f} | {seconds * 1e6:.1f} | {seconds / arcs * 1e9:.0f} |"
+        )
+    lines += ["", f"Time grows as arcs to the power {_exponent(sizes, times):.2f}.", ""]
+    lines += ["| reference words | µs | ns / arc / word |", "|--:|--:|--:|"]
+    sizes, times = [], []
+    pool = " ".join(corpus.references).split()
+    for words in (5, 10, 20, 40, 80, 160, 320):
+        machines = [
+            GRR().against([pool[start : start + words]]).machine(lattice.vocabulary)
+            for start, lattice in enumerate(lattices)
+        ]
+        arcs = sum(lattice.num_arcs for lattice in lattices) / len(lattices)
+        seconds = fastest(lambda: kernel.best(lattices, machines), 7) / len(lattices)  # noqa: B023
+        sizes.append(words)
+        times.append(seconds)
+        lines.append(f"| {words} | {seconds * 1e6:.1f} | {seconds / arcs / words * 1e9:.2f} |")
+    lines += ["", f"Time grows as words to the power {_exponent(sizes, times):.2f}."]
+    return lines
+
+
+def _exponent(sizes: list[float], times: list[float]) -> float:
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def compiling(corpus: Corpus) -> list[str]:
+    """Return what it costs to compile 4-GRR for references of 13 and of 40 words."""
+    pool = " ".join(corpus.references).split()
+    lines = ["| reference words | machine | OpenFst acceptor | its arcs |", "|--:|--:|--:|--:|"]
+    vocabulary = corpus.lattices[0].vocabulary
+    for words in (13, 40):
+        evaluator = GRR().against([pool[:words]])
+        evaluator.machine(vocabulary)
+        lean = fastest(lambda: evaluator.machine(vocabulary), 50)  # noqa: B023
+        full = fastest(lambda: evaluator.machine(vocabulary).to_fst(vocabulary), 20)  # noqa: B023
+        fst = evaluator.machine(vocabulary).to_fst(vocabulary)
+        arcs = sum(fst.num_arcs(state) for state in fst.states())
+        lines.append(f"| {words} | {lean * 1e6:.0f} µs | {full * 1e3:.2f} ms | {arcs} |")
+    return lines
