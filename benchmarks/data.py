@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import lattices
-from lattices import Lattice
+from lattices import Lattice, Space, Vocabulary
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("FSTMETRICS_DATA", ROOT.parent / "shared" / "data"))
@@ -55,12 +57,29 @@ def corpora(most: int) -> list[Corpus]:
             some = list(islice(lattices.read(DATA / path), most))
             found.append(Corpus(name, some, [lattice.references[0] for lattice in some]))
     if not found:
-        folder = ROOT / "decoding" / "data" / "pocketsphinx"
-        some = list(lattices.read(folder, format="htk"))
-        spoken = lattices.read_references([folder / "refs.txt"], [each.id for each in some])
-        texts = [spoken.get(each.id, place)[0] for place, each in enumerate(some)]
-        found.append(Corpus("pocketsphinx", some, texts))
+        some = pocketsphinx()
+        found.append(Corpus("pocketsphinx", some, [each.references[0] for each in some]))
     return found
+
+
+def pocketsphinx() -> list[Lattice]:
+    """Return the lattices that come with the package, with their references."""
+    folder = ROOT / "decoding" / "data" / "pocketsphinx"
+    vocabulary = Vocabulary()
+    some = [
+        lattice
+        for path in sorted(folder.glob("*.slf.gz"))
+        for lattice in lattices.read(path, vocabulary=vocabulary)
+    ]
+    return list(referenced(some, folder / "refs.txt"))
+
+
+def referenced(segments: Iterable[Space], path: Path) -> Iterator[Any]:
+    """Yield the segments with the references of a file."""
+    some = list(segments)
+    references = lattices.read_references([path], [segment.id for segment in some])
+    for place, segment in enumerate(some):
+        yield segment.replaced(references=references.get(segment.id, place))
 
 
 def machine() -> list[str]:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pynini
@@ -21,12 +22,12 @@ from lattices.openfst_codec import encode
 METRICS = {"WER": WER(), "4-GRR": GRR()}
 
 
-def fastest(job: Callable[[], object], rounds: int) -> float:
+def fastest(rounds: int, job: Callable[..., object], *arguments: Any, **options: Any) -> float:
     """Return the seconds of the fastest of several rounds: the one least disturbed."""
     times = []
     for _ in range(rounds):
         begin = perf_counter()
-        job()
+        job(*arguments, **options)
         times.append(perf_counter() - begin)
     return min(times)
 
@@ -60,7 +61,7 @@ def compose_and_search(corpus: Corpus, machines: list[Machine]) -> tuple[float, 
             path = pynini.shortestpath(pynini.compose(left, right))
             gains.append(-float(str(pynini.shortestdistance(path, reverse=True)[path.start()])))
 
-    return fastest(search, 3) / len(pairs), gains
+    return fastest(3, search) / len(pairs), gains
 
 
 class PlainC:
@@ -115,7 +116,7 @@ class PlainC:
             array.ctypes.data_as(ctypes.c_void_p) if isinstance(array, np.ndarray) else array
             for array in arrays
         ]
-        seconds = fastest(lambda: self.search(*arguments), 7) / len(lattices)
+        seconds = fastest(7, self.search, *arguments) / len(lattices)
         return seconds, values.tolist()
 
 
@@ -133,7 +134,7 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
             machines = machines_of(corpus, metric)
             few = corpus.first(sample)
             composed, gains = compose_and_search(few, machines[:sample])
-            ours = fastest(lambda: openfst.best(few.lattices, machines[:sample]), 2) / sample
+            ours = fastest(2, openfst.best, few.lattices, machines[:sample]) / sample
             in_c, c_gains = plain.seconds(corpus, metric)
             found = kernel.best(corpus.lattices, machines)
             for result, machine, gain in zip(found, machines, c_gains, strict=True):
@@ -143,8 +144,8 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
                 if abs(result.value * machine.parts[0].denominator - gain) > 1e-6:
                     raise SystemExit(f"{corpus.name}: the kernel and OpenFst disagree")
             count = len(corpus.lattices)
-            one = fastest(lambda: kernel.best(corpus.lattices, machines), 7) / count
-            two = fastest(lambda: kernel.best(corpus.lattices, machines, workers=2), 7) / count
+            one = fastest(7, kernel.best, corpus.lattices, machines) / count
+            two = fastest(7, kernel.best, corpus.lattices, machines, workers=2) / count
             lines.append(
                 f"| {corpus.name} | {corpus.arcs:.0f} | {corpus.words:.0f} | {name} "
                 f"| {composed * 1e3:.2f} ms | {ours * 1e3:.2f} ms | {in_c * 1e6:.1f} µs "

@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmarks.data import Corpus
 from benchmarks.engines import fastest
-from fstmetrics import GRR
-from lattices import prune
+from fstmetrics import GRR, AlignmentEvaluator
+from lattices import Vocabulary, prune
 from lattices.engines import ENGINES
 
 
@@ -24,7 +24,7 @@ def measure(corpus: Corpus) -> list[str]:
             for lattice, text in zip(pruned, corpus.references, strict=False)
         ]
         arcs = sum(lattice.num_arcs for lattice in pruned) / len(pruned)
-        seconds = fastest(lambda: kernel.best(pruned, machines), 7) / len(pruned)  # noqa: B023
+        seconds = fastest(7, kernel.best, pruned, machines) / len(pruned)
         sizes.append(arcs)
         times.append(seconds)
         lines.append(
@@ -40,7 +40,7 @@ def measure(corpus: Corpus) -> list[str]:
             for start, lattice in enumerate(lattices)
         ]
         arcs = sum(lattice.num_arcs for lattice in lattices) / len(lattices)
-        seconds = fastest(lambda: kernel.best(lattices, machines), 7) / len(lattices)  # noqa: B023
+        seconds = fastest(7, kernel.best, lattices, machines) / len(lattices)
         sizes.append(words)
         times.append(seconds)
         lines.append(f"| {words} | {seconds * 1e6:.1f} | {seconds / arcs / words * 1e9:.2f} |")
@@ -59,10 +59,13 @@ def compiling(corpus: Corpus) -> list[str]:
     vocabulary = corpus.lattices[0].vocabulary
     for words in (13, 40):
         evaluator = GRR().against([pool[:words]])
-        evaluator.machine(vocabulary)
-        lean = fastest(lambda: evaluator.machine(vocabulary), 50)  # noqa: B023
-        full = fastest(lambda: evaluator.machine(vocabulary).to_fst(vocabulary), 20)  # noqa: B023
+        lean = fastest(50, evaluator.machine, vocabulary)
+        full = fastest(20, _compiled, evaluator, vocabulary)
         fst = evaluator.machine(vocabulary).to_fst(vocabulary)
         arcs = sum(fst.num_arcs(state) for state in fst.states())
         lines.append(f"| {words} | {lean * 1e6:.0f} µs | {full * 1e3:.2f} ms | {arcs} |")
     return lines
+
+
+def _compiled(evaluator: AlignmentEvaluator, vocabulary: Vocabulary) -> object:
+    return evaluator.machine(vocabulary).to_fst(vocabulary)

@@ -232,12 +232,13 @@ def _outcomes(
             yield from _processed(job, options, batch)
     work = partial(_processed, job, options)
     if executor is not None:
-        yield from _in_order(partial(executor.submit, work), batches, workers)
+        submit = executor.submit
+        yield from _in_order(lambda batch: submit(work, batch), batches, workers)
     elif workers == 1:
         yield from chain.from_iterable(map(work, batches))
     else:
         with ProcessPoolExecutor(workers, initializer=_employ, initargs=(work,)) as pool:
-            yield from _in_order(partial(pool.submit, _employed), batches, workers)
+            yield from _in_order(lambda batch: pool.submit(_employed, batch), batches, workers)
 
 
 def _first_segment(batch: _Batch, options: dict[str, Any]) -> Segment | None:

@@ -11,7 +11,8 @@ import numpy as np
 from fstmetrics import CompiledEvaluator, Edit, Evaluator, quality
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice
-from lattices.algorithms import density, density_masks, k_best, max_marginals, subset
+from lattices.algorithms import density_masks, k_best, max_marginals, subset
+from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn
 from lattices.engines import choose
@@ -356,7 +357,7 @@ def density_curve(
     losses = max_marginals(lattice)
     pruned = [subset(lattice, *density_masks(lattice, wanted, losses)) for wanted in asked]
     found = oracles(pruned, [evaluator] * len(pruned), engine=engine)
-    words = lattice.num_arcs / density(lattice)
+    words = words_of_best(lattice)
     return [
         DensityPoint(part.num_arcs / words, part.num_arcs, point)
         for part, point in zip(pruned, found, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from decoding.commands.arguments import STANDARD
@@ -104,33 +104,46 @@ def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     if arguments.ref is not None:
         yield "1", arguments.ref
         return
-    from lattices.errors import FormatError
     from lattices.formats.references import read_references
 
     lines = read_references(arguments.refs, format="plain")
-    seen: set[str] = set()
-    for number in range(len(lines)):
-        references = list(lines.get("", number))
-        name = str(number + 1)
-        if arguments.refs_format == "kaldi":
-            names, references = zip(*(_named(line) for line in references), strict=True)
-            name = names[0]
-            if not name or set(names) != {name} or name in seen:
-                found = ", ".join(map(repr, names))
-                raise FormatError(
-                    f"expected an id, new and the same in all files, not {found}",
-                    arguments.refs[0],
-                    number + 1,
-                )
-            seen.add(name)
-        yield name, list(references)
+    rows = [lines.get("", number) for number in range(len(lines))]
+    if arguments.refs_format == "plain":
+        for number, row in enumerate(rows, start=1):
+            yield str(number), list(row)
+        return
+    tables = [
+        _by_id(column, path)
+        for column, path in zip(zip(*rows, strict=True), arguments.refs, strict=True)
+    ]
+    for name in tables[0]:
+        yield (
+            name,
+            [_found(name, table, path) for table, path in zip(tables, arguments.refs, strict=True)],
+        )
 
 
-def _named(line: str) -> tuple[str, str]:
+def _by_id(lines: Sequence[str], path: str) -> dict[str, str]:
+    """Return what follows the id of each line of a file."""
+    from lattices.errors import FormatError
     from lattices.formats.base import split_words
 
-    words = split_words(line)
-    return (words[0], " ".join(words[1:])) if words else ("", "")
+    table: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        name, *words = split_words(line) or [""]
+        if name in table:
+            raise FormatError(f"a second line for the id {name!r}", path, number)
+        if name:
+            table[name] = " ".join(words)
+    return table
+
+
+def _found(name: str, table: dict[str, str], path: str) -> str:
+    from lattices.errors import FormatError
+
+    if name not in table:
+        raise FormatError(f"no reference for {name!r}", path)
+    return table[name]
 
 
 def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:

@@ -304,7 +304,7 @@ def _for_people(summary: dict[str, Any], references: References | None) -> str:
         table(["metric", "1-best", kind], scores),
         f"{summary['segments']} segments, {summary['failed']} failed"
         + (by[references.layout] if references is not None else ""),
-        f"{summary['arcs']} arcs in {summary['seconds']:.2f} s, "
+        f"{summary['arcs']:,} arcs in {summary['seconds']:.2f} s, "
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
     unproven = summary["results"] - summary["exact"]

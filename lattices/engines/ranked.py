@@ -97,6 +97,7 @@ def _plain_product(lattice: Lattice, automaton: Automaton) -> _Graph:
         label=ints(np.append(lattice.label, 0)[origin]),
         score=floats(np.append(lattice.score, 0.0)[origin]),
         final=floats(np.append(-np.inf, ending)),
+        id=lattice.id,
     )
     return _Graph(graph, floats(gain), floats(np.append(-np.inf, final_gain)), ints(origin))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
 from lattices.engines.rows import (
@@ -159,6 +160,8 @@ def row_product(lattice: Lattice, machine: RowMachine, budget: int) -> RowProduc
     and a word class.
     """
     alive = useful_states(lattice)
+    if not alive[lattice.start]:
+        raise no_complete_path(lattice)
     classes = machine.classes(lattice.vocabulary)
     arc_class = ints(np.where(lattice.label == 0, -1, classes[lattice.label]))
     (complete, opening, pool, _, state, _, ending, src, dst, arc, gain) = _build(
