@@ -121,7 +121,7 @@ def run(
     options: Mapping[str, Any] | None = None,
     workers: int = 1,
     executor: Executor | None = None,
-    first: Callable[[Segment], None] | None = None,
+    first: Callable[[Iterator[Segment]], None] | None = None,
     batch_records: int = BATCH_RECORDS,
 ) -> Iterator[Done[R] | Failure]:
     """Do a job for every segment of the given files, and iterate over what becomes of them.
@@ -146,8 +146,9 @@ def run(
     executor
         Any other executor to submit batches to; ``workers`` then says how many it has.
     first
-        Called in this process with the first segment that parses, before any batch is sent
-        away: the place to settle what depends on the input.
+        Called in this process with the segments of the first batch that has any, parsed as
+        they are asked for, before any batch is sent away: the place to settle what depends
+        on the input.
     batch_records : int
         How many records make a batch.
 
@@ -219,13 +220,14 @@ def _outcomes(
     batches: Iterator[_Batch],
     workers: int,
     executor: Executor | None,
-    first: Callable[[Segment], None] | None,
+    first: Callable[[Iterator[Segment]], None] | None,
 ) -> Iterator[Done[R] | Failure]:
     if first is not None:
         for batch in batches:
-            segment = _first_segment(batch, options)
+            segments = _segments(batch, options)
+            segment = next(segments, None)
             if segment is not None:
-                first(segment)
+                first(chain([segment], segments))
                 batches = chain([batch], batches)
                 break
             # nothing in it can be parsed: there is nothing for the job to do
@@ -241,14 +243,15 @@ def _outcomes(
             yield from _in_order(lambda batch: pool.submit(_employed, batch), batches, workers)
 
 
-def _first_segment(batch: _Batch, options: dict[str, Any]) -> Segment | None:
+def _segments(batch: _Batch, options: dict[str, Any]) -> Iterator[Segment]:
+    """Iterate over those segments of a batch that can be parsed."""
     for task in batch:
         if isinstance(task, _Task):
             try:
-                return _parsed(task, Vocabulary(), options)
+                segment = _parsed(task, Vocabulary(), options)
             except FormatError:
                 continue
-    return None
+            yield segment
 
 
 def _in_order(

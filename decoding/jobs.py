@@ -19,7 +19,7 @@ from lattices.errors import EngineError, OptionError
 from lattices.formats.references import References
 from lattices.spaces import Lattice, NBest, Space
 
-NO_REFERENCES = "the file has no references for it"
+NO_REFERENCES = "no references in the file, and none were given"
 
 #: who answered, where it was no engine: rows for the k best and the worst, scorers for lists
 ROWS, SCORER = "rows", "scorer"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import math
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -132,6 +134,14 @@ def check_inputs(arguments: argparse.Namespace, what: str) -> None:
     files = [*arguments.paths, *(getattr(arguments, "refs", None) or [])]
     if files.count(STANDARD) > 1:
         arguments.parser.error("standard input (-) can be read only once")
+
+
+def check_outputs(*paths: str | None) -> None:
+    """Refuse at once to write into a directory that does not exist."""
+    for path in paths:
+        folder = os.path.dirname((path or "").rstrip("/"))
+        if folder and not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, "no such directory", folder)
 
 
 def parsed_metrics(arguments: argparse.Namespace) -> tuple[Metric, ...]:

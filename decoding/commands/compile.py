@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from decoding.commands.arguments import STANDARD
+from decoding.commands.arguments import STANDARD, check_outputs
 
 if TYPE_CHECKING:
     from fstmetrics import CompiledEvaluator
@@ -77,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     from lattices.formats.streams import created
     from lattices.vocabulary import Vocabulary
 
+    check_outputs(arguments.output, arguments.symbols)
     metric = parse_metric(arguments.metric)
     vocabulary = Vocabulary()
     evaluators: dict[str, CompiledEvaluator] = {}
@@ -87,15 +88,21 @@ def run(arguments: argparse.Namespace) -> int:
         vocabulary.add_all(_units(evaluator, references))
         evaluators[name] = evaluator
     targets = _targets(arguments, list(evaluators))
+    # all is made before anything is written
+    contents = [
+        _compiled(evaluator, vocabulary, arguments.text) for evaluator in evaluators.values()
+    ]
+    table = _symbols(vocabulary, range(len(vocabulary)))
     if arguments.symbols:
-        with created(arguments.symbols) as stream:
-            table = _symbols(vocabulary, range(len(vocabulary)))
-            stream.write("".join(f"{word}\t{key}\n" for key, word in table.items()).encode())
-    for (_, evaluator), target in zip(evaluators.items(), targets, strict=True):
-        # made before the file is, which is therefore whole or not there
-        content = _compiled(evaluator, vocabulary, arguments.text)
+        _check_text(vocabulary)
+    if len(targets) > 1 or targets[0] != arguments.output:
+        os.makedirs(arguments.output, exist_ok=True)
+    for target, content in zip(targets, contents, strict=True):
         with created(target) as stream:
             stream.write(content)
+    if arguments.symbols:
+        with created(arguments.symbols) as stream:
+            stream.write("".join(f"{word}\t{key}\n" for key, word in table.items()).encode())
     return 0
 
 
@@ -162,7 +169,6 @@ def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:
     for name in names:
         if "/" in name or os.sep in name or name.startswith("."):
             arguments.parser.error(f"the id {name!r} cannot be a file name")
-    os.makedirs(output, exist_ok=True)
     suffix = ".txt" if arguments.text else ".fst"
     return [os.path.join(output, name + suffix) for name in names]
 
@@ -191,6 +197,7 @@ def _compiled(evaluator: CompiledEvaluator, vocabulary: Vocabulary, text: bool) 
     columns = acceptor_columns(machine.automaton, len(vocabulary), machine.unit)
     table = _symbols(vocabulary, np.unique(columns.ilabel).tolist())
     if text:
+        _check_text(vocabulary)
         return "".join(_text_lines(columns, table)).encode("utf-8")
     return encode(columns, isymbols=table, osymbols=table)
 
@@ -209,10 +216,16 @@ def _symbols(vocabulary: Vocabulary, used: range | list[int]) -> SymbolTable:
     return {0: EPSILON_NAME, **named, other: OTHER_NAME}
 
 
+def _check_text(vocabulary: Vocabulary) -> None:
+    """Refuse symbols that have a blank in them, as characters may: blanks separate columns."""
+    from lattices.formats.symbols import check_symbol
+
+    for word in vocabulary:
+        check_symbol(word)
+
+
 def _text_lines(columns: FstColumns, table: SymbolTable) -> Iterator[str]:
     """Iterate over the lines of AT&T's format, the start state first."""
-    from lattices.errors import OptionError
-
     arcs: dict[int, list[str]] = {}
     for src, dst, label, cost in zip(
         columns.src.tolist(),
@@ -221,8 +234,6 @@ def _text_lines(columns: FstColumns, table: SymbolTable) -> Iterator[str]:
         columns.weight.tolist(),
         strict=True,
     ):
-        if table[label].split() != [table[label]]:
-            raise OptionError(f"the symbol {table[label]!r} has a blank in it: not with --text")
         arcs.setdefault(src, []).append(f"{src}\t{dst}\t{table[label]}{_spelled(cost)}\n")
     final = columns.final.tolist()
     for state in sorted(range(len(final)), key=lambda state: state != columns.start):

@@ -14,6 +14,7 @@ from decoding.commands.arguments import (
     add_output,
     add_workers,
     check_inputs,
+    check_outputs,
     report_failures,
     tsv_cell,
 )
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
+    check_outputs(arguments.output)
     from decoding.corpus import Failure
     from decoding.corpus import run as run_corpus
     from decoding.jobs import InfoJob
@@ -112,15 +114,18 @@ class _Total:
 
     def __init__(self) -> None:
         self.segments = 0
-        self._states = self._arcs = self._paths = 0
+        self._states: int | None = None
+        self._arcs: int | None = None
+        self._paths = 0
         self._best_words = 0.0
         self._lengths: list[int] = []
         self._words: set[str] = set()
 
     def add(self, info: SpaceInfo) -> None:
         self.segments += 1
-        self._states += info.states or 0
-        self._arcs += info.arcs or 0
+        if info.states is not None and info.arcs is not None:
+            self._states = info.states + (self._states or 0)
+            self._arcs = info.arcs + (self._arcs or 0)
         self._paths += info.paths
         if info.density:
             self._best_words += (info.arcs or 0) / info.density
@@ -131,7 +136,7 @@ class _Total:
 
     def row(self) -> dict[str, Any]:
         shortest, longest = self._lengths or (None, None)
-        density = self._arcs / self._best_words if self._best_words else None
+        density = (self._arcs or 0) / self._best_words if self._best_words else None
         values = (self._states, self._arcs, self._paths, density, shortest, longest)
         return {
             "segments": self.segments,

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     shown = _options(found)
     print(arguments.name + (f":{shown}" if shown else ""))
     print()
-    print(inspect.getdoc(found) or "(no documentation)")
+    print(_documentation(found))
     return 0
 
 
@@ -46,19 +46,27 @@ def _row(name: str) -> list[str]:
     except ImportError as problem:
         # a plug-in that is broken must not hide the others
         return [name, "", f"not available: {problem}"]
-    return [name, _options(found), (inspect.getdoc(found) or "").partition("\n")[0]]
+    return [name, _options(found), _documentation(found).partition("\n")[0]]
+
+
+def _documentation(metric: Any) -> str:
+    """Return the docstring, without the marks that are for documentation tools."""
+    return (inspect.getdoc(metric) or "(no documentation)").replace("``", "")
 
 
 def _options(metric: Any) -> str:
     """Return the options of a metric with their defaults, as a specification has them."""
     if not dataclasses.is_dataclass(metric):
         return ""
-    return ",".join(f"{each.name}={_spelled(each.default)}" for each in dataclasses.fields(metric))
+    return ",".join(_spelled(each.name, each.default) for each in dataclasses.fields(metric))
 
 
-def _spelled(value: object) -> str:
-    if value is None:
-        return "none"
+def _spelled(name: str, default: object) -> str:
+    # what is left out by default has no value to show
+    return name if default is None else f"{name}={_value(default)}"
+
+
+def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -6,8 +6,11 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from decoding.commands.arguments import (
@@ -17,6 +20,7 @@ from decoding.commands.arguments import (
     add_references,
     add_workers,
     check_inputs,
+    check_outputs,
     finite,
     opened_references,
     parsed_metrics,
@@ -26,7 +30,7 @@ from decoding.commands.arguments import (
 )
 
 if TYPE_CHECKING:
-    from decoding.corpus import Done, Failure
+    from decoding.corpus import Done, Failure, Segment
     from decoding.jobs import SegmentOracles
     from fstmetrics import Metric
     from lattices.arrays import FloatColumn
@@ -50,6 +54,9 @@ examples:
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
 """
+
+#: segments whose ids may show that references are by id
+LOOKED_AT = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,6 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "LATTICES")
     if arguments.summary == arguments.output:
         arguments.parser.error("--summary and -o are the same file")
+    check_outputs(arguments.output, arguments.summary)
     from decoding.corpus import run as run_corpus
     from decoding.jobs import OracleJob
     from decoding.oracle import DEFAULT_BUDGET
@@ -126,28 +134,49 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with ExitStack() as files:
         output = files.enter_context(created(arguments.output))
+        summary_file = (
+            files.enter_context(created(arguments.summary)) if arguments.summary else None
+        )
         for outcome in outcomes:
             for line in totals.add(outcome, lines):
                 output.write(line.encode("utf-8"))
         _check(totals, references)
         summary = totals.summary(time.perf_counter() - started, arguments)
-        if arguments.summary:
-            stream = files.enter_context(created(arguments.summary))
-            stream.write(json.dumps(summary, indent=2, ensure_ascii=False).encode() + b"\n")
+        if summary_file is not None:
+            summary_file.write(json.dumps(summary, indent=2, ensure_ascii=False).encode() + b"\n")
     report_failures(totals.failures)
     if not arguments.quiet:
         print(_for_people(summary, references), file=sys.stderr)
     return 1 if totals.failures else 0
 
 
-def _settle(references: References | None) -> Any:
-    """Return what to do with the first segment: let its id settle the layout of the references.
+def _settle(references: References | None) -> Callable[[Iterator[Segment]], None] | None:
+    """Return what settles the layout of the references by the ids of a few segments.
 
-    Worker processes have copies, which must not come to conclusions of their own.
+    Worker processes have copies, which must not come to conclusions of their own; and the
+    first segment may be one of the few that have no reference.
     """
     if references is None or references.layout != "auto":
         return None
-    return lambda segment: references.get(segment.id, segment.position)
+
+    def settle(segments: Iterator[Segment]) -> None:
+        from lattices.errors import FormatError
+
+        seen: Segment | None = None
+        for segment in islice(segments, LOOKED_AT):
+            seen = seen or segment
+            trial = copy(references)
+            try:
+                trial.get(segment.id, segment.position)
+            except FormatError:
+                continue
+            if trial.layout == "kaldi":
+                seen = segment
+                break
+        if seen is not None:
+            references.get(seen.id, seen.position)
+
+    return settle
 
 
 def _check(totals: _Totals, references: References | None) -> None:
@@ -159,18 +188,20 @@ def _check(totals: _Totals, references: References | None) -> None:
         try:
             references.finish(totals.records)
         except FormatError:
-            # a file that could not be read is what makes the numbers differ
+            # a file that could not be read may be what makes the numbers differ
             report_failures(totals.failures)
             raise
     if totals.segments:
         return
-    if all(failure.reason == NO_REFERENCES for failure in totals.failures):
+    others = [failure for failure in totals.failures if failure.reason != NO_REFERENCES]
+    without = len(totals.failures) - len(others)
+    if without:
+        report_failures(others)
         raise OptionError(
-            f"none of the {len(totals.failures)} segments has references in the input; "
-            "give them by --refs FILE"
+            f"none of the {without} segments has references in the input; give them by --refs FILE"
         )
-    report_failures(totals.failures[:-1])
-    raise FormatError(f"{totals.failures[-1]} (nothing could be searched)")
+    report_failures(others[:-1])
+    raise FormatError(f"{others[-1]} (nothing could be searched)")
 
 
 def _tsv_lines(done: Done[SegmentOracles], metrics: tuple[Metric, ...]) -> list[str]:

@@ -13,6 +13,7 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
+    check_outputs,
     opened_references,
     parsed_metrics,
     report_failures,
@@ -73,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
+    check_outputs(arguments.output)
     from lattices.errors import FormatError
     from lattices.formats.streams import created
 
