@@ -12,12 +12,10 @@ from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
 from lattices.engines.rows import (
     RowMachine,
     absent_gain,
-    close_row,
     ending_gain,
-    find_row,
+    first_row,
     grown,
-    larger_table,
-    step_row,
+    learn_step,
 )
 from lattices.spaces import Lattice
 
@@ -28,15 +26,10 @@ def _build(tables, absent, start, alive, src, in_arc, in_offset, arc_class, clas
 
     Pairs of one lattice state stand together, in the order of the states.
     """
-    size = len(tables.initial)
     states = len(alive)
-    room = 256
-    pool = np.full((room, size), absent, tables.initial.dtype)
-    target = np.full((room, classes), -1, np.int32)
-    gained = np.zeros((room, classes), tables.initial.dtype)
-    pair_of = np.full(room, -1, np.int64)
-    table = np.full(4 * room, -1, np.int32)
-    rows = 0
+    opening, pool, target, gained, table = first_row(absent, tables, classes)
+    rows = 1
+    pair_of = np.full(len(pool), -1, np.int64)
     pair_state = np.empty(1024, np.int32)
     pair_row = np.empty(1024, np.int32)
     pair_start = np.zeros(states + 1, np.int64)
@@ -46,17 +39,12 @@ def _build(tables, absent, start, alive, src, in_arc, in_offset, arc_class, clas
     arc_of = np.empty(4096, np.int32)
     arc_gain = np.empty(4096, tables.initial.dtype)
     arcs = 0
-    scratch = tables.initial.copy()
-    opening = close_row(scratch, absent, tables)
     complete = True
     for state in range(states):
         pair_start[state + 1] = pairs
         if not alive[state]:
             continue
         if state == start:
-            pool[0] = scratch
-            table[find_row(scratch, pool, table)] = 0
-            rows = 1
             pair_state[0], pair_row[0], pair_of[0] = state, 0, 0
             pairs = 1
         for index in range(in_offset[state], in_offset[state + 1]):
@@ -69,22 +57,11 @@ def _build(tables, absent, start, alive, src, in_arc, in_offset, arc_class, clas
                 gain = tables.initial.dtype.type(0)
                 if word_class >= 0:
                     if target[row, word_class] < 0:
-                        gained[row, word_class] = step_row(
-                            pool[row], word_class, absent, tables, scratch
+                        pool, target, gained, table, rows = learn_step(
+                            row, word_class, absent, tables, pool, target, gained, table, rows
                         )
-                        place = find_row(scratch, pool, table)
-                        if table[place] < 0:
-                            if rows == len(pool):
-                                pool = grown(pool, absent)
-                                target = grown(target, -1)
-                                gained = grown(gained, 0)
-                                pair_of = grown(pair_of, -1)
-                                table = larger_table(pool, rows, table)
-                                place = find_row(scratch, pool, table)
-                            pool[rows] = scratch
-                            table[place] = rows
-                            rows += 1
-                        target[row, word_class] = table[place]
+                        if len(pool) > len(pair_of):
+                            pair_of = grown(pair_of, -1)
                     gain = gained[row, word_class]
                     row = target[row, word_class]
                 there = pair_of[row]
@@ -114,7 +91,7 @@ def _build(tables, absent, start, alive, src, in_arc, in_offset, arc_class, clas
     for pair in range(pairs):
         ending[pair] = ending_gain(pool[pair_row[pair]], absent, tables)
     return (
-        complete, opening, pool[:rows], table, pair_state[:pairs], pair_row[:pairs], ending,
+        complete, opening, rows, pair_state[:pairs], ending,
         arc_src[:arcs], arc_dst[:arcs], arc_of[:arcs], arc_gain[:arcs],
     )  # fmt: skip
 
@@ -164,7 +141,7 @@ def row_product(lattice: Lattice, machine: RowMachine, budget: int) -> RowProduc
         raise no_complete_path(lattice)
     classes = machine.classes(lattice.vocabulary)
     arc_class = ints(np.where(lattice.label == 0, -1, classes[lattice.label]))
-    (complete, opening, pool, _, state, _, ending, src, dst, arc, gain) = _build(
+    (complete, opening, rows, state, ending, src, dst, arc, gain) = _build(
         machine.tables, machine.dtype.type(absent_gain(machine.dtype)), lattice.start, alive,
         lattice.src, lattice.in_arc, lattice.in_offset, arc_class, len(machine.words) + 1, budget,
     )  # fmt: skip
@@ -181,6 +158,4 @@ def row_product(lattice: Lattice, machine: RowMachine, budget: int) -> RowProduc
         final=floats(lattice.final[state]),
         id=lattice.id,
     )
-    return RowProduct(
-        graph, floats(gain[order]), floats(ending), float(opening), ints(arc), len(pool)
-    )
+    return RowProduct(graph, floats(gain[order]), floats(ending), float(opening), ints(arc), rows)

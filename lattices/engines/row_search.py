@@ -23,12 +23,10 @@ from lattices.engines.passes import (
 from lattices.engines.rows import (
     RowMachine,
     absent_gain,
-    close_row,
     ending_gain,
-    find_row,
+    first_row,
     grown,
-    larger_table,
-    step_row,
+    learn_step,
 )
 from lattices.spaces import Lattice
 
@@ -103,13 +101,10 @@ def _search(  # type: ignore[no-untyped-def]
     The value is the gain plus ``model_weight`` times the model score. ``widest`` is the most
     prefixes that one state may keep, 0 for all.
     """
-    size, states = len(tables.initial), len(alive)
-    pool = np.full((256, size), absent, tables.initial.dtype)
-    target = np.full((256, classes), -1, np.int32)
-    gained = np.zeros((256, classes), tables.initial.dtype)
-    node_of = np.full(256, -1, np.int64)
-    table = np.full(1024, -1, np.int32)
-    rows = 0
+    states = len(alive)
+    opening, pool, target, gained, table = first_row(absent, tables, classes)
+    rows = 1
+    node_of = np.full(len(pool), -1, np.int64)
     node_row = np.empty(1024, np.int32)
     base = np.empty(1024, np.float64)
     model = np.empty(1024, np.float64)
@@ -121,17 +116,12 @@ def _search(  # type: ignore[no-untyped-def]
     links = 0
     node_start = np.zeros(states + 1, np.int64)
     nodes = 0
-    scratch = tables.initial.copy()
-    opening = close_row(scratch, absent, tables)
     for state in range(states):
         node_start[state + 1] = nodes
         if not alive[state]:
             continue
         first = nodes
         if state == start:
-            pool[0] = scratch
-            table[find_row(scratch, pool, table)] = 0
-            rows = 1
             node_row[0], base[0], model[0], tight[0], node_of[0] = 0, opening, 0.0, -1, 0
             nodes = 1
         for index in range(in_offset[state], in_offset[state + 1]):
@@ -144,22 +134,11 @@ def _search(  # type: ignore[no-untyped-def]
                 total = base[node] + model_weight * score[arc]
                 if word_class >= 0:
                     if target[row, word_class] < 0:
-                        gained[row, word_class] = step_row(
-                            pool[row], word_class, absent, tables, scratch
+                        pool, target, gained, table, rows = learn_step(
+                            row, word_class, absent, tables, pool, target, gained, table, rows
                         )
-                        place = find_row(scratch, pool, table)
-                        if table[place] < 0:
-                            if rows == len(pool):
-                                pool = grown(pool, absent)
-                                target = grown(target, -1)
-                                gained = grown(gained, 0)
-                                node_of = grown(node_of, -1)
-                                table = larger_table(pool, rows, table)
-                                place = find_row(scratch, pool, table)
-                            pool[rows] = scratch
-                            table[place] = rows
-                            rows += 1
-                        target[row, word_class] = table[place]
+                        if len(pool) > len(node_of):
+                            node_of = grown(node_of, -1)
                     total += gained[row, word_class]
                     row = target[row, word_class]
                 there = node_of[row]

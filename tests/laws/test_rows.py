@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.oracle import oracle
 from fstmetrics import GRR, WER, WRR
+from lattices.engines.openfst import acceptor_columns, transducer_columns
 from lattices.engines.row_product import row_product
 from lattices.engines.rows import RowMachine
+from lattices.openfst_codec import decode, encode
 from tests.judges import model_score, score_by_recursion
 from tests.laws.test_engines import METRICS
 from tests.strategies import sentences, small_lattices
@@ -111,3 +114,37 @@ def test_beyond_the_budget_the_answer_is_labelled(lattice, reference):
     assert exact.exact
     if cut.exact:
         assert cut.score == exact.score
+
+
+@settings(max_examples=200)
+@given(small_lattices(exact=True), sentences(), st.sampled_from([WER(), GRR(), GRR(n=2, beta=1.0)]))
+def test_openfst_determinisation_gives_every_path_the_same_value(lattice, reference, metric):
+    pynini = pytest.importorskip("pynini")
+    machine = metric.against([reference]).machine(lattice.vocabulary)
+    automaton, other = machine.automaton, len(lattice.vocabulary)
+    left = transducer_columns(lattice, np.unique(automaton.label), other, 0.0)
+    product = pynini.compose(
+        pynini.Fst.read_from_string(encode(left)),
+        pynini.Fst.read_from_string(encode(acceptor_columns(automaton, other))).arcsort("ilabel"),
+    )
+    # one path for each sequence of arcs, with the best of its alignments
+    single = pynini.determinize(product.project("input").rmepsilon())
+    found = decode(single.write_to_string())
+    stack, values = [(found.start, (), 0.0)], {}
+    while stack:
+        state, arcs, cost = stack.pop()
+        if found.final[state] < np.inf:
+            path = tuple(arc for arc in arcs if arc < lattice.num_arcs)
+            assert (path, arcs[-1]) not in values
+            values[path, arcs[-1]] = -(cost + found.final[state])
+        for index in np.flatnonzero(found.src == state):
+            arc = int(found.ilabel[index]) - 1
+            stack.append((int(found.dst[index]), (*arcs, arc), cost + found.weight[index]))
+    assert len(values) == sum(1 for _ in lattice.paths())
+    for (path, _), gain in values.items():
+        tokens = lattice.hypothesis(path).tokens
+        expected = score_by_recursion(tokens, [reference], metric)
+        assert gain * machine.unit == pytest.approx(expected, abs=1e-6)
+    worst = oracle(lattice, metric.against([reference]), worst=True)
+    lowest = min(values.values()) * machine.unit
+    assert score_by_recursion(worst.tokens, [reference], metric) == pytest.approx(lowest, abs=1e-6)

@@ -1,0 +1,183 @@
+"""What all commands have in common: start-up, exit codes, errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import decoding
+from decoding import cli
+from tests.decoding.commandline import cats
+
+HEAVY = {"numpy", "numba", "scipy", "networkx", "lattices", "fstmetrics"}
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["decoding", "decoding.cli"])
+def test_importing_is_light(name: str) -> None:
+    code = f"import sys, {name}; print(*sys.modules)"
+    assert not HEAVY & set(python(code).split())
+
+
+def test_help_is_light() -> None:
+    code = (
+        "import sys; from decoding.cli import main; codes = [main([c, '--help']) for c in "
+        "('oracle', 'compile')]; print('MODULES', codes, *sys.modules)"
+    )
+    modules = python(code).partition("MODULES")[2].split()
+    assert modules[:2] == ["[0,", "0]"]
+    assert not HEAVY & set(modules)
+
+
+@pytest.mark.parametrize(
+    "earlier", ["import decoding.oracle", "from decoding.oracle import Oracle", ""]
+)
+def test_the_package_s_oracle_is_the_function(earlier: str) -> None:
+    code = f"{earlier}\nfrom decoding import oracle\nimport decoding\n"
+    code += "print(type(oracle).__name__, decoding.oracle is oracle)"
+    assert python(code).split() == ["function", "True"]
+
+
+def test_every_exported_name_is_there() -> None:
+    for name in decoding.__all__:
+        assert getattr(decoding, name).__name__ == name
+    assert set(decoding.__all__) <= set(dir(decoding))
+    with pytest.raises(AttributeError, match="no attribute 'orakel'"):
+        decoding.orakel  # noqa: B018
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"fstmetrics {version('fstmetrics')}\n"
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_every_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([command, "--help"]) == 0
+    assert f"  fstmetrics {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["orakel"],
+        ["oracle"],
+        ["oracle", "x", "-k", "0"],
+        ["oracle", "x", "-k", "two"],
+        ["oracle", "x", "--workers", "0"],
+        ["oracle", "x", "--budget", "-1"],
+        ["oracle", "x", "--model-weight", "inf"],
+        ["oracle", "x", "--format", "xml"],
+        ["oracle", "x", "--option", "tags"],
+        ["oracle", "x", "--refs-format", "trn"],
+        ["oracle", "-", "-"],
+        ["oracle", "-", "--refs", "-"],
+        ["oracle", "x", "-o", "same", "--summary", "same"],
+        ["oracle", "x", "--summ", "y"],
+        ["score", "x"],
+        ["score", "--refs", "y"],
+        ["score", "-", "--refs", "-"],
+        ["info"],
+        ["compile"],
+        ["compile", "--ref", "a", "--refs", "b"],
+    ],
+)
+def test_wrong_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "error: " in printed.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["oracle", "info", "score"])
+def test_a_missing_file_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refs = ["--refs", __file__] if command == "score" else []
+    assert cli.main([command, "no/such/file", *refs]) == 2
+    assert capsys.readouterr().err == "fstmetrics: error: no/such/file: No such file or directory\n"
+
+
+@pytest.mark.parametrize("option", ["-o", "--summary"])
+def test_a_missing_folder_is_told_before_the_work(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cats(tmp_path / "a.jsonl")
+    assert cli.main(["oracle", str(path), option, str(tmp_path / "none" / "out")]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == (
+        "",
+        f"fstmetrics: error: {tmp_path / 'none'}: no such directory\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--metric", "wre"], "no metric named 'wre'; did you mean"),
+        (["--metric", "grr:m=2"], "grr has no option 'm'"),
+        (["--engine", "opnfst"], "no engine named 'opnfst'; did you mean openfst?"),
+        (["--input-format", "jsnl"], "no format named 'jsnl'; did you mean jsonl"),
+        (["--option", "colour=red"], "format jsonl has no option colour"),
+    ],
+)
+def test_a_wrong_name_is_one_line(
+    extra: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.tsv"
+    assert cli.main(["oracle", str(cats(tmp_path / "a.jsonl")), *extra, "-o", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"fstmetrics: error: {message}")
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_an_interrupt_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("decoding.corpus.run", interrupted)
+    assert cli.main(["info", str(cats(tmp_path / "a.jsonl"))]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_faults_of_the_program_are_not_hidden(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise AssertionError("a bug")
+
+    monkeypatch.setattr("decoding.corpus.run", broken)
+    with pytest.raises(AssertionError, match="a bug"):
+        cli.main(["info", str(cats(tmp_path / "a.jsonl"))])
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    path = cats(tmp_path / "a.jsonl", 3000)
+    command = [sys.executable, "-m", "decoding.cli", "oracle", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b"s0\t1.0")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_the_command_reads_standard_input(tmp_path: Path) -> None:
+    path = cats(tmp_path / "a.jsonl", 2)
+    command = [str(Path(sys.executable).with_name("fstmetrics")), "oracle", "-", "-q"]
+    if not Path(command[0]).exists():
+        pytest.skip("the command is not installed beside the interpreter")
+    done = subprocess.run(command, input=path.read_bytes(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == b"s0\t1.0\tthe cat\ns1\t1.0\tthe cat\n"
