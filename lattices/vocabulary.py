@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +39,12 @@ class Vocabulary:
     [1, -1]
     """
 
-    __slots__ = ("_ids", "_keys", "_sorted", "_words")
+    __slots__ = ("_ids", "_keys", "_lock", "_sorted", "_words")
 
     def __init__(self, words: Iterable[str] = ()) -> None:
         self._words: list[str] = [""]
         self._ids: dict[str, int] = {"": EPSILON}
+        self._lock = Lock()
         self._sorted: list[str] = []
         self._keys: NDArray[np.int32] = np.empty(0, np.int32)
         for word in words:
@@ -91,15 +93,16 @@ class Vocabulary:
         reading nor on the engine. Keys leave gaps in which new words find theirs, so that a
         vocabulary that grows while a corpus is read is not sorted anew each time.
         """
-        fresh = self._words[len(self._sorted) :]
-        if len(fresh) > len(self._sorted) // 8:
-            self._sorted = sorted(self._words)
-            self._spread_keys()
-        elif fresh:
-            self._keys = np.append(self._keys, np.zeros(len(fresh), np.int32))
-            for word in fresh:
-                self._insert_key(word)
-        return ints(self._keys)
+        with self._lock:  # batches are searched in threads
+            fresh = self._words[len(self._sorted) :]
+            if len(fresh) > len(self._sorted) // 8:
+                self._sorted = sorted(self._words)
+                self._spread_keys()
+            elif fresh:
+                self._keys = np.append(self._keys, np.zeros(len(fresh), np.int32))
+                for word in fresh:
+                    self._insert_key(word)
+            return ints(self._keys)
 
     def _spread_keys(self) -> None:
         """Give the sorted words keys at equal distances."""

@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding.commands.arguments import say
+
 if TYPE_CHECKING:
     from fstmetrics import AlignmentMetric
     from lattices.spaces import Lattice
@@ -36,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.report import legend, wants_colour
     from fstmetrics import GRR, WER, WRR
 
+    if sys.stderr.isatty():
+        say("one moment: the first run compiles the search, later ones find it compiled")
     lattices, references, reading = _read()
     arcs = sum(lattice.num_arcs for lattice in lattices)
     colour = wants_colour(sys.stdout)

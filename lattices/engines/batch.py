@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from lattices.arrays import kernel
-from lattices.engines.passes import (
-    POOL_COLUMNS,
+from lattices.engines.forward import (
     expand_alignment,
     forward_alignment,
     forward_automaton,
     row_stride,
-    trace,
 )
+from lattices.engines.tracing import POOL_COLUMNS, trace
 
 
 @kernel

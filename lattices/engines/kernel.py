@@ -22,7 +22,7 @@ from lattices.engines.found import Found
 from lattices.spaces import Lattice
 
 #: the most cells (lattice states x machine states) one search may ask memory for
-MOST_CELLS = 2**30
+MOST_CELLS = 2**28
 #: arcs that are packed and searched at a time
 CHUNK_ARCS = 2**15
 

@@ -13,13 +13,6 @@ import numpy as np
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import Array, ints, kernel
-from lattices.engines.passes import (
-    NO_NODE,
-    POOL_COLUMNS,
-    end_here,
-    relax,
-    unroll,
-)
 from lattices.engines.rows import (
     RowMachine,
     absent_gain,
@@ -28,6 +21,7 @@ from lattices.engines.rows import (
     grown,
     learn_step,
 )
+from lattices.engines.tracing import NO_NODE, POOL_COLUMNS, end_here, relax, unroll
 from lattices.spaces import Lattice
 
 #: how many prefixes of the same state a prefix is compared with
