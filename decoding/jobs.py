@@ -14,15 +14,11 @@ from fstmetrics import CompiledEvaluator, Evaluator, Metric
 from fstmetrics.references import Reference
 from lattices.algorithms import best_path, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
-from lattices.engines import choose
-from lattices.errors import EngineError, OptionError
+from lattices.errors import OptionError
 from lattices.formats.references import References
 from lattices.spaces import Lattice, NBest, Space
 
 NO_REFERENCES = "no references in the file, and none were given"
-
-#: who answered, where it was no engine: rows for the k best and the worst, scorers for lists
-ROWS, SCORER = "rows", "scorer"
 
 
 def one_best(space: Space) -> tuple[str, ...]:
@@ -120,8 +116,8 @@ class OracleJob:
             for space, evaluator in zip(spaces, evaluators, strict=True)
         ]
         return [
-            self._judged(space, found_here, engine, evaluator, some)
-            for space, (found_here, engine), evaluator, some in zip(
+            self._judged(space, found_here, evaluator, some)
+            for space, found_here, evaluator, some in zip(
                 spaces, found, evaluators, references, strict=True
             )
         ]
@@ -135,53 +131,29 @@ class OracleJob:
 
     def _together(
         self, spaces: list[Space], evaluators: list[Evaluator]
-    ) -> list[tuple[list[Oracle], str]] | None:
+    ) -> list[list[Oracle]] | None:
         """Return the best of all lattices by one call, or None where one call will not do."""
-        if self._ranked or not (_lattices(spaces) and _compiled(evaluators)):
+        ranked = self.k > 1 or self.worst
+        if ranked or not (_lattices(spaces) and _compiled(evaluators)):
             return None
-        engine = "kernel" if self.engine == "auto" else self.engine
-        try:
-            found = oracles(spaces, evaluators, model_weight=self.model_weight, engine=engine)
-        except EngineError:
-            return None
-        return [([each], engine) for each in found]
+        found = oracles(spaces, evaluators, model_weight=self.model_weight, engine=self.engine)
+        return [[each] for each in found]
 
-    def _alone(self, space: Space, evaluator: Evaluator) -> tuple[list[Oracle], str]:
-        if isinstance(space, Lattice) and not self._ranked:
-            weight, engine = self.model_weight, self.engine
-            found = [oracle(space, evaluator, model_weight=weight, engine=engine)]
-        else:
-            found = oracle(
-                space,
-                evaluator,
-                k=self.k,
-                worst=self.worst,
-                model_weight=self.model_weight,
-                budget=self.budget,
-            )
-        return found, self._engine_of(space, evaluator)
-
-    @property
-    def _ranked(self) -> bool:
-        """Whether more is asked for than one intersection gives."""
-        return self.k > 1 or self.worst
-
-    def _engine_of(self, space: Space, evaluator: Evaluator) -> str:
-        if isinstance(space, NBest):
-            return SCORER
-        if self._ranked:
-            return ROWS
-        if self.engine != "auto" or not isinstance(evaluator, CompiledEvaluator):
-            return self.engine
-        prepared = evaluator.prepare(space).lattice
-        machine = evaluator.machine(prepared.vocabulary, prepared.label)
-        return choose(self.engine, prepared, machine).name
+    def _alone(self, space: Space, evaluator: Evaluator) -> list[Oracle]:
+        return oracle(
+            space,
+            evaluator,
+            k=self.k,
+            worst=self.worst,
+            model_weight=self.model_weight,
+            engine=self.engine,
+            budget=self.budget,
+        )
 
     def _judged(
         self,
         space: Space,
         found: list[Oracle],
-        engine: str,
         evaluator: Evaluator,
         references: tuple[Reference, ...],
     ) -> SegmentOracles:
@@ -195,7 +167,7 @@ class OracleJob:
             one_best=words,
             one_best_stats=tuple(judge.stats(words) for judge in (evaluator, *others)),
             arcs=space.num_arcs if isinstance(space, Lattice) else len(space.label),
-            engine=engine,
+            engine=found[0].engine,
         )
 
 

@@ -46,6 +46,9 @@ class Oracle:
         The alignment to that reference; empty if the metric has none.
     exact : bool
         Whether no sentence of the space is better (or worse, where the worst was asked for).
+    engine : str
+        Who found it: an engine, ``product`` for the k best, ``rows`` for the worst, or
+        ``scorer`` where every sentence of a list was scored.
     """
 
     hypothesis: Hypothesis
@@ -54,6 +57,7 @@ class Oracle:
     reference: int
     edits: tuple[Edit, ...]
     exact: bool
+    engine: str
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -152,8 +156,8 @@ def oracle(
             f"{evaluator.metric} has no machine and cannot search a lattice; "
             "take its n-best list (lattices.k_best)"
         )
-    elif k is None and not worst:
-        return oracles([space], [evaluator], model_weight=model_weight, engine=engine)[0]
+    elif not worst and k in (None, 1):
+        found = oracles([space], [evaluator], model_weight=model_weight, engine=engine)
     elif worst:
         found = _worst(space, evaluator, k or 1, model_weight, budget)
     else:
@@ -213,7 +217,9 @@ def oracles(
                 raise no_complete_path(lattices[index])
             arcs = compiled[index][0].original(path.arcs)
             exact = compiled[index][1].relation == "exact"
-            results[index] = _judged(lattices[index].hypothesis(arcs), evaluators[index], exact)
+            results[index] = _judged(
+                lattices[index].hypothesis(arcs), evaluators[index], exact, chosen.name
+            )
     return [results[index] for index in range(len(lattices))]
 
 
@@ -222,14 +228,16 @@ def _compiled(lattice: Lattice, evaluator: CompiledEvaluator) -> tuple[PreparedL
     return prepared, evaluator.machine(prepared.lattice.vocabulary, prepared.lattice.label)
 
 
-def _judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool) -> Oracle:
+def _judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool, engine: str) -> Oracle:
     """Score a sentence by the metric itself: machines search, scorers report."""
     judge = getattr(evaluator, "judge", None)
     if judge is None:
         stats = evaluator.stats(hypothesis.tokens)
-        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, (), exact)
+        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, (), exact, engine)
     verdict = judge(hypothesis.tokens)
-    return Oracle(hypothesis, verdict.score, verdict.stats, verdict.reference, verdict.edits, exact)
+    return Oracle(
+        hypothesis, verdict.score, verdict.stats, verdict.reference, verdict.edits, exact, engine
+    )
 
 
 def _k_best(
@@ -237,8 +245,9 @@ def _k_best(
 ) -> list[Oracle]:
     prepared, machine = _compiled(lattice, evaluator)
     paths = best_sentences(prepared.lattice, machine.automaton, k, model_weight / machine.unit)
+    exact = machine.relation == "exact"
     return [
-        _judged(lattice.hypothesis(prepared.original(path)), evaluator, machine.relation == "exact")
+        _judged(lattice.hypothesis(prepared.original(path)), evaluator, exact, "product")
         for path in paths
     ]
 
@@ -260,13 +269,14 @@ def _worst(
     else:
         ranked = worst_sentences(prepared.lattice, rows, k, weight, budget)
         if ranked is None:
-            return _of_hypotheses(
-                k_best(lattice, max(k, _STAND_INS), distinct=True),
-                evaluator, k, worst=True, model_weight=model_weight, exact=False,
-            )  # fmt: skip
+            some = k_best(lattice, max(k, _STAND_INS), distinct=True)
+            entries = [(each.tokens, each.score) for each in some]
+            chosen = _ranked(entries, evaluator, k, True, model_weight)
+            return [_judged(some[place], evaluator, False, "scorer") for place in chosen]
         paths = list(ranked)
     return [
-        _judged(lattice.hypothesis(prepared.original(path)), evaluator, exact) for path in paths
+        _judged(lattice.hypothesis(prepared.original(path)), evaluator, exact, "rows")
+        for path in paths
     ]
 
 
@@ -275,34 +285,28 @@ def _of_nbest(
 ) -> list[Oracle]:
     if not len(nbest):
         raise OptionError(f"n-best list {nbest.id!r} is empty")
-    return _of_hypotheses(nbest, evaluator, k, worst=worst, model_weight=model_weight, exact=True)
+    entries = [(nbest.tokens(entry), score) for entry, score in enumerate(nbest.score.tolist())]
+    chosen = _ranked(entries, evaluator, k, worst, model_weight)
+    return [_judged(nbest[entry], evaluator, True, "scorer") for entry in chosen]
 
 
-def _of_hypotheses(
-    hypotheses: Iterable[Hypothesis],
+def _ranked(
+    entries: Sequence[tuple[tuple[str, ...], float]],
     evaluator: Evaluator,
     k: int,
-    *,
     worst: bool,
     model_weight: float,
-    exact: bool,
-) -> list[Oracle]:
-    """Judge each sentence of a list, and rank them; of equal sentences the best entry stays."""
-    sign = -1.0 if worst else 1.0
-    judged: dict[tuple[str, ...], Oracle] = {}
-    ranked: dict[tuple[str, ...], tuple[Any, ...]] = {}
-    for entry in hypotheses:
-        known = judged.get(entry.tokens)
-        if known is None:
-            found = _judged(entry, evaluator, exact)
-        else:
-            found = Oracle(entry, known.score, known.stats, known.reference, known.edits, exact)
-        value = quality(evaluator.metric, found.score) + model_weight * entry.score
-        key = (-sign * value, -entry.score, entry.tokens, entry.index)
-        if known is None or key < ranked[entry.tokens]:
-            judged[entry.tokens], ranked[entry.tokens] = found, key
-    order = sorted(judged, key=ranked.__getitem__)
-    return [judged[tokens] for tokens in order[:k]]
+) -> list[int]:
+    """Return the places of the k best or worst sentences; of equal ones the best entry counts."""
+    sign = 1.0 if worst else -1.0
+    quality_of: dict[tuple[str, ...], float] = {}
+    first: dict[tuple[str, ...], tuple[float, float, tuple[str, ...], int]] = {}
+    for place, (tokens, score) in enumerate(entries):
+        if tokens not in quality_of:
+            quality_of[tokens] = quality(evaluator.metric, evaluator.score(tokens))
+        key = (sign * (quality_of[tokens] + model_weight * score), -score, tokens, place)
+        first[tokens] = min(key, first.get(tokens, key))
+    return [place for *_, place in sorted(first.values())[:k]]
 
 
 class DensityPoint(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, kernel
+from lattices.arrays import kernel
 
 Operation = Literal["match", "substitution", "insertion", "deletion"]
 OPERATIONS: tuple[Operation, ...] = ("match", "substitution", "insertion", "deletion")
@@ -94,17 +94,22 @@ def align(weight, order, insertion, deletion):  # type: ignore[no-untyped-def]
     return steps[:count][::-1]
 
 
-def statistics(steps: FloatColumn, weight: FloatColumn, order: int) -> FloatColumn:
+@kernel
+def statistics(steps, weight, order):  # type: ignore[no-untyped-def]
     """Return k-gram matches for k = 1..order, then substitutions, insertions and deletions.
 
-    A soft match counts by its weight; what it falls short of 1 counts as substitution.
+    A soft match counts by its weight; what it falls short of 1 counts as substitution. The
+    last entry is left for the number of k-grams that the reference has.
     """
-    counts = np.bincount(steps[:, 0], minlength=4).astype(np.float64)
-    matched = steps[steps[:, 0] == MATCH]
-    worth = weight[matched[:, 1], matched[:, 2]]
-    result = np.empty(order + 3)
-    for k in range(1, order + 1):
-        result[k - 1] = worth[matched[:, 3] >= k].sum()
-    result[order] = counts[SUBSTITUTION] + counts[MATCH] - result[0]
-    result[order + 1 :] = counts[INSERTION], counts[DELETION]
+    result = np.zeros(order + 4)
+    for step in range(len(steps)):
+        operation = steps[step, 0]
+        if operation == MATCH:
+            worth = weight[steps[step, 1], steps[step, 2]]
+            for k in range(min(steps[step, 3], order)):
+                result[k] += worth
+            result[order] += 1.0 - worth
+        else:
+            # substitution, insertion and deletion follow each other, as their counts do
+            result[order + operation - SUBSTITUTION] += 1.0
     return result

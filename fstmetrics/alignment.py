@@ -18,7 +18,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from fstmetrics.aligning import OPERATIONS, Edit, align, statistics
+from fstmetrics.aligning import (
+    DELETION,
+    INSERTION,
+    MATCH,
+    OPERATIONS,
+    Edit,
+    align,
+    statistics,
+)
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice, quality
 from fstmetrics.reference_lattices import lattices_by_length, reference_automaton
@@ -31,7 +39,7 @@ from fstmetrics.references import (
 )
 from fstmetrics.signature import Signature
 from fstmetrics.similarity import Similarity, checked_matrix
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.engines import ENGINES, Alignment, Automaton, Part
 from lattices.engines.automata import FINEST_UNIT
 from lattices.spaces import Lattice
@@ -112,7 +120,7 @@ class AlignmentMetric(Signature):
         return characters_of(tokens, self.spaces) if self.characters else tuple(tokens)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judgement:
     """One hypothesis against its best reference.
 
@@ -129,7 +137,23 @@ class Judgement:
     reference: int
     stats: FloatColumn
     score: float
-    edits: tuple[Edit, ...]
+    _words: Tokens
+    _reference_words: Tokens
+    _steps: Array
+    _weight: FloatColumn
+
+    @cached_property
+    def edits(self) -> tuple[Edit, ...]:
+        """The alignment, in order; spelt out when it is first asked for."""
+        return tuple(
+            Edit(
+                OPERATIONS[operation],
+                self._words[j] if operation != DELETION else "",
+                self._reference_words[i] if operation != INSERTION else "",
+                float(self._weight[j, i]) if operation == MATCH else 0.0,
+            )
+            for operation, j, i, _ in self._steps.tolist()
+        )
 
 
 class AlignmentEvaluator:
@@ -187,18 +211,10 @@ class AlignmentEvaluator:
         metric = self.metric
         weight = self._weights(words, reference)
         steps = align(weight, metric.order, float(metric.insertion), float(metric.deletion))
-        counts = statistics(steps, weight, metric.order)
-        stats = floats(np.append(counts, metric.possible(len(reference))))
-        edits = tuple(
-            Edit(
-                OPERATIONS[operation],
-                words[j] if operation != 3 else "",
-                reference[i] if operation != 2 else "",
-                float(weight[j, i]) if operation == 0 else 0.0,
-            )
-            for operation, j, i, _ in steps.tolist()
-        )
-        return Judgement(number, stats, metric.score(stats), edits)
+        stats = statistics(steps, weight, metric.order)
+        stats[-1] = metric.possible(len(reference))
+        stats = floats(stats)
+        return Judgement(number, stats, metric.score(stats), words, reference, steps, weight)
 
     def _weights(self, words: Sequence[str], reference: Sequence[str]) -> FloatColumn:
         """Return what each word is worth as a match of each reference word."""

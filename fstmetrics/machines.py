@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from lattices.engines.automata import (
 )
 from lattices.errors import OptionError
 from lattices.vocabulary import EPSILON_NAME, Vocabulary
+
+if TYPE_CHECKING:
+    from lattices.openfst_codec import FstColumns
 
 Relation: TypeAlias = Literal["exact", "bound", "proxy"]
 _RELATIONS: tuple[Relation, ...] = ("exact", "bound", "proxy")
@@ -148,23 +151,36 @@ class Machine:
         -------
         pynini.Fst
         """
-        from lattices.engines.openfst import acceptor_columns
         from lattices.openfst_codec import encode
         from lattices.optional import require_pynini
 
-        other = len(vocabulary)
-        columns = acceptor_columns(self.automaton, other, self.unit)
-        table = None
-        if symbols:
-            classes = np.unique(columns.ilabel).tolist()
-            table = {
-                number: vocabulary.word(number) if 0 < number < other else EPSILON_NAME
-                for number in classes
-            }
-            table[0], table[other] = EPSILON_NAME, OTHER_NAME
+        columns = self.to_columns(vocabulary)
+        table = self.symbols(vocabulary, columns) if symbols else None
         return require_pynini().Fst.read_from_string(
             encode(columns, isymbols=table, osymbols=table)
         )
+
+    def to_columns(self, vocabulary: Vocabulary) -> FstColumns:
+        """Return the acceptor of :meth:`to_fst` in columns; pynini is not needed."""
+        from lattices.engines.openfst import acceptor_columns
+
+        return acceptor_columns(self.automaton, len(vocabulary), self.unit)
+
+    def symbols(self, vocabulary: Vocabulary, columns: FstColumns) -> dict[int, str]:
+        """Return the names of the classes that the acceptor reads, and of epsilon.
+
+        Raises
+        ------
+        OptionError
+            If a word of the vocabulary is spelt as one of the names that are no words.
+        """
+        for name in (EPSILON_NAME, OTHER_NAME):
+            if name in vocabulary:
+                raise OptionError(f"the word {name!r} is the name of another symbol here")
+        other = len(vocabulary)
+        numbers = np.unique(columns.ilabel).tolist()
+        named = {number: vocabulary.word(number) for number in numbers if 0 < number < other}
+        return {0: EPSILON_NAME, **named, other: OTHER_NAME}
 
     @property
     def num_states(self) -> int:

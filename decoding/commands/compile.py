@@ -92,7 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
     contents = [
         _compiled(evaluator, vocabulary, arguments.text) for evaluator in evaluators.values()
     ]
-    table = _symbols(vocabulary, range(len(vocabulary)))
     if arguments.symbols:
         _check_text(vocabulary)
     if len(targets) > 1 or targets[0] != arguments.output:
@@ -102,7 +101,11 @@ def run(arguments: argparse.Namespace) -> int:
             stream.write(content)
     if arguments.symbols:
         with created(arguments.symbols) as stream:
-            stream.write("".join(f"{word}\t{key}\n" for key, word in table.items()).encode())
+            stream.write(
+                "".join(
+                    f"{word}\t{key}\n" for key, word in _whole_table(vocabulary).items()
+                ).encode()
+            )
     return 0
 
 
@@ -188,32 +191,23 @@ def _units(evaluator: CompiledEvaluator, references: list[str]) -> Iterator[str]
 
 def _compiled(evaluator: CompiledEvaluator, vocabulary: Vocabulary, text: bool) -> bytes:
     """Return the content of the file of one segment."""
-    import numpy as np
-
-    from lattices.engines.openfst import acceptor_columns
     from lattices.openfst_codec import encode
 
     machine = evaluator.machine(vocabulary)
-    columns = acceptor_columns(machine.automaton, len(vocabulary), machine.unit)
-    table = _symbols(vocabulary, np.unique(columns.ilabel).tolist())
+    columns = machine.to_columns(vocabulary)
+    table = machine.symbols(vocabulary, columns)
     if text:
         _check_text(vocabulary)
         return "".join(_text_lines(columns, table)).encode("utf-8")
     return encode(columns, isymbols=table, osymbols=table)
 
 
-def _symbols(vocabulary: Vocabulary, used: range | list[int]) -> SymbolTable:
-    """Return the names of the labels in use, and of the two that are no words."""
+def _whole_table(vocabulary: Vocabulary) -> SymbolTable:
+    """Return the names of all words, and of the two symbols that are no words."""
     from fstmetrics.machines import OTHER_NAME
-    from lattices.errors import OptionError
     from lattices.vocabulary import EPSILON_NAME
 
-    other = len(vocabulary)
-    for name in (EPSILON_NAME, OTHER_NAME):
-        if name in vocabulary:
-            raise OptionError(f"the word {name!r} is the name of another symbol here")
-    named = {number: vocabulary.word(number) for number in used if 0 < number < other}
-    return {0: EPSILON_NAME, **named, other: OTHER_NAME}
+    return dict(enumerate((EPSILON_NAME, *vocabulary, OTHER_NAME)))
 
 
 def _check_text(vocabulary: Vocabulary) -> None:

@@ -231,7 +231,7 @@ def test_the_job_scores_oracle_and_best_under_every_metric() -> None:
 def test_the_job_says_who_answered() -> None:
     segment = Segment(0, "", 0, lattice())
     listed = NBest.from_hypotheses([Hypothesis(("a",), -2.0)], references=["a"])
-    assert OracleJob((WER(),), k=2)([segment])[0].engine == "rows"
+    assert OracleJob((WER(),), k=2)([segment])[0].engine == "product"
     assert OracleJob((WER(),), worst=True)([segment])[0].engine == "rows"
     both = OracleJob((WER(),))([segment, Segment(1, "", 0, listed)])
     assert [result.engine for result in both] == ["kernel", "scorer"]
