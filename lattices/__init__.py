@@ -23,7 +23,7 @@ from lattices.algorithms import (
     union,
 )
 from lattices.errors import Error, FormatError, OptionError, SpaceError
-from lattices.formats import formats, read, write
+from lattices.formats import read, write
 from lattices.formats.references import read_references
 from lattices.interop import from_fst, from_networkx, to_fst, to_networkx
 from lattices.semirings import COUNT, LOG, VITERBI
@@ -46,7 +46,6 @@ __all__ = [
     "best",
     "density",
     "determinize",
-    "formats",
     "from_fst",
     "from_networkx",
     "inside",
