@@ -25,6 +25,12 @@ packing the batch, the search, the tie rule, the result objects.
 
 {engines}
 
+### Where the kernel's time goes
+
+On `{middle}`, one thread, by lattice. The way back finds the path and applies the tie rule:
+
+{shares}
+
 ## Growth
 
 Kernel, 4-GRR, one thread, on pruned lattices of `{largest}`:
@@ -56,6 +62,8 @@ def main() -> None:
     page = TEXT.format(
         machine="\n".join(machine()),
         engines="\n".join(engines.measure(found, min(arguments.sample, arguments.most))),
+        middle=small[-1].name,
+        shares="\n".join(engines.shares(small[-1])),
         largest=largest.name,
         scaling="\n".join(scaling.measure(largest)),
         compiling="\n".join(scaling.compiling(largest)),

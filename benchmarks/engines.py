@@ -15,7 +15,10 @@ import pynini
 
 from benchmarks.data import Corpus
 from fstmetrics import GRR, WER, AlignmentMetric, Machine
-from lattices.engines import ENGINES
+from lattices import Lattice
+from lattices.engines import ENGINES, Engine
+from lattices.engines import kernel as kernel_module
+from lattices.engines.forward import forward_alignment
 from lattices.engines.openfst import acceptor_columns, transducer_columns
 from lattices.openfst_codec import encode
 
@@ -154,3 +157,73 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
             )
             print(lines[-1], flush=True)
     return lines
+
+
+def shares(corpus: Corpus) -> list[str]:
+    """Return where the kernel's time goes: packing, forward pass, and the way back."""
+    lines = ["| metric | whole | packing and results | forward pass | way back |"]
+    lines.append("|---|--:|--:|--:|--:|")
+    for name, metric in METRICS.items():
+        machines = machines_of(corpus, metric)
+        engine = ENGINES.get("kernel")
+        whole = fastest(7, engine.best, corpus.lattices, machines)
+        inside = min(_inside(engine, corpus, machines) for _ in range(7))
+        passes = [
+            _forward_arguments(lattice, machine)
+            for lattice, machine in zip(corpus.lattices, machines, strict=True)
+        ]
+        forward = fastest(7, _all_forward, passes) - fastest(7, _none_forward, passes)
+        count = len(corpus.lattices)
+        shown = (whole, whole - inside, forward, inside - forward)
+        lines.append(
+            f"| {name} | " + " | ".join(f"{part / count * 1e6:.1f} µs" for part in shown) + " |"
+        )
+    return lines
+
+
+def _inside(engine: Engine, corpus: Corpus, machines: list[Machine]) -> float:
+    """Return the seconds spent in the compiled search, of one call of the engine."""
+    spent = 0.0
+    search = kernel_module.search_alignments
+
+    def timed(*arguments: object) -> None:
+        nonlocal spent
+        begin = perf_counter()
+        search(*arguments)
+        spent += perf_counter() - begin
+
+    kernel_module.search_alignments = timed
+    try:
+        engine.best(corpus.lattices, machines)
+    finally:
+        kernel_module.search_alignments = search
+    return spent
+
+
+def _forward_arguments(lattice: Lattice, machine: Machine) -> tuple[object, ...]:
+    """Return the arguments of one forward pass."""
+    alignment = machine.parts[0].automaton
+    head = np.full(len(lattice.vocabulary), -1, np.int32)
+    follow = np.empty(len(alignment.word), np.int32)
+    for entry in range(len(follow) - 1, -1, -1):
+        follow[entry] = head[alignment.word[entry]]
+        head[alignment.word[entry]] = entry
+    cells = lattice.num_states * alignment.order * (alignment.length // 8 + 1) * 8
+    return (
+        np.empty(cells, np.float32), lattice.src, lattice.label,
+        np.zeros(lattice.num_arcs, np.float32), lattice.in_arc, lattice.in_offset,
+        lattice.start, lattice.num_states, alignment.length, alignment.order,
+        np.float32(alignment.insertion), np.float32(alignment.deletion),
+        head, follow, alignment.position, alignment.weight.astype(np.float32),
+    )  # fmt: skip
+
+
+def _all_forward(passes: list[tuple[object, ...]]) -> None:
+    for arguments in passes:
+        forward_alignment(*arguments)
+
+
+def _none_forward(passes: list[tuple[object, ...]]) -> None:
+    """Pay for the calls alone: a lattice without states."""
+    for arguments in passes:
+        forward_alignment(*arguments[:7], 0, *arguments[8:])

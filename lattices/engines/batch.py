@@ -69,7 +69,7 @@ def search_alignments(  # type: ignore[no-untyped-def]
     slot = np.empty(cells, np.int32)
     pool = np.empty((cells, POOL_COLUMNS), np.int32)
     worth = np.empty(cells, np.float64)
-    memo = np.empty((most_arcs, 2), np.int32)
+    spelled = np.empty(cells, np.uint64)
     head = np.full(len(rank), -1, np.int32)
     follow = np.empty(most_entries, np.int32)
     bias = np.zeros(most_arcs, like.dtype)
@@ -128,7 +128,7 @@ def search_alignments(  # type: ignore[no-untyped-def]
                 starts[problem], states, final[ends], final_bias, rank,
                 machine_initial, machine_final,
                 offset, machine_src, machine_label, machine_gain, machine_order,
-                slot, pool, worth, memo, path,
+                slot, pool, worth, spelled, path,
             )  # fmt: skip
             if values[problem] == -np.inf or path_comes_first(
                 value, model, path, count,
@@ -180,11 +180,11 @@ def search_automaton(  # type: ignore[no-untyped-def]
     slot = np.empty(states * size, np.int32)
     pool = np.empty((states * size, POOL_COLUMNS), np.int32)
     worth = np.empty(states * size, np.float64)
-    memo = np.empty((len(label), 2), np.int32)
+    spelled = np.empty(states * size, np.uint64)
     count, model = trace(
         rows, best, src, label, score, bias, in_arc, in_offset, start, states,
         final, final_bias, rank, initial, machine_final,
         in_machine_offset, in_machine_src, in_machine_label, in_machine_gain, order,
-        slot, pool, worth, memo, path,
+        slot, pool, worth, spelled, path,
     )  # fmt: skip
     return best, count, model

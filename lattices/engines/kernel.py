@@ -59,11 +59,12 @@ class KernelEngine:
         found: list[Found | None] = [None] * len(lattices)
         batches: dict[tuple[int, bool], list[int]] = {}
         for index, (lattice, machine) in enumerate(zip(lattices, machines, strict=True)):
-            if all(isinstance(part.automaton, Alignment) for part in machine.parts):
-                single = model_weight == 0.0 and _fits_single(lattice, machine)
-                batches.setdefault((id(lattice.vocabulary), single), []).append(index)
-            else:
+            largest = _largest_total(lattice, machine)
+            if largest is None:
                 found[index] = _search_one(lattice, machine, model_weight)
+            else:
+                single = model_weight == 0.0 and largest < SINGLE_PRECISION
+                batches.setdefault((id(lattice.vocabulary), single), []).append(index)
         jobs = [
             (chunk, np.float32 if single else np.float64)
             for (_, single), members in batches.items()
@@ -93,10 +94,16 @@ class KernelEngine:
 ENGINE = KernelEngine()
 
 
-def _fits_single(lattice: Lattice, machine: SearchMachine) -> bool:
-    """Tell whether no total can leave the whole numbers that single precision holds."""
-    steps = lattice.num_states + max(part.automaton.num_states for part in machine.parts)
-    return steps * max(part.automaton.largest_gain for part in machine.parts) < SINGLE_PRECISION
+def _largest_total(lattice: Lattice, machine: SearchMachine) -> float | None:
+    """Return a bound of all totals, or None if a part is no alignment."""
+    steps, gain = 0, 0.0
+    for part in machine.parts:
+        automaton = part.automaton
+        if not isinstance(automaton, Alignment):
+            return None
+        steps = max(steps, automaton.num_states)
+        gain = max(gain, automaton.largest_gain)
+    return (lattice.num_states + steps) * gain
 
 
 def _starts(sizes: Iterable[int]) -> Array:

@@ -176,22 +176,22 @@ def _search(  # type: ignore[no-untyped-def]
     slot = np.full(nodes, NO_NODE, np.int32)
     suffixes = np.empty((nodes, POOL_COLUMNS), np.int32)
     worth = np.empty(nodes, np.float64)
-    memo = np.full((len(label), 2), NO_NODE, np.int32)
-    used = paths = 0
+    spelled = np.empty(nodes, np.uint64)
+    used = 0
     for state in range(states):
         if final[state] > -np.inf:
             for node in range(node_start[state], node_start[state + 1]):
                 ending = base[node] + ending_gain(pool[node_row[node]], absent, tables)
                 if ending + model_weight * final[state] == lowest:
-                    used = end_here(node, final[state], slot, suffixes, worth, used)
+                    used = end_here(node, final[state], slot, suffixes, worth, spelled, used)
     for node in range(nodes - 1, -1, -1):
         here = slot[node]
         link = tight[node] if here != NO_NODE else -1
         while link >= 0:
             arc = link_arc[link]
-            used, paths = relax(
+            used = relax(
                 link_node[link], here, arc, score[arc],
-                slot, suffixes, worth, memo, used, paths, label, rank,
+                slot, suffixes, worth, spelled, used, label, rank,
             )  # fmt: skip
             link = link_next[link]
     return True, lowest, unroll(slot[0], suffixes, path)

@@ -17,14 +17,18 @@ NO_NODE = -1
 NO_ARC = -1
 # A node keeps its best suffix in one row of a pool (one array: counting the references to
 # many would cost more than the search): the node after it, the arc to there (none for an
-# epsilon arc of the machine), the number of the path it spells, its machine state, and the
-# next node on the agenda of its lattice state. Only suffixes with the same arcs share a path
-# number, so alignments of one lattice path are told to be no tie without walking it. The
-# number of an arc's suffix follows from that of the rest, of which the memo of the arc holds
-# the last one.
-NEXT_NODE, NEXT_ARC, PATH, PLACE, BEHIND = range(5)
-POOL_COLUMNS = 5
-REST, WHOLE = 0, 1
+# epsilon arc of the machine), its machine state, and the next node on the agenda of its
+# lattice state. Beside it stand the score of the suffix and a hash of its arcs, by which
+# alignments of one lattice path are told to be no tie without walking it.
+NEXT_NODE, NEXT_ARC, PLACE, BEHIND = range(4)
+POOL_COLUMNS = 4
+
+
+@inlined
+def path_hash(arc, rest):  # type: ignore[no-untyped-def]
+    """Return the hash of a path that begins with an arc."""
+    mixed = (rest + np.uint64(arc + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 @inlined
@@ -76,39 +80,35 @@ def _comes_first(arc_a, node_a, arc_b, node_b, pool, label, rank):  # type: igno
 
 
 @inlined
-def end_here(node, score, slot, pool, worth, used):  # type: ignore[no-untyped-def]
+def end_here(node, score, slot, pool, worth, spelled, used):  # type: ignore[no-untyped-def]
     """Give a node the empty suffix; return how many nodes are in use."""
     slot[node] = used
     worth[used] = score
+    spelled[used] = np.uint64(0)
     pool[used, NEXT_NODE] = NO_NODE
     pool[used, NEXT_ARC] = NO_ARC
-    pool[used, PATH] = 0
     return used + 1
 
 
 @inlined
 def relax(  # type: ignore[no-untyped-def]
-    before, here, arc, gained, slot, pool, worth, memo, used, paths, label, rank
+    before, here, arc, gained, slot, pool, worth, spelled, used, label, rank
 ):
     """Offer node ``before`` the suffix that begins with ``arc`` and goes on at ``here``.
 
-    Returns how many nodes and path numbers are in use.
+    Returns how many nodes are in use.
     """
     candidate = gained + worth[here]
-    path = pool[here, PATH]
+    path = spelled[here]
     if arc != NO_ARC:
-        if memo[arc, REST] != path:
-            paths += 1
-            memo[arc, REST] = path
-            memo[arc, WHOLE] = paths
-        path = memo[arc, WHOLE]
+        path = path_hash(arc, path)
     there = slot[before]
     better = True
     if there == NO_NODE:
         there = used
         used += 1
         slot[before] = there
-    elif candidate < worth[there] or path == pool[there, PATH]:
+    elif candidate < worth[there] or path == spelled[there]:
         better = False
     elif candidate == worth[there]:
         better = _comes_first(
@@ -116,10 +116,10 @@ def relax(  # type: ignore[no-untyped-def]
         )
     if better:
         worth[there] = candidate
+        spelled[there] = path
         pool[there, NEXT_NODE] = here
         pool[there, NEXT_ARC] = arc
-        pool[there, PATH] = path
-    return used, paths
+    return used
 
 
 @kernel
@@ -132,6 +132,14 @@ def unroll(node, pool, path):  # type: ignore[no-untyped-def]
             steps += 1
         node = pool[node, NEXT_NODE]
     return steps
+
+
+@inlined
+def _make_room(state, size, slot, first_of):  # type: ignore[no-untyped-def]
+    """Clear the slots of a lattice state that is met for the first time."""
+    if first_of[state] == NO_NODE:
+        for cell in range(state * size, (state + 1) * size):
+            slot[cell] = NO_NODE
 
 
 @inlined
@@ -160,15 +168,15 @@ def trace(  # type: ignore[no-untyped-def]
     rows, best, src, label, score, bias, in_arc, in_offset, start, states,
     final, final_bias, rank, machine_initial, machine_final,
     machine_offset, machine_src, machine_label, machine_gain, machine_order,
-    slot, pool, worth, memo, path,
+    slot, pool, worth, spelled, path,
 ):  # fmt: skip
     """Write the chosen path into ``path``; return its length and its model score.
 
     ``rows`` are the forward gains and ``best`` the best total. Walking the lattice states
     backward, only nodes ``(lattice state, machine state)`` on a best path are touched; each
-    keeps its best suffix by the tie rule, in ``pool`` and ``worth``, where ``slot`` tells
-    its place. The nodes of one lattice state are a list, its agenda, in the order in which
-    the machine's epsilon arcs are walked backward.
+    keeps its best suffix by the tie rule, in ``pool``, ``worth`` and ``spelled``, where
+    ``slot`` tells its place. The nodes of one lattice state are a list, its agenda, in the
+    order in which the machine's epsilon arcs are walked backward.
     """
     size = len(machine_final)
     exact = rows.dtype.type
@@ -176,60 +184,60 @@ def trace(  # type: ignore[no-untyped-def]
     for index in range(len(machine_order)):
         turn[machine_order[index]] = index
     first_of = np.full(states, NO_NODE, np.int32)
-    for arc in range(len(label)):
-        memo[arc, REST] = NO_NODE
-    used = paths = 0
+    used = 0
+    ends = np.flatnonzero(machine_final > -np.inf)
     for state in range(states):
         if final[state] == -np.inf:
             continue
-        for cell in range(state * size, (state + 1) * size):
-            slot[cell] = NO_NODE
-        for place in range(size):
-            if machine_final[place] == -np.inf:
-                continue
+        for place in ends:
             ending = rows[state * size + place] + exact(final_bias[state])
             if ending + exact(machine_final[place]) == best:
+                _make_room(state, size, slot, first_of)
                 fresh = used
-                used = end_here(state * size + place, final[state], slot, pool, worth, used)
+                used = end_here(
+                    state * size + place, final[state], slot, pool, worth, spelled, used
+                )
                 _enlist(fresh, used, state, place, turn, first_of, pool)
     for state in range(states - 1, -1, -1):
         here = first_of[state]
         while here != NO_NODE:
             place = pool[here, PLACE]
             value = rows[state * size + place]
-            for way in range(in_offset[state] - 1, in_offset[state + 1]):
-                # before the arcs into the state, the machine moves by itself
-                silent = way < in_offset[state]
-                arc = NO_ARC if silent else in_arc[way]
-                origin = state if silent else src[arc]
-                word = 0 if silent else label[arc]
-                extra = exact(0) if silent else bias[arc]
-                gained = 0.0 if silent else score[arc]
-                first = machine_offset[2 * place + (word != 0)]
-                last = machine_offset[2 * place + 1 + (word != 0)]
-                stays = word == 0 and not silent
-                for entry in range(first, first + 1 if stays else last):
-                    if stays:
-                        target = place
-                        reached = rows[origin * size + place] + extra
-                    else:
+            first, middle = machine_offset[2 * place], machine_offset[2 * place + 1]
+            last = machine_offset[2 * place + 2]
+            for entry in range(first, middle):
+                target = machine_src[entry]
+                if rows[state * size + target] + exact(machine_gain[entry]) == value:
+                    fresh = used
+                    used = relax(
+                        state * size + target, here, NO_ARC, 0.0,
+                        slot, pool, worth, spelled, used, label, rank,
+                    )  # fmt: skip
+                    _enlist(fresh, used, state, target, turn, first_of, pool)
+            for way in range(in_offset[state], in_offset[state + 1]):
+                arc = in_arc[way]
+                source = src[arc] * size
+                word = label[arc]
+                extra = bias[arc]
+                # without a word the machine stays where it is, as if by one arc of its own
+                for entry in range(middle, last if word != 0 else middle + 1):
+                    target = place
+                    reached = rows[source + place] + extra
+                    if word != 0:
                         if machine_label[entry] != word and machine_label[entry] != -1:
                             continue
                         target = machine_src[entry]
-                        reached = rows[origin * size + target] + extra
+                        reached = rows[source + target] + extra
                         reached += exact(machine_gain[entry])
                     if reached != value:
                         continue
-                    before = origin * size
-                    if first_of[origin] == NO_NODE and final[origin] == -np.inf:
-                        for cell in range(before, before + size):
-                            slot[cell] = NO_NODE
+                    _make_room(src[arc], size, slot, first_of)
                     fresh = used
-                    used, paths = relax(
-                        before + target, here, arc, gained,
-                        slot, pool, worth, memo, used, paths, label, rank,
+                    used = relax(
+                        source + target, here, arc, score[arc],
+                        slot, pool, worth, spelled, used, label, rank,
                     )  # fmt: skip
-                    _enlist(fresh, used, origin, target, turn, first_of, pool)
+                    _enlist(fresh, used, src[arc], target, turn, first_of, pool)
             here = pool[here, BEHIND]
     chosen = NO_NODE
     for place in range(size):
