@@ -30,7 +30,7 @@ def measure(corpus: Corpus) -> list[str]:
         lines.append(
             f"| {density} | {arcs:.0f} | {seconds * 1e6:.1f} | {seconds / arcs * 1e9:.0f} |"
         )
-    lines += ["", f"Time grows as arcs to the power {_exponent(sizes, times):.2f}.", ""]
+    lines += ["", _line(sizes, times, "arc"), ""]
     lines += ["| reference words | µs | ns / arc / word |", "|--:|--:|--:|"]
     sizes, times = [], []
     pool = " ".join(corpus.references).split()
@@ -44,12 +44,18 @@ def measure(corpus: Corpus) -> list[str]:
         sizes.append(words)
         times.append(seconds)
         lines.append(f"| {words} | {seconds * 1e6:.1f} | {seconds / arcs / words * 1e9:.2f} |")
-    lines += ["", f"Time grows as words to the power {_exponent(sizes, times):.2f}."]
+    lines += ["", _line(sizes, times, "reference word")]
     return lines
 
 
-def _exponent(sizes: list[float], times: list[float]) -> float:
-    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+def _line(sizes: list[float], times: list[float], unit: str) -> str:
+    """Return how well a straight line fits."""
+    slope, constant = np.polyfit(sizes, times, 1)
+    correlation = float(np.corrcoef(sizes, times)[0, 1])
+    return (
+        f"A straight line fits: {constant * 1e6:.0f} µs and {slope * 1e9:.0f} ns for each {unit} "
+        f"(r = {correlation:.3f})."
+    )
 
 
 def compiling(corpus: Corpus) -> list[str]:
