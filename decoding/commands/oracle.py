@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from copy import copy
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -160,21 +159,7 @@ def _settle(references: References | None) -> Callable[[Iterator[Segment]], None
         return None
 
     def settle(segments: Iterator[Segment]) -> None:
-        from lattices.errors import FormatError
-
-        seen: Segment | None = None
-        for segment in islice(segments, LOOKED_AT):
-            seen = seen or segment
-            trial = copy(references)
-            try:
-                trial.get(segment.id, segment.position)
-            except FormatError:
-                continue
-            if trial.layout == "kaldi":
-                seen = segment
-                break
-        if seen is not None:
-            references.get(seen.id, seen.position)
+        references.settle(segment.id for segment in islice(segments, LOOKED_AT))
 
     return settle
 

@@ -189,15 +189,13 @@ def trace(  # type: ignore[no-untyped-def]
     for state in range(states):
         if final[state] == -np.inf:
             continue
-        for place in ends:
-            ending = rows[state * size + place] + exact(final_bias[state])
-            if ending + exact(machine_final[place]) == best:
+        for end in ends:
+            ending = rows[state * size + end] + exact(final_bias[state])
+            if ending + exact(machine_final[end]) == best:
                 _make_room(state, size, slot, first_of)
                 fresh = used
-                used = end_here(
-                    state * size + place, final[state], slot, pool, worth, spelled, used
-                )
-                _enlist(fresh, used, state, place, turn, first_of, pool)
+                used = end_here(state * size + end, final[state], slot, pool, worth, spelled, used)
+                _enlist(fresh, used, state, end, turn, first_of, pool)
     for state in range(states - 1, -1, -1):
         here = first_of[state]
         while here != NO_NODE:

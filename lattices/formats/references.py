@@ -35,6 +35,16 @@ class _File:
                 seen.add(name)
         return None
 
+    def begins_with_ids(self) -> bool:
+        """Tell whether all lines begin with different words, each with a digit and words after."""
+        first = [_id(line) for line in self.lines if line]
+        return (
+            len(first) > 1
+            and len(set(first)) == len(first)
+            and all(any(map(str.isdigit, name)) for name in first)
+            and any(len(_id(line)) < len(line.strip(_BLANKS)) for line in self.lines)
+        )
+
     def by_id(self) -> dict[str, str]:
         return {_id(line): line[len(_id(line)) :].strip(_BLANKS) for line in self.lines if line}
 
@@ -50,8 +60,9 @@ class References:
     """The references of all segments, looked up one segment at a time.
 
     Made by :func:`read_references`. Where the layout was not given and the ids were not
-    known, the first segment that is looked up decides: Kaldi's if its id is one of
-    the first columns, which are all different, in every file; plain if not.
+    known, :meth:`settle` decides by a few segments, or the first one that is looked up:
+    Kaldi's if its id is one of the first columns, which are all different, in every file;
+    plain if not, unless the lines begin with what look like ids.
 
     Examples
     --------
@@ -87,6 +98,30 @@ class References:
                 raise FormatError(f"a second line for the id {again[0]!r}", file.path, again[1])
         self._layout = "kaldi"
         self._tables = [file.by_id() for file in self._files]
+
+    def settle(self, ids: Iterable[str]) -> None:
+        """Settle the layout by the first few segments: by id if the files have any of them.
+
+        Raises
+        ------
+        FormatError
+            If the files have none of them, but look as if they began their lines with ids:
+            taking ids for words would give every segment wrong references without a word.
+        """
+        names = list(ids)
+        if self._layout != "auto" or not names:
+            return
+        if any(not self._objection([name]) for name in names):
+            self._use_ids()
+            return
+        for file in self._files:
+            if file.begins_with_ids():
+                raise FormatError(
+                    f"no line for {names[0]!r}, though lines begin with what look like ids "
+                    f"({_id(file.lines[0])!r}); if they are plain text, say so (format plain)",
+                    file.path,
+                )
+        self._layout = "plain"
 
     def _objection(self, ids: Iterable[str]) -> str:
         """Return why the files cannot be Kaldi's for these segments; empty if they can."""
@@ -141,11 +176,7 @@ class References:
         FormatError
             If there is none.
         """
-        if self._layout == "auto":
-            if self._objection([id]):
-                self._layout = "plain"
-            else:
-                self._use_ids()
+        self.settle([id])
         if self._layout == "plain":
             if not 0 <= position < len(self):
                 raise FormatError(

@@ -123,3 +123,19 @@ def test_bad_files(tmp_path: Path) -> None:
         read_references("file")
     with pytest.raises(OptionError, match="expected one of auto, kaldi, plain"):
         read_references(made(tmp_path, PLAIN), format="trn")
+
+
+def test_ids_are_not_taken_for_words(tmp_path):
+    file = tmp_path / "text"
+    file.write_text("utt1 a house\nutt2 a home\n")
+    with pytest.raises(FormatError, match="no line for 'utt1.noisy', though lines begin with"):
+        read_references([file]).get("utt1.noisy", 0)
+    assert read_references([file], format="plain").get("x", 0) == ("utt1 a house",)
+    by_any = read_references([file])
+    by_any.settle(["unheard", "utt2"])
+    assert by_any.layout == "kaldi"
+    with pytest.raises(FormatError, match="no reference for 'unheard'"):
+        by_any.get("unheard", 0)
+    plain = tmp_path / "plain"
+    plain.write_text("3 men\ntwo men\n")
+    assert read_references([plain]).get("seg-1", 1) == ("two men",)
