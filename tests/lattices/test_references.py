@@ -128,7 +128,7 @@ def test_bad_files(tmp_path: Path) -> None:
 def test_ids_are_not_taken_for_words(tmp_path):
     file = tmp_path / "text"
     file.write_text("utt1 a house\nutt2 a home\n")
-    with pytest.raises(FormatError, match="no line for 'utt1.noisy', though lines begin with"):
+    with pytest.raises(FormatError, match=r"no line for 'utt1.noisy', though lines begin with"):
         read_references([file]).get("utt1.noisy", 0)
     assert read_references([file], format="plain").get("x", 0) == ("utt1 a house",)
     by_any = read_references([file])
