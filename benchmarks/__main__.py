@@ -19,9 +19,10 @@ read the ratios, not the times.
 One reference each, the path included. *OpenFst* is `compose` and `shortestpath` through
 pynini on automata compiled beforehand. The engine `openfst` does more: it compiles both
 automata, keeps all best paths and applies the tie rule. *plain C* is `benchmarks/plain.c`
-with `cc -O3 -march=native`, one thread, first path that fits. The kernel is called on the
-whole batch of lattices, with machines compiled beforehand and everything else included:
-packing the batch, the search, the tie rule, the result objects.
+with `cc -O3 -march=native`, one thread, on arrays packed beforehand, first path that fits. The
+kernel is called on the whole batch of lattices, with machines compiled beforehand and
+everything else included: packing the batch, the search, the tie rule, the result objects. *Of
+this, search* is the compiled part, the one to compare with C.
 
 {engines}
 
