@@ -10,7 +10,7 @@ import numpy as np
 
 from decoding.corpus import Segment
 from decoding.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
-from fstmetrics import CompiledEvaluator, Evaluator, Metric
+from fstmetrics import CompiledEvaluator, Evaluator, Metric, has_machine
 from fstmetrics.references import Reference
 from lattices.algorithms import best_path, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
@@ -177,7 +177,7 @@ def _lattices(spaces: list[Space]) -> TypeGuard[list[Lattice]]:
 
 def _compiled(evaluators: list[Evaluator]) -> TypeGuard[list[CompiledEvaluator]]:
     # they are all of one metric
-    return isinstance(evaluators[0], CompiledEvaluator)
+    return has_machine(evaluators[0])
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from fstmetrics import CompiledEvaluator, Edit, Evaluator, quality
+from fstmetrics import CompiledEvaluator, Edit, Evaluator, has_machine, quality
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice
 from lattices.algorithms import density_masks, k_best, max_marginals, subset
@@ -151,7 +151,7 @@ def oracle(
         raise OptionError(f"a model weight is a finite number, not {model_weight}")
     if isinstance(space, NBest):
         found = _of_nbest(space, evaluator, k or 1, worst, model_weight)
-    elif not isinstance(evaluator, CompiledEvaluator):
+    elif not has_machine(evaluator):
         raise OptionError(
             f"{evaluator.metric} has no machine and cannot search a lattice; "
             "take its n-best list (lattices.k_best)"

@@ -12,6 +12,7 @@ from fstmetrics.metric import (
     Metric,
     corpus_score,
     corpus_stats,
+    has_machine,
     quality,
 )
 from fstmetrics.ngram import GRR
@@ -38,6 +39,7 @@ __all__ = [
     "affix_distance",
     "corpus_score",
     "corpus_stats",
+    "has_machine",
     "parse_metric",
     "quality",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -68,6 +68,11 @@ class CompiledEvaluator(Evaluator, Protocol):
 
     def prepare(self, lattice: Lattice) -> PreparedLattice:
         """Return the lattice in the metric's own units: words, or characters."""
+
+
+def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
+    """Tell whether an evaluator can search lattices; much cheaper than ``isinstance``."""
+    return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
 
 
 def quality(metric: Metric, score: float) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fstmetrics.metric import CompiledEvaluator, Metric, corpus_score, quality
+from fstmetrics.metric import Metric, corpus_score, has_machine, quality
 from fstmetrics.signature import METRICS, parse_metric
 from lattices.engines import choose
 from lattices.errors import Error
@@ -135,7 +135,7 @@ def _check_identity(metric: Metric) -> None:
 
 def _check_machine(metric: Metric, lattice: Lattice, references: Sequence[Sequence[str]]) -> None:
     evaluator = metric.against(references)
-    if not isinstance(evaluator, CompiledEvaluator):
+    if not has_machine(evaluator):
         return
     prepared = evaluator.prepare(lattice)
     machine = evaluator.machine(prepared.lattice.vocabulary, prepared.lattice.label)

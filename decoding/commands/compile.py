@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from fstmetrics import CompiledEvaluator, parse_metric
+    from fstmetrics import has_machine, parse_metric
     from lattices.errors import OptionError
     from lattices.formats.streams import created
     from lattices.vocabulary import Vocabulary
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     evaluators: dict[str, CompiledEvaluator] = {}
     for name, references in _segments(arguments):
         evaluator = metric.against(references)
-        if not isinstance(evaluator, CompiledEvaluator):
+        if not has_machine(evaluator):
             raise OptionError(f"{metric} has no machine")
         vocabulary.add_all(_units(evaluator, references))
         evaluators[name] = evaluator
