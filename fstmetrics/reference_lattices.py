@@ -11,6 +11,7 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.engines import ANY, Automaton
+from lattices.errors import OptionError
 from lattices.spaces import Lattice
 
 
@@ -34,6 +35,8 @@ def lattices_by_length(lattice: Lattice) -> dict[int, Lattice]:
     for src, dst, label in arcs:  # sorted by source, and states are in topological order
         before[dst].update(words + (label != 0) for words in before[src])
     lengths = sorted({words for state in lattice.finals.tolist() for words in before[state]})
+    if not lengths:
+        raise OptionError(f"the reference lattice {lattice.id!r} holds no sentence")
     result: dict[int, Lattice] = {}
     for length in lengths:
         # a node is a state and the number of words behind it, alive if it can end at `length`
