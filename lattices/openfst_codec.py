@@ -166,7 +166,7 @@ def is_fst(data: bytes) -> bool:
 def _check_type(fst_type: str, arc_type: str, version: int, path: str) -> None:
     if arc_type not in WEIGHT_TYPES:
         kaldi = arc_type.rstrip("0123456789") in _KALDI_ARCS
-        hint = "; Kaldi lattice archives are not supported yet" if kaldi else ""
+        hint = "; Kaldi lattices come in archives, format kaldi-binary" if kaldi else ""
         raise FormatError(
             f"arc type {arc_type!r}, expected one of {', '.join(WEIGHT_TYPES)}{hint}", path
         )

@@ -28,6 +28,7 @@ their digits, though OpenFst itself reads them in single precision.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, TypeAlias
 
@@ -43,6 +44,9 @@ from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 Rows: TypeAlias = "list[list[bytes]]"
+
+
+_KALDI_COSTS = re.compile(rb"[-+0-9.eEInfity]+,[-+0-9.eEInfity]+(,[0-9_]*)?")
 
 
 class OpenFstText(Format):
@@ -67,11 +71,16 @@ class OpenFstText(Format):
     exact = True
 
     def sniff(self, head: bytes) -> bool:
-        """Tell whether all lines have one to five columns that begin with state numbers."""
+        """Tell whether all lines have one to five columns that begin with state numbers.
+
+        Costs in pairs, with commas, are Kaldi's.
+        """
         lines = head.split(b"\n")
         rows = [row for line in lines[:-1] or lines if (row := line.split())]
         return bool(rows) and all(
-            len(row) <= 5 and all(map(bytes.isdigit, row[: 2 if len(row) > 2 else 1]))
+            len(row) <= 5
+            and all(map(bytes.isdigit, row[: 2 if len(row) > 2 else 1]))
+            and not _KALDI_COSTS.fullmatch(row[-1])
             for row in rows
         )
 

@@ -85,7 +85,7 @@ def test_suffix_decides_where_content_does_not(tmp_path: Path) -> None:
 
 def test_unknown_content_lists_the_formats(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(bytes(range(256)) * 20)
-    with pytest.raises(FormatError, match=r"x\.txt: looks like none .*htk, jsonl, moses-nbest"):
+    with pytest.raises(FormatError, match=r"x\.txt: looks like none .*htk, jsonl, .*moses-nbest"):
         list(read(tmp_path / "x.txt"))
 
 

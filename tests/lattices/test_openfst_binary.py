@@ -122,7 +122,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         (good + good, "bytes follow the last state"),
         (good[:-3], "or is missing"),
         (encode(columns, osymbols={0: "<eps>"}), "label 1 is not in the symbol table"),
-        (good.replace(b"standard", b"lattice4"), "Kaldi lattice archives are not supported yet"),
+        (good.replace(b"standard", b"lattice4"), "format kaldi-binary"),
         (encode(FstColumns([0], [1], [1], [1], [0], [0]), osymbols=symbols), "cycle"),
         (encode(FstColumns([], [], [], [], [], [], start=-1), osymbols=symbols), "no start state"),
     ):

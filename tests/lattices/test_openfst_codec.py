@@ -226,8 +226,8 @@ def test_symbol_tables_that_announce_too_much() -> None:
 @pytest.mark.parametrize(
     ("arc_type", "message"),
     [
-        ("lattice4", "Kaldi lattice archives are not supported yet"),
-        ("compactlattice44", "Kaldi lattice archives are not supported yet"),
+        ("lattice4", "format kaldi-binary"),
+        ("compactlattice44", "format kaldi-binary"),
         ("tropicalsparsetuple", "expected one of standard, log, log64$"),
     ],
 )

@@ -1,0 +1,238 @@
+"""What Kaldi's text and binary archives share: two costs an arc, labels, frames, options.
+
+An arc of a Kaldi lattice has a graph cost (language model, transitions, pronunciation) and
+an unscaled acoustic cost. Both are kept, negated, as the features ``graph`` and
+``acoustic``, and the score is their weighted sum::
+
+    score = -(lm_scale * graph + acoustic_scale * acoustic)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
+from lattices.errors import FormatError, OptionError
+from lattices.formats.base import BLANKS, Losses
+from lattices.spaces import Lattice
+from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.order import topological_numbers
+from lattices.vocabulary import Vocabulary
+
+FEATURES = ("graph", "acoustic")
+
+READ_OPTIONS: Mapping[str, str] = {
+    "acoustic_scale": "the weight of acoustic costs in the score, 1 by default",
+    "frame_shift": "seconds a frame, 0.01 by default",
+    "lm_scale": "the weight of graph costs in the score, 1 by default",
+    "symbols": "a file with the symbol table, Kaldi's words.txt",
+}
+
+#: how far, relatively, scores may be from a weighted sum of the costs: single precision
+_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """The graph and acoustic costs of a lattice, in columns.
+
+    Attributes
+    ----------
+    graph, acoustic : float64 columns, one entry an arc
+    final_graph, final_acoustic : float64 columns, one entry a state
+        ``inf`` where a path may not end.
+    """
+
+    graph: FloatColumn
+    acoustic: FloatColumn
+    final_graph: FloatColumn
+    final_acoustic: FloatColumn
+
+
+@dataclass(frozen=True, eq=False)
+class KaldiArcs:
+    """The arcs of a Kaldi lattice, in the order of the file.
+
+    Attributes
+    ----------
+    src, dst : int32 columns, one entry an arc
+    frames : int32 column, one entry an arc
+        The number of transition-ids on it.
+    costs : Costs
+    start : int
+    """
+
+    src: IntColumn
+    dst: IntColumn
+    frames: IntColumn
+    costs: Costs
+    start: int
+
+
+def number_option(options: Mapping[str, Any], name: str, default: float) -> float:
+    """Return the value of an option that is a finite number.
+
+    Examples
+    --------
+    >>> number_option({"lm_scale": "0.5"}, "lm_scale", 1.0)
+    0.5
+    """
+    value = options.get(name, default)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise OptionError(f"{name}={value!r}, expected a finite number")
+    return number
+
+
+def lattice_of(
+    arcs: KaldiArcs,
+    label: IntColumn,
+    vocabulary: Vocabulary,
+    name: str,
+    options: Mapping[str, Any],
+) -> Lattice:
+    """Return the lattice with its two features, and with times if the frames allow it.
+
+    A state has a time if all paths from the start to it have one number of frames. A lattice
+    has times if every state has one, and if there are any frames at all.
+    """
+    lm_scale = number_option(options, "lm_scale", 1.0)
+    acoustic_scale = number_option(options, "acoustic_scale", 1.0)
+    shift = number_option(options, "frame_shift", 0.01)
+    costs = arcs.costs
+    ending = costs.final_graph < np.inf
+    final_graph = np.where(ending, costs.final_graph, 0.0)
+    final_acoustic = np.where(ending, costs.final_acoustic, 0.0)
+    final = 0.0 - (lm_scale * final_graph + acoustic_scale * final_acoustic)
+    frames = _state_frames(arcs)
+    return Lattice(
+        vocabulary=vocabulary,
+        src=arcs.src,
+        dst=arcs.dst,
+        label=label,
+        # a plain minus would turn the cost 0.0 into the score -0.0
+        score=0.0 - (lm_scale * costs.graph + acoustic_scale * costs.acoustic),
+        final=np.where(ending, final, -np.inf),
+        start=arcs.start,
+        features=_two_features(costs.graph, costs.acoustic),
+        final_features=_two_features(final_graph, final_acoustic),
+        feature_names=FEATURES,
+        times=None if frames is None else floats(frames * shift),
+        id=name,
+    )
+
+
+def _two_features(graph: FloatColumn, acoustic: FloatColumn) -> FeatureMatrix:
+    rows = len(graph)
+    values = np.empty((rows, 2))
+    np.subtract(0.0, graph, out=values[:, 0])
+    np.subtract(0.0, acoustic, out=values[:, 1])
+    bounds = np.arange(0, 2 * rows + 1, 2, dtype=np.int32)
+    names = np.arange(2 * rows, dtype=np.int32) & np.int32(1)
+    return csr_array((values.ravel(), names, bounds), shape=(rows, 2))
+
+
+def _state_frames(arcs: KaldiArcs) -> IntColumn | None:
+    """Return the frame of every state; None if a state has none, or more than one."""
+    if not arcs.frames.any():
+        return None
+    states = len(arcs.costs.final_graph)
+    number = np.arange(states, dtype=np.int32)
+    if not (arcs.src < arcs.dst).all():
+        number, done = topological_numbers(ints(arcs.src), ints(arcs.dst), states)
+        if done < states:
+            return None
+    order = np.argsort(number[arcs.src], kind="stable")
+    found, agreed = _agreed_frames(
+        ints(arcs.src), ints(arcs.dst), ints(arcs.frames), ints(order), arcs.start, states
+    )
+    return ints(found) if agreed and (found >= 0).all() else None
+
+
+@kernel
+def _agreed_frames(src, dst, frames, order, start, states):  # type: ignore[no-untyped-def]
+    """Return the frame of every state, -1 for none, and whether all paths agree on it."""
+    found = np.full(states, -1, np.int64)
+    found[start] = 0
+    for arc in order:
+        if found[src[arc]] < 0:
+            continue
+        frame = found[src[arc]] + frames[arc]
+        if found[dst[arc]] >= 0 and found[dst[arc]] != frame:
+            return found, False
+        found[dst[arc]] = frame
+    return found, True
+
+
+def key_of(lattice: Lattice, number: int) -> str:
+    """Return the key of a lattice in an archive: its id, or its place if it has none."""
+    if any(blank in lattice.id for blank in BLANKS):
+        raise FormatError(f"the id {lattice.id!r} has a blank in it, which ends a key here")
+    return lattice.id or str(number)
+
+
+def costs_of(lattice: Lattice, losses: Losses) -> Costs:
+    """Return the costs to write, after giving to ``losses`` what an archive cannot hold.
+
+    They are the features ``graph`` and ``acoustic``; without these two, the negated score is
+    the graph cost. A lattice with them whose scores are no weighted sum of them loses its
+    scores.
+    """
+    where = f"segment {lattice.id!r}"
+    both = lattice.features is not None and set(FEATURES) <= set(lattice.feature_names)
+    carried = {
+        "features": bool(set(lattice.feature_names) - set(FEATURES if both else ())),
+        "times": lattice.times is not None,
+        "source texts": bool(lattice.source),
+        "references": bool(lattice.references),
+        "metadata": bool(lattice.metadata),
+    }
+    for what, present in carried.items():
+        if present:
+            losses.add(what, where)
+    ending = lattice.final > -np.inf
+    if both:
+        graph, acoustic = (_column(lattice.features, lattice, name) for name in FEATURES)
+        last = (_column(lattice.final_features, lattice, name) for name in FEATURES)
+        final_graph, final_acoustic = (np.where(ending, part, np.inf) for part in last)
+        costs = Costs(graph, acoustic, floats(final_graph), floats(final_acoustic))
+        if not _is_weighted_sum(lattice, costs):
+            losses.add("scores that are no weighted sums of graph and acoustic", where)
+        return costs
+    return Costs(
+        graph=floats(0.0 - lattice.score),
+        acoustic=floats(np.zeros(lattice.num_arcs)),
+        final_graph=floats(0.0 - lattice.final),
+        final_acoustic=floats(np.where(ending, 0.0, np.inf)),
+    )
+
+
+def _column(matrix: FeatureMatrix | None, lattice: Lattice, name: str) -> FloatColumn:
+    """Return the costs, the negated values, of one feature."""
+    if matrix is None:
+        return floats(np.zeros(lattice.num_states))
+    chosen = np.array([float(name == one) for one in lattice.feature_names])
+    return floats(0.0 - matrix @ chosen)
+
+
+def _is_weighted_sum(lattice: Lattice, costs: Costs) -> bool:
+    ending = lattice.final > -np.inf
+    rows = np.column_stack(
+        (
+            np.concatenate((costs.graph, costs.final_graph[ending])),
+            np.concatenate((costs.acoustic, costs.final_acoustic[ending])),
+        )
+    )
+    wanted = 0.0 - np.concatenate((lattice.score, lattice.final[ending]))
+    scales = np.linalg.lstsq(rows, wanted, rcond=None)[0]
+    allowed = _TOLERANCE * max(1.0, float(np.abs(wanted).max()))
+    return bool((np.abs(rows @ scales - wanted) <= allowed).all())

@@ -1,0 +1,191 @@
+"""Kaldi's binary archives."""
+
+from __future__ import annotations
+
+import io
+import struct
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from lattices.errors import FormatError, SpaceError
+from lattices.formats.kaldi import FORMAT as TEXT
+from lattices.formats.kaldi_binary import FORMAT
+from lattices.spaces import Lattice
+from lattices.testing import check_format
+from tests.lattices.comparing import parts, read_bytes, structure, written
+from tests.strategies import small_lattices
+
+INFINITE = (np.inf, np.inf, ())
+
+
+def string(text: str) -> bytes:
+    return struct.pack("<i", len(text)) + text.encode()
+
+
+def archive(body: list[Any], arc_type: str = "compactlattice44", **changes: Any) -> bytes:
+    """Return an FST written number by number; a state is its final weight and its arcs."""
+    fields = {"fst_type": "vector", "version": 2, "start": 0, "states": len(body)} | changes
+    compact = arc_type.startswith("compact")
+
+    def weight(graph: float, acoustic: float, ids: tuple[int, ...] = ()) -> bytes:
+        tail = struct.pack(f"<i{len(ids)}i", len(ids), *ids) if compact else b""
+        return struct.pack("<ff", graph, acoustic) + tail
+
+    data = b"utt-1 " + struct.pack("<i", 2125659606) + string(fields["fst_type"])
+    data += string(arc_type) + struct.pack("<iiQ", fields["version"], 0, 3)
+    data += struct.pack("<qqq", fields["start"], fields["states"], 0)
+    for final, arcs in body:
+        data += weight(*final) + struct.pack("<q", len(arcs))
+        for ilabel, olabel, cost, target in arcs:
+            data += struct.pack("<ii", ilabel, olabel) + weight(*cost) + struct.pack("<i", target)
+    return data
+
+
+COMPACT = archive(
+    [
+        (INFINITE, [(7, 7, (5.25, 0.0), 1)]),
+        (INFINITE, [(8, 8, (8.5, 1099.5, (3, 1, 1)), 2), (0, 0, (12.5, 8342.5, (3, 4, 5)), 2)]),
+        ((0.5, 2.0, (1, 1)), []),
+    ]
+)
+SINGLE = archive(
+    [
+        (INFINITE[:2], [(3, 7, (5.25, 1.0), 1), (4, 8, (0.0, 1.5), 1)]),
+        (INFINITE[:2], [(0, 9, (1.0, 0.0), 2)]),
+        ((0.5, 2.0), []),
+    ],
+    "lattice4",
+)
+
+
+def parsed(folder: Path, data: bytes, **options: Any) -> Any:
+    (found,) = read_bytes(folder, data, FORMAT, **options)  # type: ignore[arg-type]
+    return found
+
+
+def words(lattice: Lattice) -> list[str]:
+    return [lattice.vocabulary.word(label) for label in lattice.label.tolist()]
+
+
+def test_laws(tmp_path: Path) -> None:
+    check_format(FORMAT)
+    table = str(tmp_path / "words.txt")
+    check_format(FORMAT, options={"symbols": table}, write_options={"symbols": table})
+
+
+def test_compact_lattice(tmp_path: Path) -> None:
+    lattice = parsed(tmp_path, COMPACT)
+    assert lattice.id == "utt-1"
+    assert words(lattice) == ["7", "8", ""]
+    assert lattice.src.tolist() == [0, 1, 1]
+    assert lattice.dst.tolist() == [1, 2, 2]
+    assert lattice.features.toarray().tolist() == [[-5.25, 0.0], [-8.5, -1099.5], [-12.5, -8342.5]]
+    assert lattice.score.tolist() == [-5.25, -1108.0, -8355.0]
+    assert lattice.final.tolist() == [-np.inf, -np.inf, -2.5]
+    assert lattice.times.tolist() == [0.0, 0.0, 0.03]
+    scaled = parsed(tmp_path, COMPACT, acoustic_scale="0.1", lm_scale=2)
+    assert scaled.score.tolist() == lattice.reweighted({"graph": 2, "acoustic": 0.1}).score.tolist()
+
+
+def test_state_level_lattice(tmp_path: Path) -> None:
+    table = tmp_path / "words.txt"
+    table.write_text("<eps> 0\nthe 7\na 8\ncat 9\n")
+    lattice = parsed(tmp_path, SINGLE, symbols=table, frame_shift=1)
+    assert words(lattice) == ["the", "a", "cat"]
+    assert lattice.score.tolist() == [-6.25, -1.5, -1.0]
+    assert lattice.times.tolist() == [0.0, 1.0, 1.0]
+    table.write_text("<eps> 0\nthe 7\na 8\n")
+    with pytest.raises(FormatError, match="the label 9 in 'utt-1' is not in the symbol table"):
+        parsed(tmp_path, SINGLE, symbols=table)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (archive([((np.nan, 0.0, ()), [])]), "state 0 of 'utt-1' has the final weight nan"),
+        (archive([((np.inf, 0.0, ()), [])]), "or both infinite"),
+        (archive([((0, 0, ()), [(1, 1, (np.inf, 0), 0)])]), "arc 0 of 'utt-1' has the weight inf"),
+        (archive([((0, 0, ()), [(1, 1, (0, 0), 5)])]), "leads out of its 1 states"),
+        (archive([((0, 0, ()), [(1, 1, (0, 0), -1)])]), "leads out of its 1 states"),
+        (archive([((0, 0, ()), [(1, 1, (0, 0), 0)])]), "cycle"),
+        (archive([(INFINITE, [(-1, -1, (0, 0), 1)]), ((0, 0), [])]), "label -1 in .* negative"),
+        (archive([], start=-1), "'utt-1' is empty"),
+        (archive([((0, 0), [])], start=1), "start state 1 of 'utt-1'"),
+        (archive([((0, 0), [])], states=1 << 60), "states announced"),
+        (archive([((0, 0), [])], states=-1), "-1 states announced"),
+        (archive([((0, 0), [])], "compactlattice84"), "of arc type 'compactlattice84', expected"),
+        (archive([((0, 0), [])], fst_type="const"), "is a 'const' FST"),
+        (COMPACT[:-1], "more arcs than the file holds"),
+        (COMPACT + b"x", "no key before the blank"),
+        (COMPACT + b"next \0B", "the magic number would take 4 bytes where 2 are left"),
+        (COMPACT + b"next \0Babcd", "no OpenFst binary follows the key 'next'"),
+        (
+            COMPACT.replace(
+                struct.pack("<i3i", 3, 3, 1, 1), struct.pack("<i3i", 2**31 - 1, 3, 1, 1)
+            ),
+            "more arcs than the file holds",
+        ),
+    ],
+)
+def test_errors(tmp_path: Path, data: bytes, problem: str) -> None:
+    with pytest.raises(FormatError, match=problem):
+        parsed(tmp_path, data)
+
+
+@given(small_lattices(features=False, exact=True))
+def test_round_trip(lattice: Lattice) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        back = parsed(Path(folder), written(FORMAT, lattice))
+        again = parsed(Path(folder), written(FORMAT, back))
+    assert structure(back) == structure(lattice)
+    assert parts(again) == parts(back)
+
+
+@given(small_lattices(features=False, exact=True))
+def test_text_and_binary_agree(lattice: Lattice) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        binary = parsed(Path(folder), written(FORMAT, lattice), acoustic_scale=0.5)
+        (text,) = read_bytes(Path(folder), written(TEXT, lattice), TEXT)  # type: ignore[arg-type]
+    found, known = (
+        sorted((path.tokens, path.score, path.features.get("graph", 0)) for path in one.paths())
+        for one in (binary, text)
+    )
+    assert found == known
+
+
+def test_records_across_blocks() -> None:
+    arcs = [(1, 1, (0.5, 0.25, tuple(range(50))), 1)] * 2_000
+    large = archive([(INFINITE, arcs), ((0, 0), [])])
+    found = list(FORMAT.records(io.BytesIO(COMPACT * 3 + large * 2 + SINGLE), "p"))
+    assert [record.payload for record in found] == [COMPACT] * 3 + [large] * 2 + [SINGLE]
+    assert [record.number for record in found] == list(range(6))
+
+
+def test_sniffing() -> None:
+    assert FORMAT.sniff(COMPACT)
+    assert FORMAT.sniff(SINGLE)
+    assert not FORMAT.sniff(COMPACT[6:])
+    assert not FORMAT.sniff(archive([((0, 0), [])], "standard"))
+
+
+def test_layout_of_what_is_written(tmp_path: Path) -> None:
+    table = tmp_path / "words.txt"
+    table.write_text("<eps> 0\nx 6\n")
+    lattice = Lattice.from_arcs([(0, 1, "x", -1.5), (0, 1, "y", -2.5)], {1: -0.5}, id="utt-1")
+    buffer = io.BytesIO()
+    FORMAT.write(buffer, [lattice], None, symbols=table)  # type: ignore[arg-type]
+    expected = archive([(INFINITE, [(6, 6, (1.5, 0), 1), (7, 7, (2.5, 0), 1)]), ((0.5, 0), [])])
+    # all but the property bits
+    at = expected.index(struct.pack("<iiQ", 2, 0, 3)) + 8
+    assert buffer.getvalue()[:at] == expected[:at]
+    assert buffer.getvalue()[at + 8 :] == expected[at + 8 :]
+
+
+def test_single_precision() -> None:
+    with pytest.raises(SpaceError, match="too large for single precision"):
+        written(FORMAT, Lattice.from_arcs([(0, 1, "x", -1e300)], [1]))
