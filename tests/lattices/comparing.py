@@ -96,3 +96,8 @@ def best_score(lattice: Lattice) -> float:
 
 def packed(data: bytes) -> bytes:
     return gzip.compress(data, mtime=0)
+
+
+def words(lattice: Lattice) -> list[str]:
+    """Return the word of every arc, empty for epsilon."""
+    return [lattice.vocabulary.word(label) for label in lattice.label.tolist()]

@@ -19,7 +19,7 @@ from lattices.formats.base import Losses
 from lattices.formats.kaldi import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format
-from tests.lattices.comparing import parts, read_bytes, structure, written
+from tests.lattices.comparing import parts, read_bytes, structure, words, written
 from tests.strategies import small_lattices
 
 COMPACT = b"""utt-1 \n0 1 <s> 5.25,0,
@@ -42,10 +42,6 @@ SINGLE = b"""utt-1
 def parsed(folder: Path, data: bytes, **options: Any) -> Any:
     (found,) = read_bytes(folder, data, FORMAT, **options)  # type: ignore[arg-type]
     return found
-
-
-def words(lattice: Lattice) -> list[str]:
-    return [lattice.vocabulary.word(label) for label in lattice.label.tolist()]
 
 
 def test_laws(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from lattices.formats.kaldi import FORMAT as TEXT
 from lattices.formats.kaldi_binary import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format
-from tests.lattices.comparing import parts, read_bytes, structure, written
+from tests.lattices.comparing import parts, read_bytes, structure, words, written
 from tests.strategies import small_lattices
 
 INFINITE = (np.inf, np.inf, ())
@@ -66,10 +66,6 @@ SINGLE = archive(
 def parsed(folder: Path, data: bytes, **options: Any) -> Any:
     (found,) = read_bytes(folder, data, FORMAT, **options)  # type: ignore[arg-type]
     return found
-
-
-def words(lattice: Lattice) -> list[str]:
-    return [lattice.vocabulary.word(label) for label in lattice.label.tolist()]
 
 
 def test_laws(tmp_path: Path) -> None:
