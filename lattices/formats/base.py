@@ -139,6 +139,9 @@ class Format(Protocol):
         Whether :meth:`write` works.
     exact : bool
         Whether scores come back bit by bit; if not, to about 1e-6.
+    appendable : bool
+        Whether files may be put one after the other: segments written one by one, and then
+        put together, are what :meth:`write` makes of all of them at once.
     """
 
     name: str
@@ -150,6 +153,7 @@ class Format(Protocol):
     single: bool = False
     writable: bool = True
     exact: bool = False
+    appendable: bool = False
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether a file that begins so looks like this format.
@@ -179,6 +183,46 @@ class Format(Protocol):
         """Write the segments (one only, if ``single``) of the right kind to a binary stream.
 
         What the format cannot hold is given to ``losses`` before it is left out.
+        """
+        ...
+
+
+@runtime_checkable
+class IndexedFormat(Format, Protocol):
+    """A format whose files can be read from any segment on, by whatever process can open them.
+
+    :meth:`Format.records` must work all the same, for files that are compressed or piped.
+    """
+
+    def count(self, path: str) -> int:
+        """Return how many segments a plain (not compressed) file holds, without parsing them.
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged.
+        """
+        ...
+
+    def parse_range(
+        self, path: str, start: int, stop: int, vocabulary: Vocabulary | None = None, **options: Any
+    ) -> list[Space | FormatError]:
+        """Return the segments from number ``start`` up to ``stop``, or why there is none.
+
+        Parameters
+        ----------
+        path
+            A plain file.
+        start, stop : int
+            Within ``count(path)``.
+        vocabulary
+            Grows by their words; by default the file's own, which all calls of this process
+            for this file share, so that nothing is looked up.
+
+        Raises
+        ------
+        FormatError
+            If the file itself cannot be read.
         """
         ...
 
