@@ -1,134 +1,86 @@
 """One job over a whole corpus: streamed, parallel, in order, and no segment lost to another.
 
-Files are cut into records here, and records are parsed and worked on in batches, by worker
+The input is cut into units here, and units are parsed and worked on in batches, by worker
 processes or in this one. Cutting is cheap and needs no understanding of the content, so
 this process keeps many workers busy; at most a few batches are ever in memory.
 """
 
 from __future__ import annotations
 
+import multiprocessing.connection
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from functools import partial
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from lattices.errors import EngineError, Error, FormatError, OptionError
-from lattices.formats import FORMATS, Format, parse_record, read_records
-from lattices.formats.base import Record
+from decoding.inputs import BATCH_RECORDS, Batch, Inputs, batches, parsed, without_first
+from decoding.outcomes import Done, Failure, Segment, place
+from lattices.errors import EngineError, Error, OptionError
 from lattices.formats.streams import PathLike
-from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
+
+__all__ = ["Done", "Earlier", "Failure", "Inputs", "Job", "Segment", "run"]
 
 R = TypeVar("R")
 
-#: a batch is full at so many records, or at so many bytes
-BATCH_RECORDS = 32
-BATCH_BYTES = 4_000_000
-
 #: what a job may raise because of one segment; anything else is a fault of the program
 _SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
-
-
-@dataclass(frozen=True)
-class Segment:
-    """One segment of the input, parsed.
-
-    Attributes
-    ----------
-    position : int
-        Which segment of the whole input it is, from 0, counting those that cannot be parsed.
-    path : str
-        The file it stands in.
-    line : int
-        Its first line, 0 where lines mean nothing.
-    space : Lattice or NBest
-    """
-
-    position: int
-    path: str
-    line: int
-    space: Space
-
-    @property
-    def id(self) -> str:
-        """The segment's name."""
-        return self.space.id
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """What became of one segment."""
-
-    position: int
-    path: str
-    line: int
-    id: str
-
-    @property
-    def place(self) -> str:
-        """``file:line``, or the file where lines mean nothing."""
-        return f"{self.path}:{self.line}" if self.line else self.path
-
-
-@dataclass(frozen=True)
-class Done(_Outcome, Generic[R]):
-    """What the job made of one segment; ``position``, ``path``, ``line`` and ``id`` say which."""
-
-    result: R
-
-
-@dataclass(frozen=True)
-class Failure(_Outcome):
-    """Why there is no result for a segment, or for a whole file (``position`` -1).
-
-    ``id`` is empty if the segment could not even be parsed.
-    """
-
-    reason: str
-
-    def __str__(self) -> str:
-        """Return place, name and reason in one line."""
-        name = f"segment {self.id!r}: " if self.id else ""
-        return f"{self.place}: {name}{self.reason}"
-
 
 #: from the segments of one batch to one result each; picklable, for worker processes
 Job: TypeAlias = Callable[[Sequence[Segment]], Sequence[R]]
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A record on its way to a worker."""
+@dataclass
+class Earlier:
+    """What a run that did not come to its end has done, for another one to go on from there.
 
-    position: int
-    format: str
-    record: Record
+    Attributes
+    ----------
+    outcomes : int
+        How many outcomes it had, failures included.
+    path : str
+        The file of the last one.
+    lines : dict of str to int
+        The ids of that file that have results, and the line of each.
+    """
 
+    outcomes: int = 0
+    path: str = ""
+    lines: dict[str, int] = field(default_factory=dict)
 
-_Batch: TypeAlias = "list[_Task | Failure]"
+    def add(self, outcome: Done[Any] | Failure) -> None:
+        """Count one outcome."""
+        self.outcomes += 1
+        if outcome.path != self.path:
+            self.path, self.lines = outcome.path, {}
+        if isinstance(outcome, Done):
+            self.lines[outcome.id] = outcome.line
 
 
 def run(
     job: Job[R],
-    paths: Iterable[PathLike],
+    paths: Iterable[PathLike] | Inputs,
     *,
     format: str | None = None,
     options: Mapping[str, Any] | None = None,
     workers: int = 1,
     executor: Executor | None = None,
+    shared_files: bool = True,
     first: Callable[[Iterator[Segment]], None] | None = None,
     batch_records: int = BATCH_RECORDS,
+    earlier: Earlier | None = None,
+    on_read: Callable[[int], None] | None = None,
 ) -> Iterator[Done[R] | Failure]:
     """Do a job for every segment of the given files, and iterate over what becomes of them.
 
     Outcomes come in the order of the input, whatever the number of workers, and are the
-    same. The vocabulary of a batch is its own. Where the job fails for a batch, its
-    segments are tried one by one, so that only the one at fault is lost.
+    same. The vocabulary of a batch is its own, or that of its file. Where the job fails for a
+    batch, its segments are tried one by one, so that only the one at fault is lost.
 
     Parameters
     ----------
@@ -145,12 +97,22 @@ def run(
         Processes; with 1 everything is done in this one.
     executor
         Any other executor to submit batches to; ``workers`` then says how many it has.
+    shared_files : bool
+        Whether the workers can open the files as this process does. Then they read
+        themselves what can be read by position, and files of one segment; if not, all that
+        they work on is sent to them.
     first
         Called in this process with the segments of the first batch that has any, parsed as
         they are asked for, before any batch is sent away: the place to settle what depends
         on the input.
     batch_records : int
-        How many records make a batch.
+        How many segments make a batch.
+    earlier
+        What was done before: so many outcomes are left out, without parsing their segments.
+        The input must be the same.
+    on_read
+        Called with the number of bytes whenever some of the input was read, or left to a
+        worker to read; in all :attr:`Inputs.bytes`.
 
     Raises
     ------
@@ -176,99 +138,79 @@ def run(
         raise OptionError(f"workers is at least 1, not {workers}")
     if batch_records < 1:
         raise OptionError(f"batch_records is at least 1, not {batch_records}")
-    damages: list[FormatError] = []
-    sources = [read_records(path, format, on_error=damages.append) for path in paths]
-    batches = _batches(_tasks(sources, damages), batch_records)
-    return _without_repeats(_outcomes(job, dict(options or {}), batches, workers, executor, first))
+    inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
+    cut = batches(inputs.units(on_read, batch_records), batch_records)
+    work = _Work(job, dict(options or {}))
+    done = Earlier() if earlier is None else earlier
+    return _without_repeats(_outcomes(work, cut, workers, executor, first, done.outcomes), done)
 
 
-def _tasks(
-    sources: Iterable[Iterator[tuple[Format, Record]]], damages: list[FormatError]
-) -> Iterator[_Task | Failure]:
-    """Number the records; what is wrong with a whole file stands where its records would."""
-    position = 0
-    for source in sources:
-        for format, record in source:
-            yield from _drained(damages)
-            yield _Task(position, format.name, record)
-            position += 1
-        yield from _drained(damages)
+@dataclass(frozen=True)
+class _Work:
+    """What is done with a batch, wherever that is."""
 
+    job: Job[Any]
+    options: dict[str, Any]
 
-def _drained(damages: list[FormatError]) -> Iterator[Failure]:
-    for problem in damages:
-        yield Failure(-1, problem.path, problem.line, "", problem.problem)
-    damages.clear()
+    def __call__(self, batch: Batch) -> list[Done[Any] | Failure]:
+        """Parse a batch and do the job for it."""
+        parts = list(self.parsed(batch))
+        outcomes = iter(_isolated(self.job, [part for part in parts if isinstance(part, Segment)]))
+        return [next(outcomes) if isinstance(part, Segment) else part for part in parts]
 
-
-def _batches(tasks: Iterable[_Task | Failure], most: int) -> Iterator[_Batch]:
-    batch: _Batch = []
-    size = 0
-    for task in tasks:
-        batch.append(task)
-        size += len(task.record.payload) if isinstance(task, _Task) else 0
-        if len(batch) >= most or size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    def parsed(self, batch: Batch) -> Iterator[Segment | Failure]:
+        """Iterate over the segments of a batch, parsed as they are asked for."""
+        vocabulary = Vocabulary()
+        for unit in batch:
+            yield from parsed(unit, vocabulary, self.options)
 
 
 def _outcomes(
-    job: Job[R],
-    options: dict[str, Any],
-    batches: Iterator[_Batch],
+    work: _Work,
+    cut: Iterator[Batch],
     workers: int,
     executor: Executor | None,
     first: Callable[[Iterator[Segment]], None] | None,
-) -> Iterator[Done[R] | Failure]:
+    skipped: int,
+) -> Iterator[Done[Any] | Failure]:
     if first is not None:
-        for batch in batches:
-            segments = _segments(batch, options)
+        for batch in cut:
+            segments = (part for part in work.parsed(batch) if isinstance(part, Segment))
             segment = next(segments, None)
             if segment is not None:
                 first(chain([segment], segments))
-                batches = chain([batch], batches)
+                cut = chain([batch], cut)
                 break
             # nothing in it can be parsed: there is nothing for the job to do
-            yield from _processed(job, options, batch)
-    work = partial(_processed, job, options)
+            failures = work(batch)
+            yield from failures[skipped:]
+            skipped = max(0, skipped - len(failures))
+    left = without_first(cut, skipped)
     if executor is not None:
         submit = executor.submit
-        yield from _in_order(lambda batch: submit(work, batch), batches, workers)
+        yield from _in_order(lambda batch: submit(work, batch), left, workers)
     elif workers == 1:
-        yield from chain.from_iterable(map(work, batches))
+        yield from chain.from_iterable(map(work, left))
     else:
         with ProcessPoolExecutor(workers, initializer=_employ, initargs=(work,)) as pool:
-            yield from _in_order(lambda batch: pool.submit(_employed, batch), batches, workers)
-
-
-def _segments(batch: _Batch, options: dict[str, Any]) -> Iterator[Segment]:
-    """Iterate over those segments of a batch that can be parsed."""
-    for task in batch:
-        if isinstance(task, _Task):
-            try:
-                segment = _parsed(task, Vocabulary(), options)
-            except FormatError:
-                continue
-            yield segment
+            yield from _in_order(lambda batch: pool.submit(_employed, batch), left, workers)
 
 
 def _in_order(
-    submit: Callable[[_Batch], Future[list[Done[R] | Failure]]],
-    batches: Iterator[_Batch],
+    submit: Callable[[Batch], Future[list[Done[R] | Failure]]],
+    left: Iterator[Batch],
     workers: int,
 ) -> Iterator[Done[R] | Failure]:
     """Keep every worker busy and one batch ahead, and no more than that."""
     pending: deque[Future[list[Done[R] | Failure]]] = deque()
     try:
-        for batch in batches:
+        for batch in left:
             pending.append(submit(batch))
             if len(pending) > 2 * workers:
                 yield from pending.popleft().result()
         while pending:
             yield from pending.popleft().result()
-    except BrokenProcessPool as problem:
+    except BrokenExecutor as problem:
         raise EngineError(
             "a worker process died, perhaps for lack of memory: try fewer workers"
         ) from problem
@@ -277,42 +219,28 @@ def _in_order(
             future.cancel()
 
 
-_work: Callable[[_Batch], list[Done[Any] | Failure]]
+_work: _Work
 
 
-def _employ(work: Callable[[_Batch], list[Done[Any] | Failure]]) -> None:
+def _employ(work: _Work) -> None:
     """Make a worker process ready: the job comes once, not with every batch."""
     global _work
     _work = work
     # an interrupt ends a worker without a word: the parent has its own to say
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _employed(batch: _Batch) -> list[Done[Any] | Failure]:
+def _end_with_parent() -> None:
+    """End this process when its parent is killed: its queue would wait for more forever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _employed(batch: Batch) -> list[Done[Any] | Failure]:
     return _work(batch)
-
-
-def _processed(job: Job[R], options: dict[str, Any], batch: _Batch) -> list[Done[R] | Failure]:
-    """Parse a batch and do the job for it."""
-    vocabulary = Vocabulary()
-    parsed: list[Segment | Failure] = []
-    for task in batch:
-        if isinstance(task, Failure):
-            parsed.append(task)
-            continue
-        try:
-            parsed.append(_parsed(task, vocabulary, options))
-        except FormatError as problem:
-            path, line = problem.path or task.record.path, problem.line or task.record.line
-            parsed.append(Failure(task.position, path, line, "", problem.problem))
-    outcomes = iter(_isolated(job, [each for each in parsed if isinstance(each, Segment)]))
-    return [next(outcomes) if isinstance(each, Segment) else each for each in parsed]
-
-
-def _parsed(task: _Task, vocabulary: Vocabulary, options: dict[str, Any]) -> Segment:
-    record = task.record
-    space = parse_record(FORMATS.get(task.format), record, vocabulary, **options)
-    return Segment(task.position, record.path, record.line, space)
 
 
 def _isolated(job: Job[R], segments: list[Segment]) -> list[Done[R] | Failure]:
@@ -334,18 +262,21 @@ def _isolated(job: Job[R], segments: list[Segment]) -> list[Done[R] | Failure]:
     ]
 
 
-def _without_repeats(outcomes: Iterator[Done[R] | Failure]) -> Iterator[Done[R] | Failure]:
+def _without_repeats(
+    outcomes: Iterator[Done[R] | Failure], earlier: Earlier
+) -> Iterator[Done[R] | Failure]:
     """Turn a second result for one id of one file into a failure, as ``lattices.read`` does."""
-    path, lines = "", dict[str, str]()
+    path, lines = earlier.path, dict(earlier.lines)
     for outcome in outcomes:
         if outcome.path != path:
             path, lines = outcome.path, {}
         if isinstance(outcome, Done):
             if outcome.id in lines:
+                known = place(path, lines[outcome.id])
                 yield Failure(
                     outcome.position, outcome.path, outcome.line, outcome.id,
-                    f"the id is that of {lines[outcome.id]} already",
+                    f"the id is that of {known} already",
                 )  # fmt: skip
                 continue
-            lines[outcome.id] = outcome.place
+            lines[outcome.id] = outcome.line
         yield outcome

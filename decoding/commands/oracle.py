@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,6 @@ from decoding.commands.arguments import (
     add_metrics,
     add_output,
     add_references,
-    add_workers,
     check_inputs,
     check_outputs,
     finite,
@@ -25,14 +22,13 @@ from decoding.commands.arguments import (
     parsed_metrics,
     positive,
     report_failures,
-    tsv_cell,
+    say,
 )
+from decoding.commands.running import add_running, check_running, corpus_outcomes, file_stamps
 
 if TYPE_CHECKING:
-    from decoding.corpus import Done, Failure, Segment
-    from decoding.jobs import SegmentOracles
-    from fstmetrics import Metric
-    from lattices.arrays import FloatColumn
+    from decoding.commands.oracle_output import Totals
+    from decoding.corpus import Segment
     from lattices.formats.references import References
 
 SUMMARY = "the best sentences of lattices and n-best lists under a metric"
@@ -86,23 +82,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="prefixes a search for the worst may keep before it settles for less than a proof",
     )
-    add_workers(parser)
+    add_running(parser)
     parser.add_argument(
         "--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default: tsv)"
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no summary on standard error")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="no progress and no summary on standard error"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
+    check_running(arguments)
     if arguments.summary == arguments.output:
         arguments.parser.error("--summary and -o are the same file")
     check_outputs(arguments.output, arguments.summary)
-    from decoding.corpus import run as run_corpus
-    from decoding.jobs import OracleJob
+    from decoding.commands.oracle_output import OracleLines, Totals
+    from decoding.journal import journalled
     from decoding.oracle import DEFAULT_BUDGET
     from lattices.engines import ENGINES
     from lattices.formats.streams import created
@@ -111,42 +110,59 @@ def run(arguments: argparse.Namespace) -> int:
         ENGINES.get(arguments.engine)
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
-    job = OracleJob(
-        metrics,
-        references,
-        k=arguments.k,
-        worst=arguments.worst,
-        model_weight=arguments.model_weight,
-        engine=arguments.engine,
-        budget=arguments.budget or DEFAULT_BUDGET,
-    )
-    lines = _tsv_lines if arguments.format == "tsv" else _json_lines
-    totals = _Totals(metrics)
-    started = time.perf_counter()
-    outcomes = run_corpus(
-        job,
-        arguments.paths,
-        format=arguments.input_format,
-        options=dict(arguments.option),
-        workers=arguments.workers,
-        first=_settle(references),
-    )
-    with ExitStack() as files:
-        output = files.enter_context(created(arguments.output))
+    search = {
+        "k": arguments.k,
+        "worst": arguments.worst,
+        "model_weight": arguments.model_weight,
+        "engine": arguments.engine,
+        "budget": arguments.budget or DEFAULT_BUDGET,
+    }
+    job = OracleLines(metrics, references, arguments.format, search)
+    totals = Totals(metrics)
+    with ExitStack() as stack:
         summary_file = (
-            files.enter_context(created(arguments.summary)) if arguments.summary else None
+            stack.enter_context(created(arguments.summary)) if arguments.summary else None
+        )
+        task = _task(arguments, [str(metric) for metric in metrics], search)
+        journal = stack.enter_context(journalled(arguments.output, task, resume=arguments.resume))
+        totals.restore(journal.states)
+        if arguments.resume and not arguments.quiet:
+            say(f"going on after {journal.earlier.outcomes} segments")
+        outcomes = stack.enter_context(
+            corpus_outcomes(job, arguments, first=_settle(references), earlier=journal.earlier)
         )
         for outcome in outcomes:
-            for line in totals.add(outcome, lines):
-                output.write(line.encode("utf-8"))
+            journal.write(outcome, totals.add(outcome))
+            if journal.is_due:
+                journal.enter(totals.state())
         _check(totals, references)
-        summary = totals.summary(time.perf_counter() - started, arguments)
+        summary = totals.summary()
+        summary |= {name: search[name] for name in ("k", "worst", "model_weight")}
         if summary_file is not None:
             summary_file.write(json.dumps(summary, indent=2, ensure_ascii=False).encode() + b"\n")
     report_failures(totals.failures)
     if not arguments.quiet:
         print(_for_people(summary, references), file=sys.stderr)
     return 1 if totals.failures else 0
+
+
+def _task(
+    arguments: argparse.Namespace, metrics: list[str], search: dict[str, Any]
+) -> dict[str, Any]:
+    """Return all that the output depends on: a run is resumed by one that has the same."""
+    import decoding
+
+    return {
+        "version": decoding.__version__,
+        "input": file_stamps(arguments.paths),
+        "input format": arguments.input_format,
+        "options": sorted(map(list, arguments.option)),
+        "references": file_stamps(arguments.refs or []),
+        "reference format": arguments.refs_format,
+        "metrics": metrics,
+        "format": arguments.format,
+        **search,
+    }
 
 
 def _settle(references: References | None) -> Callable[[Iterator[Segment]], None] | None:
@@ -164,7 +180,7 @@ def _settle(references: References | None) -> Callable[[Iterator[Segment]], None
     return settle
 
 
-def _check(totals: _Totals, references: References | None) -> None:
+def _check(totals: Totals, references: References | None) -> None:
     """Refuse to write results if there are none, or if they may belong to other references."""
     from decoding.jobs import NO_REFERENCES
     from lattices.errors import FormatError, OptionError
@@ -187,124 +203,6 @@ def _check(totals: _Totals, references: References | None) -> None:
         )
     report_failures(others[:-1])
     raise FormatError(f"{others[-1]} (nothing could be searched)")
-
-
-def _tsv_lines(done: Done[SegmentOracles], metrics: tuple[Metric, ...]) -> list[str]:
-    name = tsv_cell(done.id)
-    return [f"{name}\t{found.score!r}\t{tsv_cell(found.text)}\n" for found in done.result.oracles]
-
-
-def _json_lines(done: Done[SegmentOracles], metrics: tuple[Metric, ...]) -> list[str]:
-    first = metrics[0]
-    return [
-        json.dumps(
-            {
-                "id": done.id,
-                "rank": rank,
-                "score": found.score,
-                "words": found.tokens,
-                "text": found.text,
-                "metric": str(first),
-                "scores": {
-                    str(metric): metric.score(row)
-                    for metric, row in zip(metrics, stats, strict=True)
-                },
-                "stats": dict(zip(first.stat_names, found.stats.tolist(), strict=True)),
-                "model_score": found.hypothesis.score,
-                "features": dict(found.hypothesis.features),
-                "reference": found.reference,
-                "alignment": [
-                    [edit.operation, edit.hypothesis, edit.reference] for edit in found.edits
-                ],
-                "exact": found.exact,
-            },
-            ensure_ascii=False,
-        )
-        + "\n"
-        for rank, (found, stats) in enumerate(
-            zip(done.result.oracles, done.result.stats, strict=True), start=1
-        )
-    ]
-
-
-@dataclass
-class _Totals:
-    """What is summed up over the segments."""
-
-    metrics: tuple[Metric, ...]
-    records: int = 0
-    segments: int = 0
-    results: int = 0
-    exact: int = 0
-    arcs: int = 0
-    engines: set[str] = field(default_factory=set)
-    failures: list[Failure] = field(default_factory=list)
-    oracle: list[FloatColumn] = field(default_factory=list)
-    one_best: list[FloatColumn] = field(default_factory=list)
-
-    def add(self, outcome: Done[SegmentOracles] | Failure, lines: Any) -> list[str]:
-        """Count an outcome, and return the lines to write for it."""
-        from decoding.corpus import Failure
-        from lattices.errors import OptionError
-
-        self.records += outcome.position >= 0
-        if isinstance(outcome, Failure):
-            self.failures.append(outcome)
-            return []
-        try:
-            written: list[str] = lines(outcome, self.metrics)
-        except OptionError as problem:
-            self.failures.append(
-                Failure(outcome.position, outcome.path, outcome.line, outcome.id, str(problem))
-            )
-            return []
-        result = outcome.result
-        self.segments += 1
-        self.results += len(result.oracles)
-        self.exact += sum(found.exact for found in result.oracles)
-        self.arcs += result.arcs
-        self.engines.add(result.engine)
-        self.oracle = _added(self.oracle, result.stats[0])
-        self.one_best = _added(self.one_best, result.one_best_stats)
-        return written
-
-    def summary(self, seconds: float, arguments: argparse.Namespace) -> dict[str, Any]:
-        """Return the summary as it is written."""
-        import decoding
-
-        scores = {
-            str(metric): {"oracle": metric.score(oracle), "one_best": metric.score(one_best)}
-            for metric, oracle, one_best in zip(
-                self.metrics, self.oracle, self.one_best, strict=True
-            )
-        }
-        return {
-            "metric": str(self.metrics[0]),
-            "segments": self.segments,
-            "failed": len(self.failures),
-            **scores[str(self.metrics[0])],
-            "seconds": seconds,
-            "arcs": self.arcs,
-            "arcs_per_second": self.arcs / seconds,
-            "engine": "+".join(sorted(self.engines)),
-            "version": decoding.__version__,
-            "k": arguments.k,
-            "worst": arguments.worst,
-            "model_weight": arguments.model_weight,
-            "results": self.results,
-            "exact": self.exact,
-            "metrics": scores,
-            "failures": [
-                {"id": failure.id, "place": failure.place, "reason": failure.reason}
-                for failure in self.failures
-            ],
-        }
-
-
-def _added(total: list[FloatColumn], rows: tuple[FloatColumn, ...]) -> list[FloatColumn]:
-    if not total:
-        return list(rows)
-    return [one + other for one, other in zip(total, rows, strict=True)]
 
 
 def _for_people(summary: dict[str, Any], references: References | None) -> str:

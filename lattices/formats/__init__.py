@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import Format, Losses, LossWarning, Record
+from lattices.formats.base import Format, IndexedFormat, Losses, LossWarning, Record
 from lattices.formats.streams import (
     STANDARD_INPUT,
     PathLike,
@@ -37,7 +37,9 @@ __all__ = [
     "FormatInfo",
     "LossWarning",
     "Record",
+    "format_of",
     "formats",
+    "parse_range",
     "parse_record",
     "read",
     "read_records",
@@ -126,8 +128,35 @@ def _check_options(known: Iterable[str], options: Iterable[str], what: str) -> N
         raise OptionError(f"{what} has no option {', '.join(unknown)} (known: {names})")
 
 
+def format_of(path: PathLike, format: str | Format | None = None) -> Format:
+    """Return the format of a file, found by its content; or the given one, if the file has any.
+
+    Raises
+    ------
+    FormatError
+        If the file is empty, or its format is not known.
+    OSError
+        If it cannot be opened.
+    """
+    name = display_name(path)
+    with opened(path) as (head, stream):
+        return _format_of(head, stream, name, None if format is None else _named(format))
+
+
+def _format_of(head: bytes, stream: BinaryIO, name: str, chosen: Format | None) -> Format:
+    if not head:
+        # a damaged file says so when it is read; one that is not is empty
+        stream.read(1)
+        raise FormatError("the file is empty", name)
+    return chosen or _sniffed(head, name)
+
+
 def read_records(
-    path: PathLike, format: str | Format | None = None, *, on_error: ErrorHandler | None = None
+    path: PathLike,
+    format: str | Format | None = None,
+    *,
+    on_error: ErrorHandler | None = None,
+    on_read: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[Format, Record]]:
     """Iterate over the records of a file, a directory or standard input, not yet parsed.
 
@@ -142,6 +171,8 @@ def read_records(
     on_error
         Called with a file's error (unknown format, damaged gzip, nothing in it), after
         which the next file is read. By default the error is raised.
+    on_read
+        Called with the number of bytes whenever some were read from a file.
 
     Yields
     ------
@@ -158,21 +189,20 @@ def read_records(
         If a file cannot be opened.
     """
     chosen = None if format is None else _named(format)
-    return _read_records(files_of(path), chosen, on_error)
+    return _read_records(files_of(path), chosen, on_error, on_read)
 
 
 def _read_records(
-    files: list[str], chosen: Format | None, on_error: ErrorHandler | None
+    files: list[str],
+    chosen: Format | None,
+    on_error: ErrorHandler | None,
+    on_read: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[Format, Record]]:
     for file in files:
         name = display_name(file)
         try:
-            with opened(file) as (head, stream):
-                if not head:
-                    # a damaged file says so when it is read; one that is not is empty
-                    stream.read(1)
-                    raise FormatError("the file is empty", name)
-                found = chosen or _sniffed(head, name)
+            with opened(file, on_read) as (head, stream):
+                found = _format_of(head, stream, name, chosen)
                 any_record = False
                 for record in found.records(stream, name):
                     any_record = True
@@ -224,6 +254,30 @@ def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **optio
     return space.replaced(
         id=without_suffix(record.path, format.suffixes) if stem else str(record.number)
     )
+
+
+def parse_range(
+    format: str | Format,
+    path: PathLike,
+    start: int,
+    stop: int,
+    vocabulary: Vocabulary | None = None,
+    **options: Any,
+) -> list[Space | FormatError]:
+    """Return some segments of a plain file that can be read by position, or why there is none.
+
+    As :meth:`lattices.formats.base.IndexedFormat.parse_range`, with the options checked, and
+    the number of a segment for its name where it has none.
+    """
+    chosen = _named(format)
+    if not isinstance(chosen, IndexedFormat):
+        raise TypeError(f"format {chosen.name} is not read by position")
+    _check_options(chosen.options, options, f"format {chosen.name}")
+    found = chosen.parse_range(os.fspath(path), start, stop, vocabulary, **options)
+    return [
+        each if isinstance(each, FormatError) or each.id else each.replaced(id=str(number))
+        for number, each in enumerate(found, start=start)
+    ]
 
 
 def read(

@@ -8,7 +8,7 @@ import os
 import secrets
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
@@ -104,9 +104,34 @@ def _peeked(stream: RawReader, size: int) -> tuple[bytes, BinaryIO]:
     return head, cast(BinaryIO, io.BufferedReader(_Rejoined(head, stream, problem), 1 << 16))
 
 
+class _Watched(io.RawIOBase):
+    """A file that says how much of it was read."""
+
+    def __init__(self, file: RawReader, on_read: Callable[[int], None]) -> None:
+        self._file, self._on_read = file, on_read
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        piece = self._file.read(len(buffer)) or b""
+        buffer[: len(piece)] = piece
+        self._on_read(len(piece))
+        return len(piece)
+
+
 @contextmanager
-def opened(path: PathLike) -> Iterator[tuple[bytes, BinaryIO]]:
+def opened(
+    path: PathLike, on_read: Callable[[int], None] | None = None
+) -> Iterator[tuple[bytes, BinaryIO]]:
     """Open a file, or standard input for ``-``, decompressed if it begins like gzip.
+
+    Parameters
+    ----------
+    path
+        The file.
+    on_read
+        Called with the number of bytes whenever some were read, before decompression.
 
     Yields
     ------
@@ -125,7 +150,8 @@ def opened(path: PathLike) -> Iterator[tuple[bytes, BinaryIO]]:
     """
     name = display_name(path)
     with _kept_open(sys.stdin.buffer) if name == STANDARD_INPUT else open(path, "rb") as file:
-        magic, stream = _peeked(file, len(_GZIP_MAGIC))
+        source = file if on_read is None else _Watched(file, on_read)
+        magic, stream = _peeked(source, len(_GZIP_MAGIC))
         content = _Unzipped(stream, name) if magic == _GZIP_MAGIC else stream
         head, stream = _peeked(content, HEAD_SIZE)
         yield head.removeprefix(BYTE_ORDER_MARK), stream
@@ -174,6 +200,12 @@ def _compressed(file: BinaryIO, target: Path) -> Iterator[BinaryIO]:
         return
     with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as stream:
         yield cast(BinaryIO, stream)
+
+
+def is_gzip(path: PathLike) -> bool:
+    """Tell whether a file begins like gzip, whatever its name."""
+    with open(path, "rb") as file:
+        return file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
 
 
 def display_name(path: PathLike) -> str:

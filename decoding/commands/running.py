@@ -1,0 +1,97 @@
+"""What commands that run over a corpus share: workers, a cluster, progress, going on."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from decoding.commands.arguments import STANDARD, add_workers
+
+if TYPE_CHECKING:
+    from decoding.corpus import Done, Earlier, Failure, Job, Segment
+
+R = TypeVar("R")
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Add who does the work, and whether to go on with what is there."""
+    add_workers(parser)
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="the scheduler of a Dask cluster that does the work, such as tcp://host:8786, or its "
+        "scheduler file; instead of --workers",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with what an interrupted run with the same arguments left beside OUT",
+    )
+
+
+def check_running(arguments: argparse.Namespace) -> None:
+    """Refuse what cannot be resumed, and two kinds of workers."""
+    if arguments.dask and arguments.workers > 1:
+        arguments.parser.error("--dask and --workers exclude one another")
+    if arguments.resume and arguments.output == STANDARD:
+        arguments.parser.error("--resume needs -o OUT: there is nothing to go on with in a pipe")
+    if arguments.resume and STANDARD in (*arguments.paths, *(arguments.refs or [])):
+        arguments.parser.error("--resume needs files: standard input cannot be checked or skipped")
+
+
+@contextmanager
+def corpus_outcomes(
+    job: Job[R],
+    arguments: argparse.Namespace,
+    *,
+    first: Callable[[Iterator[Segment]], None] | None = None,
+    earlier: Earlier | None = None,
+) -> Iterator[Iterator[Done[R] | Failure]]:
+    """Run a job as the arguments say, with progress on a terminal."""
+    from decoding.corpus import Failure, Inputs
+    from decoding.corpus import run as run_corpus
+    from decoding.progress import progress
+
+    inputs = Inputs(arguments.paths, arguments.input_format)
+    with ExitStack() as stack:
+        cluster: dict[str, Any] = {"workers": arguments.workers}
+        if arguments.dask:
+            from decoding.dask_cluster import dask_executor
+
+            executor = stack.enter_context(dask_executor(arguments.dask))
+            cluster = {"workers": executor.workers, "executor": executor}
+            inputs.shared_files = executor.can_open(inputs.files)
+        shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
+
+        def watched() -> Iterator[Done[R] | Failure]:
+            for outcome in run_corpus(
+                job,
+                inputs,
+                options=dict(arguments.option),
+                first=first,
+                earlier=earlier,
+                on_read=shown.read,
+                **cluster,
+            ):
+                shown.done(isinstance(outcome, Failure))
+                yield outcome
+
+        yield watched()
+
+
+def file_stamps(paths: list[str]) -> list[list[Any]]:
+    """Return name, size and time of every file, to tell whether one was changed."""
+    from lattices.formats.streams import files_of
+
+    stamps: list[list[Any]] = []
+    for path in paths:
+        for file in files_of(path):
+            if file == STANDARD:
+                stamps.append([file])
+            else:
+                found = os.stat(file)
+                stamps.append([os.path.abspath(file), found.st_size, found.st_mtime_ns])
+    return stamps

@@ -1,0 +1,129 @@
+"""Batches of a corpus on the workers of a Dask cluster, one of which may be lost at any time.
+
+Nothing is shared but the job, which the scheduler keeps and sends to each worker once. What a
+lost worker had in its hands, results that were not yet fetched included, the scheduler gives
+to another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
+from typing import Any
+
+from lattices.errors import EngineError
+from lattices.optional import require
+
+#: seconds to wait for the scheduler, and for a first worker
+PATIENCE = 30.0
+
+
+class DaskExecutor(Executor):
+    """An executor that hands calls to a Dask cluster.
+
+    A callable that is submitted again and again is sent once: it is a task of its own, on
+    which the calls depend, so that a new worker can have it as well.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._callable: Callable[..., Any] | None = None
+        self._sent: Any = None
+
+    @property
+    def workers(self) -> int:
+        """How many batches the cluster works on at a time."""
+        return sum(self._client.nthreads().values())
+
+    def can_open(self, files: Iterable[str]) -> bool:
+        """Tell whether every worker sees these files as this process does, by size and time.
+
+        A relative path is one from the folder that a worker was started in.
+        """
+        wanted = {file: _looks(file) for file in files}
+        if None in wanted.values():
+            return False
+        seen = self._client.run(_all_look, wanted)
+        return bool(seen) and all(seen.values())
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Send a call away; the result is fetched when it is asked for."""
+        if fn is not self._callable:
+            self._callable, self._sent = fn, self._client.submit(_itself, fn, pure=False)
+        return _Fetched(self._client.submit(_called, self._sent, args, kwargs, pure=False))
+
+
+class _Fetched(Future[Any]):
+    """A result on the cluster."""
+
+    def __init__(self, future: Any) -> None:
+        super().__init__()
+        self._future = future
+
+    def result(self, timeout: float | None = None) -> Any:
+        distributed = require("distributed", "dask")
+        try:
+            return self._future.result(timeout)
+        except (distributed.KilledWorker, distributed.CancelledError) as problem:
+            raise BrokenExecutor(str(problem)) from problem
+
+    def cancel(self) -> bool:
+        self._future.cancel()
+        return True
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _called(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return fn(*args, **kwargs)
+
+
+def _looks(file: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return (found.st_size, found.st_mtime_ns) if os.path.isfile(file) else None
+
+
+def _all_look(wanted: dict[str, tuple[int, int]]) -> bool:
+    return all(_looks(file) == as_here for file, as_here in wanted.items())
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[DaskExecutor]:
+    """Connect to a cluster that runs already.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as ``tcp://10.0.0.1:8786``; or the file that the scheduler was
+        told to write, ``dask scheduler --scheduler-file FILE``.
+
+    Raises
+    ------
+    EngineError
+        If there is no scheduler, or no worker comes in time.
+    MissingDependencyError
+        Without the extra ``dask``.
+    """
+    distributed = require("distributed", "dask")
+    where = {"scheduler_file": address} if os.path.isfile(address) else {"address": address}
+    try:
+        client = distributed.Client(**where, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as problem:
+        raise EngineError(f"no Dask scheduler at {address!r}: {problem}") from problem
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as problem:
+            raise EngineError(f"no worker at the Dask scheduler {address!r}") from problem
+        yield DaskExecutor(client)

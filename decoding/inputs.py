@@ -1,0 +1,284 @@
+"""The input of a job, cut into units that any process can parse.
+
+A unit is a record that was cut here and is parsed elsewhere; or, where the format allows it,
+only the name of a file and which segments of it: then whoever parses them also reads them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from decoding.outcomes import Failure, Segment
+from lattices.errors import FormatError
+from lattices.formats import FORMATS, format_of, parse_range, parse_record, read_records
+from lattices.formats.base import IndexedFormat, Record
+from lattices.formats.streams import PathLike, files_of, is_gzip
+from lattices.vocabulary import Vocabulary
+
+#: a batch is full at so many segments, or at so many bytes
+BATCH_RECORDS = 32
+BATCH_BYTES = 4_000_000
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One segment, cut out of its file but not parsed."""
+
+    position: int
+    format: str
+    record: Record
+
+    count = 1
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.record.path
+
+    @property
+    def bytes(self) -> int:
+        """How much there is to parse."""
+        return len(self.record.payload)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Some segments of a file that is read by position, from ``start`` up to ``stop``."""
+
+    position: int
+    format: str
+    path: str
+    start: int
+    stop: int
+    bytes: int
+
+    @property
+    def count(self) -> int:
+        """How many segments there are."""
+        return self.stop - self.start
+
+    def without_first(self, count: int) -> Range:
+        """Return what is left without the first few."""
+        return replace(self, position=self.position + count, start=self.start + count)
+
+
+@dataclass(frozen=True)
+class WholeFile:
+    """A file that holds one segment."""
+
+    position: int
+    format: str
+    path: str
+    bytes: int
+
+    count = 1
+
+
+Unit: TypeAlias = "Cut | Range | WholeFile | Failure"
+Batch: TypeAlias = "list[Unit]"
+
+
+def unit_count(unit: Unit) -> int:
+    """Return how many outcomes a unit has; what is wrong with a file is one as well."""
+    return 1 if isinstance(unit, Failure) else unit.count
+
+
+class Inputs:
+    """The files of a job.
+
+    Parameters
+    ----------
+    paths
+        Files, directories, or ``-`` for standard input.
+    format
+        The name of the format; by default it is found for each file.
+    shared_files : bool
+        Whether those who parse can open the files as this process does. If not, the content
+        is sent to them.
+
+    Attributes
+    ----------
+    files : list of str
+        All the files, in order.
+
+    Raises
+    ------
+    OSError, FormatError
+        At once, for a path that does not exist or a directory without files.
+    """
+
+    def __init__(
+        self, paths: Iterable[PathLike], format: str | None = None, shared_files: bool = True
+    ) -> None:
+        self._format = None if format is None else FORMATS.get(format)
+        self.shared_files = shared_files
+        self.files = [file for path in paths for file in files_of(path)]
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of all files; None where a pipe is among them."""
+        if not all(map(os.path.isfile, self.files)):
+            return None
+        return sum(map(os.path.getsize, self.files))
+
+    def units(
+        self, on_read: Callable[[int], None] | None = None, most: int = BATCH_RECORDS
+    ) -> Iterator[Unit]:
+        """Iterate over the units, numbered; a bad file stands where its segments would.
+
+        Parameters
+        ----------
+        on_read
+            Called with the number of bytes of the files that were dealt with since the last
+            call.
+        most : int
+            Segments of one unit.
+        """
+        position = 0
+        for file in self.files:
+            damages: list[FormatError] = []
+            for unit in self._file_units(file, position, damages, on_read, most):
+                yield from _drained(damages)
+                yield unit
+                position += unit.count
+            yield from _drained(damages)
+
+    def _file_units(
+        self,
+        file: str,
+        position: int,
+        damages: list[FormatError],
+        on_read: Callable[[int], None] | None,
+        most: int,
+    ) -> Iterator[Cut | Range | WholeFile]:
+        if self.shared_files and os.path.isfile(file):
+            try:
+                format = format_of(file, self._format)
+                if isinstance(format, IndexedFormat) and not is_gzip(file):
+                    yield from _ranges(format, file, position, on_read, most)
+                    return
+            except FormatError as problem:
+                damages.append(problem)
+                return
+            if format.single:
+                size = os.path.getsize(file)
+                yield WholeFile(position, format.name, file, size)
+                if on_read is not None:
+                    on_read(size)
+                return
+        records = read_records(file, self._format, on_error=damages.append, on_read=on_read)
+        for number, (format, record) in enumerate(records, start=position):
+            yield Cut(number, format.name, record)
+
+
+def _ranges(
+    format: IndexedFormat,
+    file: str,
+    position: int,
+    on_read: Callable[[int], None] | None,
+    most: int,
+) -> Iterator[Range]:
+    count = format.count(file)
+    if not count:
+        raise FormatError(f"empty: no segment of format {format.name}", file)
+    size = os.path.getsize(file) // count
+    step = max(1, min(most, BATCH_BYTES // max(1, size)))
+    for start in range(0, count, step):
+        stop = min(count, start + step)
+        share = size * (stop - start)
+        yield Range(position + start, format.name, file, start, stop, share)
+        if on_read is not None:
+            on_read(share)
+
+
+def _drained(damages: list[FormatError]) -> Iterator[Failure]:
+    for problem in damages:
+        yield Failure(-1, problem.path, problem.line, "", problem.problem)
+    damages.clear()
+
+
+def batches(units: Iterable[Unit], most: int = BATCH_RECORDS) -> Iterator[Batch]:
+    """Put units together, up to so many segments and ``BATCH_BYTES``."""
+    batch: Batch = []
+    count = size = 0
+    for unit in units:
+        if batch and count + unit_count(unit) > most:
+            yield batch
+            batch, count, size = [], 0, 0
+        batch.append(unit)
+        count += unit_count(unit)
+        size += 0 if isinstance(unit, Failure) else unit.bytes
+        if count >= most or size >= BATCH_BYTES:
+            yield batch
+            batch, count, size = [], 0, 0
+    if batch:
+        yield batch
+
+
+def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]:
+    """Iterate over the batches without the units of the first ``skipped`` outcomes."""
+    for batch in all_batches:
+        if not skipped:
+            yield batch
+            continue
+        left: Batch = []
+        for unit in batch:
+            count = unit_count(unit)
+            if skipped >= count:
+                skipped -= count
+            elif skipped and isinstance(unit, Range):
+                left.append(unit.without_first(skipped))
+                skipped = 0
+            else:
+                left.append(unit)
+        if left:
+            yield left
+
+
+def parsed(
+    unit: Unit, vocabulary: Vocabulary, options: dict[str, Any]
+) -> Iterator[Segment | Failure]:
+    """Iterate over the segments of a unit, read and parsed here; each error is a failure."""
+    if isinstance(unit, Failure):
+        yield unit
+    elif isinstance(unit, Range):
+        yield from _parsed_range(unit, options)
+    else:
+        line = 0
+        try:
+            record = unit.record if isinstance(unit, Cut) else _only_record(unit)
+            line = record.line
+            space = parse_record(FORMATS.get(unit.format), record, vocabulary, **options)
+        except FormatError as problem:
+            place = problem.path or unit.path, problem.line or line
+            yield Failure(unit.position, *place, "", problem.problem)
+        except OSError as problem:
+            yield Failure(unit.position, unit.path, 0, "", problem.strerror or str(problem))
+        else:
+            yield Segment(unit.position, record.path, line, space)
+
+
+def _only_record(unit: WholeFile) -> Record:
+    records = list(read_records(unit.path, unit.format))
+    if len(records) > 1:
+        raise FormatError(f"{len(records)} segments, where {unit.format} has one a file", unit.path)
+    return records[0][1]
+
+
+def _parsed_range(unit: Range, options: dict[str, Any]) -> Iterator[Segment | Failure]:
+    # words are numbered once for each file and process, not for each batch
+    try:
+        found = parse_range(unit.format, unit.path, unit.start, unit.stop, **options)
+    except (FormatError, OSError) as problem:
+        reason = problem.problem if isinstance(problem, FormatError) else problem.strerror
+        for position in range(unit.position, unit.position + unit.count):
+            yield Failure(position, unit.path, 0, "", reason or str(problem))
+        return
+    for position, each in enumerate(found, start=unit.position):
+        if isinstance(each, FormatError):
+            yield Failure(position, unit.path, each.line, "", each.problem)
+        else:
+            yield Segment(position, unit.path, 0, each)
