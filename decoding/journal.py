@@ -8,10 +8,10 @@ the last entry of the journal does not vouch for, and leaves out what was done.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -42,7 +42,7 @@ class Journal:
         self.earlier = Earlier()
         self.states: list[Any] = []
         self._stream, self._log = stream, log
-        self._bytes = self._outcomes = 0
+        self._bytes = self._outcomes = self._entries = 0
         self._files: list[tuple[str, dict[str, int]]] = []
         self._last = time.monotonic()
 
@@ -63,6 +63,11 @@ class Journal:
         """Whether it is time for an entry."""
         return self._log is not None and time.monotonic() - self._last >= INTERVAL
 
+    @property
+    def has_entries(self) -> bool:
+        """Whether there is anything to resume."""
+        return self._entries > 0
+
     def enter(self, state: Any) -> None:
         """Make an entry: all outcomes so far are settled, and summed up by ``state`` (JSON)."""
         if self._log is None:
@@ -74,6 +79,7 @@ class Journal:
         self._log.write(_line(entry))
         _flush(self._log)
         self._files = []
+        self._entries += 1
         self._last = time.monotonic()
 
     def _restore(self, entries: list[dict[str, Any]]) -> None:
@@ -84,6 +90,7 @@ class Journal:
                 self.earlier.lines.update(lines)
             self.states.append(entry["state"])
             self._bytes, self._outcomes = entry["bytes"], entry["outcomes"]
+        self._entries = len(entries)
         self.earlier.outcomes = self._outcomes
 
 
@@ -126,32 +133,40 @@ def journalled(
     log_path = target.with_name(f".{target.name}.journal")
     # read and write, whatever there is: it is emptied only when it is ours
     with open(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as problem:
-            raise OptionError(f"another process is writing {os.fspath(path)!r}") from problem
-        try:
-            entries = _entries(log_path, partial, task, path) if resume else []
-            with open(log_path, "wb") as log:
-                # written anew, so that a line that was cut short does not stay
-                log.write(b"".join(map(_line, (dict(task), *entries))))
-                stream.truncate(entries[-1]["bytes"] if entries else 0)
-                stream.seek(0, os.SEEK_END)
-                journal = Journal(stream, log)
-                journal._restore(entries)
+        if not _locked(stream):
+            raise OptionError(f"another process is writing {os.fspath(path)!r}")
+        entries = _entries(log_path, partial, task, path) if resume else []
+        with open(log_path, "wb") as log:
+            # written anew, so that a line that was cut short does not stay
+            log.write(b"".join(map(_line, (dict(task), *entries))))
+            stream.truncate(entries[-1]["bytes"] if entries else 0)
+            stream.seek(0, os.SEEK_END)
+            journal = Journal(stream, log)
+            journal._restore(entries)
+            try:
                 yield journal
-            _flush(stream)
-            _finish(partial, target)
-        except BaseException as problem:
-            if isinstance(problem, Error) and not isinstance(problem, EngineError | _OtherTask):
-                partial.unlink(missing_ok=True)
-                log_path.unlink(missing_ok=True)
-            raise
+                _flush(stream)
+                _finish(partial, target)
+            except BaseException as problem:
+                again = isinstance(problem, Error) and not isinstance(problem, EngineError)
+                if again or not journal.has_entries:
+                    partial.unlink(missing_ok=True)
+                    log_path.unlink()
+                raise
         log_path.unlink()
 
 
-class _OtherTask(OptionError):
-    """What is there to resume is something else, and is not to be touched."""
+def _locked(stream: BinaryIO) -> bool:
+    """Lock a file until it is closed, or tell that somebody else has."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _flush(stream: BinaryIO) -> None:
@@ -184,7 +199,7 @@ def _entries(
     for name in (*wanted, *found[0]):
         before, now = found[0].get(name), wanted.get(name)
         if before != now:
-            raise _OtherTask(
+            raise OptionError(
                 f"cannot resume {os.fspath(path)!r}: it was begun with {name} {before!r}, not "
                 f"{now!r}; without --resume it begins anew"
             )

@@ -22,9 +22,14 @@ from decoding.commands.arguments import (
     parsed_metrics,
     positive,
     report_failures,
-    say,
 )
-from decoding.commands.running import add_running, check_running, corpus_outcomes, file_stamps
+from decoding.commands.running import (
+    add_running,
+    check_running,
+    corpus_outcomes,
+    file_stamps,
+    resumable_output,
+)
 
 if TYPE_CHECKING:
     from decoding.commands.oracle_output import Totals
@@ -101,7 +106,6 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--summary and -o are the same file")
     check_outputs(arguments.output, arguments.summary)
     from decoding.commands.oracle_output import OracleLines, Totals
-    from decoding.journal import journalled
     from decoding.oracle import DEFAULT_BUDGET
     from lattices.engines import ENGINES
     from lattices.formats.streams import created
@@ -124,10 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
             stack.enter_context(created(arguments.summary)) if arguments.summary else None
         )
         task = _task(arguments, [str(metric) for metric in metrics], search)
-        journal = stack.enter_context(journalled(arguments.output, task, resume=arguments.resume))
+        journal = stack.enter_context(resumable_output(arguments, task))
         totals.restore(journal.states)
-        if arguments.resume and not arguments.quiet:
-            say(f"going on after {journal.earlier.outcomes} segments")
         outcomes = stack.enter_context(
             corpus_outcomes(job, arguments, first=_settle(references), earlier=journal.earlier)
         )

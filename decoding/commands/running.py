@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from decoding.commands.arguments import STANDARD, add_workers
+from decoding.commands.arguments import STANDARD, add_workers, say
 
 if TYPE_CHECKING:
     from decoding.corpus import Done, Earlier, Failure, Job, Segment
+    from decoding.journal import Journal
 
 R = TypeVar("R")
 
@@ -80,6 +81,24 @@ def corpus_outcomes(
                 yield outcome
 
         yield watched()
+
+
+@contextmanager
+def resumable_output(arguments: argparse.Namespace, task: dict[str, Any]) -> Iterator[Journal]:
+    """Open the output as the arguments say, and tell the user how to go on where that helps."""
+    from decoding.journal import journalled
+    from lattices.errors import EngineError
+
+    with journalled(arguments.output, task, resume=arguments.resume) as journal:
+        if arguments.resume and not arguments.quiet:
+            done = journal.earlier.outcomes
+            say(f"going on after {done} segments" if done else "there is nothing to resume")
+        try:
+            yield journal
+        except (KeyboardInterrupt, EngineError):
+            if journal.has_entries:
+                say("interrupted; the same command with --resume goes on from here")
+            raise
 
 
 def file_stamps(paths: list[str]) -> list[list[Any]]:

@@ -1,0 +1,271 @@
+"""Outputs that can be resumed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding import journal as module
+from decoding.cli import INTERRUPTED, main
+from decoding.commands import running
+from decoding.journal import journalled
+from decoding.outcomes import Done, Failure
+from lattices.errors import EngineError, OptionError
+from tests.decoding.commandline import CAT, cats, lattice_line
+
+TASK = {"metric": "wer", "input": [["a", 1]]}
+
+
+def done(id: str, path: str = "a", line: int = 1) -> Done[None]:
+    return Done(0, path, line, id, None)
+
+
+Step = tuple[Done[None] | Failure, bytes, object]
+
+
+def stopped(
+    target: Path, steps: list[Step], rest: bytes = b"", by: type = KeyboardInterrupt
+) -> None:
+    """Write outcomes, each with an entry, and something after the last; then fail."""
+    with journalled(target, TASK) as journal:
+        for outcome, data, state in steps:
+            journal.write(outcome, data)
+            journal.enter(state)
+        journal.write(done("rest"), rest)
+        raise by("stopped")
+
+
+THREE: list[Step] = [(done(str(number)), b"line\n", number) for number in range(3)]
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_a_finished_file_is_all_that_is_left(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with journalled(target, TASK) as journal:
+        journal.write(done("x"), b"one\n")
+        journal.enter({"sum": 1})
+        assert left(tmp_path) == [".out.journal", ".out.partial"]
+    assert (left(tmp_path), target.read_bytes()) == (["out"], b"one\n")
+
+
+def test_what_the_last_entry_does_not_vouch_for_is_cut_off(tmp_path: Path) -> None:
+    target = tmp_path / "out.gz"
+    steps: list[Step] = [
+        (done("x", line=7), b"one\n", {"sum": 1}),
+        (Failure(1, "b", 0, "", "broken"), b"", {"sum": 1}),
+        (done("y", "b", 9), b"two\n", {"sum": 2}),
+    ]
+    with pytest.raises(KeyboardInterrupt):
+        stopped(target, steps, rest=b"thr")
+    assert not target.exists()
+    with journalled(target, TASK, resume=True) as journal:
+        assert journal.states == [{"sum": 1}, {"sum": 1}, {"sum": 2}]
+        assert journal.earlier.outcomes == 3
+        assert (journal.earlier.path, journal.earlier.lines) == ("b", {"y": 9})
+        journal.write(done("z"), b"three\n")
+    assert gzip.decompress(target.read_bytes()) == b"one\ntwo\nthree\n"
+    assert left(tmp_path) == ["out.gz"]
+
+
+@pytest.mark.parametrize("cut", [1, 30, 200])
+def test_an_entry_that_was_cut_short_does_not_count(tmp_path: Path, cut: int) -> None:
+    target, log = tmp_path / "out", tmp_path / ".out.journal"
+    with pytest.raises(EngineError):
+        stopped(target, THREE, by=EngineError)
+    log.write_bytes(log.read_bytes()[:-cut])
+    with journalled(target, TASK, resume=True) as journal:
+        known = len(journal.states)
+        assert known == (0 if cut == 200 else 2)
+        assert journal.earlier.outcomes == known
+    assert target.read_bytes() == b"line\n" * known
+
+
+def test_entries_about_bytes_that_are_lost_do_not_count(tmp_path: Path) -> None:
+    target, partial = tmp_path / "out", tmp_path / ".out.partial"
+    with pytest.raises(KeyboardInterrupt):
+        stopped(target, THREE, by=KeyboardInterrupt)
+    partial.write_bytes(b"line\nlin")
+    with journalled(target, TASK, resume=True) as journal:
+        assert journal.states == [0]
+    assert target.read_bytes() == b"line\n"
+
+
+def test_another_task_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        stopped(target, [(done("x"), b"one\n", None)], b"and more", KeyboardInterrupt)
+    other = journalled(target, {**TASK, "metric": "grr"}, resume=True)
+    with pytest.raises(OptionError, match="begun with metric 'wer', not 'grr'"):
+        other.__enter__()
+    with journalled(target, TASK, resume=True) as journal:
+        assert journal.states == [None]
+    assert target.read_bytes() == b"one\n"
+
+
+def test_without_resume_it_begins_anew(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        stopped(target, [(done("x"), b"one\n", None)], b"and more", KeyboardInterrupt)
+    with journalled(target, {"other": 1}) as journal:
+        assert journal.states == []
+        journal.write(done("x"), b"one\n")
+    assert target.read_bytes() == b"one\n"
+
+
+def test_an_error_of_the_task_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OptionError):
+        stopped(tmp_path / "out", [(done("x"), b"one\n", None)], b"and more", OptionError)
+    assert left(tmp_path) == []
+
+
+def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
+    with journalled(tmp_path / "out", TASK) as journal:
+        journal.write(done("x"), b"one\n")
+        with pytest.raises(OptionError, match="another process"):
+            stopped(tmp_path / "out", THREE)
+        journal.write(done("y"), b"two\n")
+    assert (tmp_path / "out").read_bytes() == b"one\ntwo\n"
+
+
+def test_a_device_is_written_to_and_cannot_be_resumed() -> None:
+    with journalled(os.devnull, TASK) as journal:
+        journal.write(done("x"), b"one\n")
+        assert not journal.is_due
+        journal.enter(None)
+    resumed = journalled(os.devnull, TASK, resume=True)
+    with pytest.raises(OptionError, match="cannot be resumed"):
+        resumed.__enter__()
+
+
+class Interrupting:
+    """Stands in for the outcomes, and stops after so many."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._real = running.corpus_outcomes
+        self.after = 10**9
+        monkeypatch.setattr("decoding.commands.oracle.corpus_outcomes", self)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        from contextlib import contextmanager
+
+        @contextmanager
+        def watched() -> Any:
+            with self._real(*arguments, **keywords) as outcomes:
+                yield self._stopping(outcomes)
+
+        return watched()
+
+    def _stopping(self, outcomes: Any) -> Any:
+        for number, outcome in enumerate(outcomes):
+            if number >= self.after:
+                raise KeyboardInterrupt
+            yield outcome
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("form", ["tsv", "jsonl"])
+def test_interrupted_again_and_again_the_output_is_the_same(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    workers: str,
+    form: str,
+) -> None:
+    path, refs = tmp_path / "some.jsonl", tmp_path / "refs.txt"
+    lines = [lattice_line(f"s{number}", CAT, []) for number in range(40)]
+    lines[3] = "{broken\n"
+    lines[30] = lattice_line("s7", CAT, [])  # an id that an earlier run has seen
+    path.write_text("".join(lines))
+    refs.write_text("".join(f"s{number} the cat\n" for number in range(40) if number != 21))
+    command = ["oracle", str(path), "--refs", str(refs), "--metric", "wer", "--format", form]
+    command += ["--workers", workers]
+    summary = ["--summary", str(tmp_path / "summary.json")]
+    assert main([*command, "-o", str(tmp_path / "whole"), *summary]) == 1
+    whole = json.loads((tmp_path / "summary.json").read_text())
+    said = capsys.readouterr().err
+    monkeypatch.setattr(module, "INTERVAL", 0.0)
+    stopping = Interrupting(monkeypatch)
+    stopping.after = 9
+    for _ in range(4):
+        assert main([*command, "-o", str(tmp_path / "parts"), "--resume"]) == INTERRUPTED
+        assert "--resume goes on" in capsys.readouterr().err
+    stopping.after = 10**9
+    assert main([*command, "-o", str(tmp_path / "parts"), "--resume", *summary]) == 1
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    again = json.loads((tmp_path / "summary.json").read_text())
+    for changing in ("seconds", "arcs_per_second"):
+        whole.pop(changing), again.pop(changing)
+    assert again == whole
+    assert [each["id"] for each in again["failures"]] == ["", "s21", "s7"]
+    lines_said = [line for line in capsys.readouterr().err.splitlines() if "some.jsonl" in line]
+    assert lines_said == [line for line in said.splitlines() if "some.jsonl" in line]
+
+
+def test_a_changed_input_is_not_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cats(tmp_path / "cats.jsonl", 9)
+    command = ["oracle", str(path), "-o", str(tmp_path / "out")]
+    monkeypatch.setattr(module, "INTERVAL", 0.0)
+    stopping = Interrupting(monkeypatch)
+    stopping.after = 3
+    assert main(command) == INTERRUPTED
+    cats(path, 10)
+    assert main([*command, "--resume"]) == 2
+    assert "cannot resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "wrong", [["x.jsonl", "--resume"], ["-", "--resume", "-o", "out"]], ids=["to a pipe", "from"]
+)
+def test_pipes_cannot_be_resumed(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["oracle", *wrong]) == 2
+    assert "--resume needs" in capsys.readouterr().err
+
+
+def test_nothing_to_resume_is_a_whole_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cats(tmp_path / "cats.jsonl", 2)
+    assert main(["oracle", str(path), "-o", str(tmp_path / "out"), "--resume"]) == 0
+    assert "there is nothing to resume" in capsys.readouterr().err
+    assert len((tmp_path / "out").read_text().splitlines()) == 2
+
+
+def test_ten_thousand_lattices_killed_and_resumed(tmp_path: Path) -> None:
+    """SIGKILL in the middle, one lattice malformed: the same bytes as in one go, exit code 1."""
+    path = cats(tmp_path / "many.jsonl", 10_000)
+    lines = path.read_text().splitlines(keepends=True)
+    lines[5000] = lines[5000][:-9] + "\n"
+    path.write_text("".join(lines))
+    often = "import sys, decoding.cli, decoding.journal as j; j.INTERVAL = 0.05"
+    command = [sys.executable, "-c", f"{often}; sys.exit(decoding.cli.main())"]
+    command += ["oracle", str(path), "--workers", "2", "--metric", "wer", "-o"]
+    parts, log = str(tmp_path / "parts"), tmp_path / ".parts.journal"
+    process = subprocess.Popen([*command, parts], stderr=subprocess.DEVNULL)
+    while not (log.exists() and log.read_bytes().count(b"\n") > 1):
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not Path(parts).exists()
+    resumed = subprocess.run([*command, parts, "--resume"], capture_output=True, text=True)
+    whole = subprocess.run([*command, str(tmp_path / "whole")], capture_output=True, text=True)
+    assert (resumed.returncode, whole.returncode) == (1, 1)
+    assert "many.jsonl:5001: not JSON" in resumed.stderr
+    assert "9999 segments, 1 failed" in resumed.stderr
+    assert Path(parts).read_bytes() == (tmp_path / "whole").read_bytes()
+    assert len(Path(parts).read_bytes().splitlines()) == 9999
+    assert left(tmp_path) == ["many.jsonl", "parts", "whole"]
