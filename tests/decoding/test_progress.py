@@ -1,0 +1,69 @@
+"""A bar on a terminal, and nothing anywhere else."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from decoding.cli import main
+from tests.decoding.commandline import cats
+
+SLOW = (
+    "import sys, time, decoding.cli, decoding.progress as p, fstmetrics.edit as e;"
+    "p.REFRESH = 0.0; old = e.WER.against;"
+    "e.WER.against = lambda *a: (time.sleep(0.002), old(*a))[1];"
+    "sys.exit(decoding.cli.main())"
+)
+
+
+def on_a_terminal(*arguments: str) -> str:
+    """Return what the command shows on a terminal."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, "oracle", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=follower,
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(leader, 1 << 16)
+        except OSError:  # the other side is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(leader)
+    assert process.wait() == 0
+    return shown.decode()
+
+
+def test_rate_and_time_left_are_shown(tmp_path: Path) -> None:
+    path = cats(tmp_path / "cats.jsonl", 300)
+    shown = on_a_terminal(str(path), "--metric", "wer")
+    assert re.search(r"\d+%\|.*\d\d:\d\d<\d\d:\d\d, [\d,]+ segments, [\d,]+/s", shown)
+    assert "300 segments, 0 failed" in shown
+
+
+def test_quiet_is_quiet(tmp_path: Path) -> None:
+    assert on_a_terminal(str(cats(tmp_path / "cats.jsonl", 3)), "--metric", "wer", "-q") == ""
+
+
+def test_without_the_package_it_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(["oracle", str(cats(tmp_path / "cats.jsonl", 3))]) == 0
+    assert "fstmetrics[progress]" in capsys.readouterr().err
