@@ -26,23 +26,23 @@ transition-ids themselves are dropped.
 Where they are not all numbers (``int2sym.pl -f 3`` makes such files) they are themselves
 the words, and ``<eps>`` is epsilon.
 
-A CompactLattice is written, without transition-ids: the features ``graph`` and
-``acoustic`` if the lattice has both, otherwise the negated score as graph cost. Costs have
-all their digits, though Kaldi reads them in single precision. Kaldi reads numbers only:
-``symbols=FILE`` writes them.
+A CompactLattice is written, or with ``type=lattice`` a Lattice, without transition-ids (those
+of a Lattice are epsilon): the features ``graph`` and ``acoustic`` if the lattice has both,
+otherwise the negated score as graph cost. Costs have all their digits, though Kaldi reads
+them in single precision. Kaldi reads numbers only: ``symbols=FILE`` writes them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, floats, ints
+from lattices.arrays import Array, floats, ints
 from lattices.errors import FormatError
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
 from lattices.formats.kaldi_costs import (
     READ_OPTIONS,
     Costs,
@@ -51,16 +51,21 @@ from lattices.formats.kaldi_costs import (
     key_of,
     lattice_of,
 )
+from lattices.formats.kaldi_lines import (
+    Row,
+    cut_lines,
+    distinct_labels,
+    is_compact,
+    is_number,
+    read_lines,
+)
 from lattices.formats.symbols import check_symbol, extended_symbols, read_symbols
 from lattices.openfst_codec import SymbolTable
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
-Row: TypeAlias = "list[bytes]"
-
 _BLOCK = 1 << 18
-_EMPTY_LINE = re.compile(rb"\n[ \t\v\f\r]*\n")
-_KINDS = {True: "a CompactLattice", False: "a Lattice"}
+EMPTY_LINE = re.compile(rb"\n[ \t\v\f\r]*\n")
 
 
 class KaldiText(Format):
@@ -70,9 +75,11 @@ class KaldiText(Format):
     description = "Kaldi lattice archive as text; features graph and acoustic"
     kind = "lattice"
     suffixes = (".ark.txt", ".lat.txt")
+    appendable = True
     options: Mapping[str, str] = READ_OPTIONS
     write_options: Mapping[str, str] = {
         "symbols": "a file with the symbol table, made or extended: labels become its numbers",
+        "type": "compact (the default) or lattice",
     }
 
     def sniff(self, head: bytes) -> bool:
@@ -99,7 +106,7 @@ class KaldiText(Format):
                 block = block.removeprefix(BYTE_ORDER_MARK)
             rest += block
             place = 0
-            for end in _EMPTY_LINE.finditer(rest):
+            for end in EMPTY_LINE.finditer(rest):
                 text = rest[place : end.end()]
                 if not text.isspace():
                     yield _record(rest[place : end.start() + 1], path, line, number)
@@ -115,58 +122,56 @@ class KaldiText(Format):
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
         if not record.payload.endswith(b"\n"):
             raise record.error("the file ends within a line", record.payload.count(b"\n"))
-        rows = [line.split() for line in record.payload.split(b"\n")[:-1]]
-        if len(rows[0]) != 1:
-            raise record.error(f"{len(rows[0])} columns, expected a key alone on its line")
-        if len(rows) == 1:
+        lines = cut_lines(record)
+        if lines.width[0] != 1:
+            raise record.error(f"{lines.width[0]} columns, expected a key alone on its line")
+        if len(lines.width) == 1:
             raise record.error("the lattice is empty: no line follows the key")
-        compact = _is_compact(record, rows)
-        one, full = (b"0,0,", 4) if compact else (b"0,0", 5)
-        arcs = [row for row in rows if len(row) > 2]
-        ends = [row for row in rows[1:] if len(row) < 3]
-        count = len(arcs)
-        labels = [row[full - 2] for row in arcs]
-        if full - 1 in map(len, arcs):
-            arcs = [row if len(row) == full else [*row, one] for row in arcs]
-        weights = [row[-1] for row in arcs]
-        weights += [row[1] if len(row) == 2 else one for row in ends]
-        graph, acoustic, ids = _weights(record, rows, weights, compact, count)
-        frames = (
-            _compact_frames(record, rows, ids)[:count]
-            if compact
-            else _single_frames(record, rows, [row[2] for row in arcs])
-        )
-        states = [row[0] for row in arcs] + [row[1] for row in arcs] + [row[0] for row in ends]
-        if not b"".join(states).isdigit() or not all(map(bytes.isdigit, states)):
-            raise _bad_state(record, rows)
-        known, state = np.unique(np.array(list(map(int, states)), np.int64), return_inverse=True)
-        final_graph, final_acoustic = np.full((2, len(known)), np.inf)
+        compact = is_compact(lines)
+        found = read_lines(lines, compact)
+        arc, end = found.arc, ~found.arc
+        count = np.count_nonzero(arc)
+        named = np.concatenate((found.src[arc], found.dst[arc], found.src[end], found.src[:1]))
+        states, state = _closed_up(named)
+        ending = state[2 * count : -1]
+        final_graph, final_acoustic = np.full((2, states), np.inf)
         # of several final weights of one state the last counts, as in OpenFst
-        final_graph[state[2 * count :]] = graph[count:]
-        final_acoustic[state[2 * count :]] = acoustic[count:]
-        costs = Costs(graph[:count], acoustic[:count], floats(final_graph), floats(final_acoustic))
-        symbols = read_symbols(options["symbols"]) if "symbols" in options else None
-        numbers = _vocabulary_numbers(record, rows, labels, symbols, vocabulary)
+        final_graph[ending] = found.graph[end]
+        final_acoustic[ending] = found.acoustic[end]
         columns = KaldiArcs(
             src=ints(state[:count]),
             dst=ints(state[count : 2 * count]),
-            frames=ints(frames),
-            costs=costs,
-            start=int(np.searchsorted(known, int(rows[1][0]))),
+            frames=ints(found.frames[arc]),
+            costs=Costs(
+                graph=floats(found.graph[arc]),
+                acoustic=floats(found.acoustic[arc]),
+                final_graph=floats(final_graph),
+                final_acoustic=floats(final_acoustic),
+            ),
+            start=int(state[-1]),
         )
-        key = rows[0][0].decode("utf-8")
-        return lattice_of(columns, ints(numbers), vocabulary, key, options)
+        labels, which = distinct_labels(lines, arc, compact)
+        symbols = read_symbols(options["symbols"]) if "symbols" in options else None
+        words: list[str] = []
+        for number, (label, word) in enumerate(zip(labels, _words(labels, symbols), strict=True)):
+            if word is None:
+                place = 1 + int(np.flatnonzero(arc)[np.argmax(which == number)])
+                raise record.error(f"the label {int(label)} is not in the symbol table", place)
+            words.append(word)
+        numbers = np.array(vocabulary.add_all(words), np.int32)[which]
+        return lattice_of(columns, ints(numbers), vocabulary, lines.row(0)[0].decode(), options)
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
-        """Write CompactLattices: the start state first, then the others in order."""
+        """Write the start state first, then the others in order."""
+        compact = choice(options, "type", ("compact", "lattice")) == "compact"
         for number, lattice in enumerate(spaces):
             if not isinstance(lattice, Lattice):
                 raise FormatError(f"kaldi holds lattices, not {type(lattice).__name__}")
             key, costs = key_of(lattice, number), costs_of(lattice, losses)
             names = _names(lattice, options.get("symbols"))
-            lines = [f"{key} \n", *_lines(lattice, costs, names), "\n"]
+            lines = [f"{key} \n", *_lines(lattice, costs, names, compact), "\n"]
             stream.write("".join(lines).encode("utf-8"))
 
 
@@ -181,150 +186,31 @@ def _record(text: bytes, path: str, line: int, number: int) -> Record:
 
 def _is_weight(text: bytes) -> bool:
     parts = text.split(b",")
-    return len(parts) in (2, 3) and all(map(_is_number, parts[:2]))
+    return len(parts) in (2, 3) and all(map(is_number, parts[:2]))
 
 
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    # Python's grouping of digits is nobody else's
-    return b"_" not in text
+def _closed_up(named: Array) -> tuple[int, Array]:
+    """Return how many different states are named, and each in the numbering without gaps."""
+    highest = int(named.max())
+    if highest > 4 * len(named):
+        known, state = np.unique(named, return_inverse=True)
+        return len(known), state
+    present = np.zeros(highest + 1, np.bool_)
+    present[named] = True
+    number = np.cumsum(present)
+    return int(number[-1]), number[named] - 1
 
 
-def _tells(row: Row) -> bool | None:
-    """Return whether a line is one of a CompactLattice; None if it may be of either."""
-    if len(row) == 1:
-        return None
-    if len(row) == 4:
-        return b"," in row[3]
-    return row[1].count(b",") == 2 if len(row) == 2 else len(row) == 3
-
-
-def _is_compact(record: Record, rows: Sequence[Row]) -> bool:
-    """Decide which kind of lattice it is, and raise if its lines disagree."""
-    body = rows[1:]
-    widths = set(map(len, body))
-    odd = widths - {1, 2, 3, 4, 5}
-    if odd:
-        place = next(place for place, row in enumerate(body, start=1) if len(row) in odd)
-        raise record.error(f"{len(rows[place])} columns, expected 1 to 5", place)
-    compact = next((kind for kind in map(_tells, body) if kind is not None), True)
-    # what is no weight of a CompactLattice is found when weights are read, but words of a
-    # Lattice may be anything
-    if {3, 4, 5}.isdisjoint(widths) or widths.isdisjoint((5,) if compact else (3, 4)):
-        return compact
-    told = [_tells(row) for row in body]
-    if True not in told or False not in told:
-        return compact
-    raise record.error(
-        f"a line of {_KINDS[not compact]}, where those above are of {_KINDS[compact]}",
-        1 + told.index(not compact),
-    )
-
-
-def _place(rows: Sequence[Row], index: int) -> int:
-    """Return how many lines stand above an arc, or above a final state, counted after all arcs."""
-    places = range(1, len(rows))
-    return sorted(places, key=lambda place: len(rows[place]) < 3)[index]
-
-
-def _weights(
-    record: Record, rows: Sequence[Row], texts: list[bytes], compact: bool, arcs: int
-) -> tuple[FloatColumn, FloatColumn, list[bytes]]:
-    """Return graph costs, acoustic costs and transition-ids of weights, all at once."""
-    commas = 2 if compact else 1
-    # no weight has a newline in it, so one after each shows whether all have their commas
-    parts = b",\n,".join([*texts, b""]).split(b",")
-    step = commas + 2
-    marks = parts[commas + 1 :: step]
-    good = len(parts) == step * len(texts) + 1 and marks == [b"\n"] * len(texts)
-    if not good:
-        odd = next(index for index, text in enumerate(texts) if text.count(b",") != commas)
-        raise _bad_weight(record, texts[odd], _place(rows, odd), compact)
-    numbers = parts[0:-1:step] + parts[1:-1:step]
-    try:
-        values = floats(list(map(float, numbers)))
-    except ValueError:
-        values = floats([float(text) if _is_number(text) else np.nan for text in numbers])
-    graph, acoustic = values[: len(texts)], values[len(texts) :]
-    fine = np.isfinite(graph) & np.isfinite(acoustic)
-    fine[arcs:] |= (graph[arcs:] == np.inf) & (acoustic[arcs:] == np.inf)
-    if b"_" in b"".join(numbers):
-        grouped = np.array([b"_" in text for text in numbers]).reshape(2, -1)
-        fine &= ~grouped.any(axis=0)
-    if not fine.all():
-        odd = int(np.flatnonzero(~fine)[0])
-        raise _bad_weight(record, texts[odd], _place(rows, odd), compact)
-    return graph, acoustic, parts[2:-1:step] if compact else []
-
-
-def _bad_weight(record: Record, text: bytes, place: int, compact: bool) -> FormatError:
-    shown, wanted = text.decode("utf-8"), "graph,acoustic,ids" if compact else "graph,acoustic"
-    return record.error(f"weight {shown!r}, expected {wanted} with finite costs", place)
-
-
-def _compact_frames(record: Record, rows: Sequence[Row], ids: list[bytes]) -> list[int]:
-    """Return how many transition-ids, joined by underscores, each weight has."""
-    if not any(ids):
-        return [0] * len(ids)
-    if b"".join(ids).translate(None, b"0123456789_"):
-        odd = next(i for i, text in enumerate(ids) if text.translate(None, b"0123456789_"))
-        shown = ids[odd].decode("utf-8")
-        raise record.error(
-            f"transition-ids {shown!r}, expected numbers joined by _", _place(rows, odd)
-        )
-    return [text.count(b"_") + 1 if text else 0 for text in ids]
-
-
-def _single_frames(record: Record, rows: Sequence[Row], ids: list[bytes]) -> list[int]:
-    """Return 1 for every transition-id, 0 for epsilon."""
-    for odd, text in enumerate(ids):
-        if not text.isdigit() and text != b"<eps>":
-            shown = text.decode("utf-8")
-            raise record.error(
-                f"transition-id {shown!r}, expected a number from 0", _place(rows, odd)
-            )
-    return [text not in (b"0", b"<eps>") for text in ids]
-
-
-def _bad_state(record: Record, rows: Sequence[Row]) -> FormatError:
-    """Return the error of the first state that is no number."""
-    place, text = next(
-        (place, text)
-        for place, row in enumerate(rows)
-        if place
-        for text in row[: 2 if len(row) > 2 else 1]
-        if not text.isdigit()
-    )
-    return record.error(f"state {text.decode('utf-8')!r}, expected a number from 0", place)
-
-
-def _vocabulary_numbers(
-    record: Record,
-    rows: Sequence[Row],
-    labels: list[bytes],
-    symbols: SymbolTable | None,
-    vocabulary: Vocabulary,
-) -> list[int]:
-    """Return the numbers of the words that the labels stand for."""
-    distinct = list(dict.fromkeys(labels))
-    words: list[str] = []
-    if all(map(bytes.isdigit, distinct)):
-        for label in distinct:
-            key = int(label)
-            word = "" if key == EPSILON else str(key) if symbols is None else symbols.get(key)
-            if word is None:
-                problem = f"the label {key} is not in the symbol table"
-                raise record.error(problem, _place(rows, labels.index(label)))
-            words.append(word)
-    else:
-        epsilon = EPSILON_NAME if symbols is None else symbols.get(EPSILON, EPSILON_NAME)
-        names = (label.decode("utf-8") for label in distinct)
-        words = ["" if name in (epsilon, EPSILON_NAME) else name for name in names]
-    number = dict(zip(distinct, vocabulary.add_all(words), strict=True))
-    return [number[label] for label in labels]
+def _words(labels: Sequence[bytes], symbols: SymbolTable | None) -> list[str | None]:
+    """Return the words that different labels stand for, None for one that is in no table."""
+    if all(map(bytes.isdigit, labels)):
+        keys = map(int, labels)
+        if symbols is None:
+            return ["" if key == EPSILON else str(key) for key in keys]
+        return ["" if key == EPSILON else symbols.get(key) for key in keys]
+    epsilon = EPSILON_NAME if symbols is None else symbols.get(EPSILON, EPSILON_NAME)
+    names = (label.decode("utf-8") for label in labels)
+    return ["" if name in (epsilon, EPSILON_NAME) else name for name in names]
 
 
 def _names(lattice: Lattice, table: str | None) -> Mapping[int, str]:
@@ -346,20 +232,21 @@ def _names(lattice: Lattice, table: str | None) -> Mapping[int, str]:
     return names
 
 
-def _lines(lattice: Lattice, costs: Costs, names: Mapping[int, str]) -> list[str]:
+def _lines(
+    lattice: Lattice, costs: Costs, names: Mapping[int, str], compact: bool
+) -> Iterator[str]:
+    # a Lattice has the transition-id, which is epsilon here, in a column of its own
+    before, behind = ("", ",") if compact else ("0\t", "")
     targets, labels = lattice.dst.tolist(), lattice.label.tolist()
     graph, acoustic = costs.graph.tolist(), costs.acoustic.tolist()
     final_graph, final_acoustic = costs.final_graph.tolist(), costs.final_acoustic.tolist()
     bounds = lattice.out_offset.tolist()
-    lines: list[str] = []
     for state in [lattice.start, *(q for q in range(lattice.num_states) if q != lattice.start)]:
         arcs = range(bounds[state], bounds[state + 1])
-        lines += [
-            f"{state}\t{targets[a]}\t{names[labels[a]]}\t{graph[a]!r},{acoustic[a]!r},\n"
-            for a in arcs
-        ]
+        for arc in arcs:
+            weight = f"{graph[arc]!r},{acoustic[arc]!r}{behind}"
+            yield f"{state}\t{targets[arc]}\t{before}{names[labels[arc]]}\t{weight}\n"
         if final_graph[state] < np.inf:
-            lines.append(f"{state}\t{final_graph[state]!r},{final_acoustic[state]!r},\n")
+            yield f"{state}\t{final_graph[state]!r},{final_acoustic[state]!r}{behind}\n"
         elif not arcs:
-            lines.append(f"{state}\tInfinity,Infinity,\n")
-    return lines
+            yield f"{state}\tInfinity,Infinity{behind}\n"

@@ -109,36 +109,48 @@ def lattice_of(
     acoustic_scale = number_option(options, "acoustic_scale", 1.0)
     shift = number_option(options, "frame_shift", 0.01)
     costs = arcs.costs
-    ending = costs.final_graph < np.inf
-    final_graph = np.where(ending, costs.final_graph, 0.0)
-    final_acoustic = np.where(ending, costs.final_acoustic, 0.0)
-    final = 0.0 - (lm_scale * final_graph + acoustic_scale * final_acoustic)
+    score, values = _scored(costs.graph, costs.acoustic, lm_scale, acoustic_scale)
+    final, final_values = _scored(costs.final_graph, costs.final_acoustic, lm_scale, acoustic_scale)
     frames = _state_frames(arcs)
     return Lattice(
         vocabulary=vocabulary,
         src=arcs.src,
         dst=arcs.dst,
         label=label,
-        # a plain minus would turn the cost 0.0 into the score -0.0
-        score=0.0 - (lm_scale * costs.graph + acoustic_scale * costs.acoustic),
-        final=np.where(ending, final, -np.inf),
+        score=score,
+        final=final,
         start=arcs.start,
-        features=_two_features(costs.graph, costs.acoustic),
-        final_features=_two_features(final_graph, final_acoustic),
+        features=_two_features(values),
+        final_features=_two_features(final_values),
         feature_names=FEATURES,
         times=None if frames is None else floats(frames * shift),
         id=name,
     )
 
 
-def _two_features(graph: FloatColumn, acoustic: FloatColumn) -> FeatureMatrix:
-    rows = len(graph)
-    values = np.empty((rows, 2))
-    np.subtract(0.0, graph, out=values[:, 0])
-    np.subtract(0.0, acoustic, out=values[:, 1])
-    bounds = np.arange(0, 2 * rows + 1, 2, dtype=np.int32)
-    names = np.arange(2 * rows, dtype=np.int32) & np.int32(1)
-    return csr_array((values.ravel(), names, bounds), shape=(rows, 2))
+@kernel
+def _scored(graph, acoustic, lm_scale, acoustic_scale):  # type: ignore[no-untyped-def]
+    """Return the scores, and the values of both features in turn; none where costs are infinite."""
+    score = np.empty(len(graph))
+    values = np.zeros(2 * len(graph))
+    for index in range(len(graph)):
+        if graph[index] < np.inf:
+            # a plain minus would turn the cost 0.0 into the score -0.0
+            score[index] = 0.0 - (lm_scale * graph[index] + acoustic_scale * acoustic[index])
+            if score[index] == -np.inf:
+                # too large a sum must not pass for a state that is not final
+                score[index] = np.nan
+            values[2 * index] = 0.0 - graph[index]
+            values[2 * index + 1] = 0.0 - acoustic[index]
+        else:
+            score[index] = -np.inf
+    return score, values
+
+
+def _two_features(values: FloatColumn) -> FeatureMatrix:
+    bounds = np.arange(0, len(values) + 1, 2, dtype=np.int32)
+    names = np.arange(len(values), dtype=np.int32) & np.int32(1)
+    return csr_array((values, names, bounds), shape=(len(values) // 2, 2))
 
 
 def _state_frames(arcs: KaldiArcs) -> IntColumn | None:

@@ -48,6 +48,7 @@ def test_laws(tmp_path: Path) -> None:
     check_format(FORMAT)
     table = str(tmp_path / "words.txt")
     check_format(FORMAT, options={"symbols": table}, write_options={"symbols": table})
+    check_format(FORMAT, write_options={"type": "lattice"})
 
 
 def test_compact_lattice(tmp_path: Path) -> None:
@@ -151,6 +152,8 @@ def test_start_and_gaps(tmp_path: Path) -> None:
         (b"0 1 a b c d\n1\n", 2, "6 columns"),
         (b"0 1 a 1,2,\n1 0 a 1,2,3\n1\n", 1, "cycle"),
         (b"0 1 a 1,2,\n", 1, "no state is final"),
+        (b"0 1 a 1e308,1e308,\n1\n", 1, "expected a finite number"),
+        (b"0 1 a\n0\n1 1e308,1e308,\n", 1, "a final score is infinite or not a number"),
         (b"", 1, "empty"),
         (b"0 1 a 1,2,\n1", 3, "ends within a line"),
         (b"0 1 \xff 1,2,\n1\n", 2, "invalid UTF-8"),
@@ -233,6 +236,34 @@ def test_losses() -> None:
     rescored = Lattice.from_arcs(rows, [1], id="a")
     with pytest.raises(FormatError, match="scores that are no weighted sums of graph and acoustic"):
         written(FORMAT, rescored)
+
+
+def test_lattices_of_both_types_are_written() -> None:
+    lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 2, "", -0.5)], [1], states=3, id="k")
+    buffer = io.BytesIO()
+    FORMAT.write(buffer, [lattice], Losses("kaldi"), type="lattice")
+    assert buffer.getvalue() == (
+        b"k \n0\t1\t0\ta\t1.0,0.0\n0\t2\t0\t<eps>\t0.5,0.0\n1\t0.0,0.0\n2\tInfinity,Infinity\n\n"
+    )
+    assert written(FORMAT, lattice) == (
+        b"k \n0\t1\ta\t1.0,0.0,\n0\t2\t<eps>\t0.5,0.0,\n1\t0.0,0.0,\n2\tInfinity,Infinity,\n\n"
+    )
+    with pytest.raises(OptionError, match="type='x', expected one of compact, lattice"):
+        FORMAT.write(buffer, [lattice], Losses("kaldi"), type="x")
+
+
+def test_costs_come_back_to_the_bit(tmp_path: Path) -> None:
+    costs = [0.1, 1 / 3, 2.0**0.5 * 1e-9, 123456789.123456789, 5e-324, 1.7976931348623157e308]
+    rows = [(0, 1, f"w{place}", -cost) for place, cost in enumerate(costs)]
+    found = parsed(tmp_path, written(FORMAT, Lattice.from_arcs(rows, [1], id="k")))
+    assert found.score.tolist() == [-cost for cost in costs]
+
+
+def test_states_with_huge_numbers(tmp_path: Path) -> None:
+    far = parsed(tmp_path, b"k\n5 123456789012345678 a\n123456789012345678\n")
+    assert (far.num_states, far.src.tolist(), far.dst.tolist()) == (2, [0], [1])
+    with pytest.raises(FormatError, match=r"f:2: state '9+', expected a number from 0"):
+        parsed(tmp_path, b"k\n5 %s a\n5\n" % (b"9" * 5000))
 
 
 def test_what_cannot_be_written() -> None:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from lattices.errors import FormatError, SpaceError
+from lattices.formats.base import Losses
 from lattices.formats.kaldi import FORMAT as TEXT
 from lattices.formats.kaldi_binary import FORMAT
 from lattices.spaces import Lattice
@@ -31,10 +33,11 @@ def archive(body: list[Any], arc_type: str = "compactlattice44", **changes: Any)
     """Return an FST written number by number; a state is its final weight and its arcs."""
     fields = {"fst_type": "vector", "version": 2, "start": 0, "states": len(body)} | changes
     compact = arc_type.startswith("compact")
+    pair = "<dd" if arc_type in ("compactlattice84", "lattice8") else "<ff"
 
     def weight(graph: float, acoustic: float, ids: tuple[int, ...] = ()) -> bytes:
         tail = struct.pack(f"<i{len(ids)}i", len(ids), *ids) if compact else b""
-        return struct.pack("<ff", graph, acoustic) + tail
+        return struct.pack(pair, graph, acoustic) + tail
 
     data = b"utt-1 " + struct.pack("<i", 2125659606) + string(fields["fst_type"])
     data += string(arc_type) + struct.pack("<iiQ", fields["version"], 0, 3)
@@ -63,6 +66,10 @@ SINGLE = archive(
 )
 
 
+ATTACHED = written(FORMAT, Lattice.from_arcs([(0, 1, "word " * 50)], [1], id="utt-1"))
+ARC_TYPES = ("compactlattice44", "compactlattice84", "lattice4", "lattice8")
+
+
 def parsed(folder: Path, data: bytes, **options: Any) -> Any:
     (found,) = read_bytes(folder, data, FORMAT, **options)  # type: ignore[arg-type]
     return found
@@ -72,6 +79,7 @@ def test_laws(tmp_path: Path) -> None:
     check_format(FORMAT)
     table = str(tmp_path / "words.txt")
     check_format(FORMAT, options={"symbols": table}, write_options={"symbols": table})
+    check_format(FORMAT, write_options={"arc_type": "lattice8"})
 
 
 def test_compact_lattice(tmp_path: Path) -> None:
@@ -100,6 +108,36 @@ def test_state_level_lattice(tmp_path: Path) -> None:
         parsed(tmp_path, SINGLE, symbols=table)
 
 
+def test_double_precision(tmp_path: Path) -> None:
+    third = 1 / 3
+    compact = archive(
+        [(INFINITE, [(7, 7, (third, 1e300, (3, 1)), 1)]), ((third, 0.0, (1,)), [])],
+        "compactlattice84",
+    )
+    single = archive([(INFINITE[:2], [(3, 7, (third, 1e300), 1)]), ((third, 0.0), [])], "lattice8")
+    for data, times in ((compact, [0.0, 0.02]), (single, [0.0, 0.01])):
+        lattice = parsed(tmp_path, data)
+        assert words(lattice) == ["7"]
+        assert lattice.features.toarray().tolist() == [[-third, -1e300]]
+        assert lattice.final.tolist() == [-np.inf, -third]
+        assert lattice.times.tolist() == times
+        with pytest.raises(FormatError, match="more arcs than the file holds"):
+            parsed(tmp_path, data[:-1])
+
+
+@given(small_lattices(features=False), st.sampled_from(ARC_TYPES))
+def test_every_arc_type_round_trips(lattice: Lattice, arc_type: str) -> None:
+    buffer = io.BytesIO()
+    FORMAT.write(buffer, [lattice], Losses("kaldi-binary"), arc_type=arc_type)
+    with tempfile.TemporaryDirectory() as folder:
+        back = parsed(Path(folder), buffer.getvalue())
+    if "8" in arc_type:
+        assert structure(back) == structure(lattice)
+    else:
+        assert back.score.tolist() == lattice.score.astype(np.float32).tolist()
+        assert words(back) == words(lattice)
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
@@ -114,8 +152,9 @@ def test_state_level_lattice(tmp_path: Path) -> None:
         (archive([((0, 0), [])], start=1), "start state 1 of 'utt-1'"),
         (archive([((0, 0), [])], states=1 << 60), "states announced"),
         (archive([((0, 0), [])], states=-1), "-1 states announced"),
-        (archive([((0, 0), [])], "compactlattice84"), "of arc type 'compactlattice84', expected"),
+        (archive([((0, 0), [])], "compactlattice48"), "of arc type 'compactlattice48', expected"),
         (archive([((0, 0), [])], fst_type="const"), "is a 'const' FST"),
+        (ATTACHED[:150], "a symbol table of 'utt-1' is damaged or cut short"),
         (COMPACT[:-1], "more arcs than the file holds"),
         (COMPACT + b"x", "no key before the blank"),
         (COMPACT + b"next \0B", "the magic number would take 4 bytes where 2 are left"),
@@ -165,17 +204,21 @@ def test_records_across_blocks() -> None:
 def test_sniffing() -> None:
     assert FORMAT.sniff(COMPACT)
     assert FORMAT.sniff(SINGLE)
+    assert all(FORMAT.sniff(archive([((0, 0), [])], name)) for name in ARC_TYPES)
     assert not FORMAT.sniff(COMPACT[6:])
     assert not FORMAT.sniff(archive([((0, 0), [])], "standard"))
 
 
-def test_layout_of_what_is_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arc_type", ARC_TYPES)
+def test_layout_of_what_is_written(tmp_path: Path, arc_type: str) -> None:
     table = tmp_path / "words.txt"
     table.write_text("<eps> 0\nx 6\n")
     lattice = Lattice.from_arcs([(0, 1, "x", -1.5), (0, 1, "y", -2.5)], {1: -0.5}, id="utt-1")
     buffer = io.BytesIO()
-    FORMAT.write(buffer, [lattice], None, symbols=table)  # type: ignore[arg-type]
-    expected = archive([(INFINITE, [(6, 6, (1.5, 0), 1), (7, 7, (2.5, 0), 1)]), ((0.5, 0), [])])
+    FORMAT.write(buffer, [lattice], None, symbols=table, arc_type=arc_type)  # type: ignore[arg-type]
+    first, second = (6, 7) if arc_type.startswith("compact") else (0, 0)
+    arcs = [(first, 6, (1.5, 0), 1), (second, 7, (2.5, 0), 1)]
+    expected = archive([(INFINITE, arcs), ((0.5, 0), [])], arc_type)
     # all but the property bits
     at = expected.index(struct.pack("<iiQ", 2, 0, 3)) + 8
     assert buffer.getvalue()[:at] == expected[:at]
