@@ -22,6 +22,7 @@ from lattices.algorithms import (
     trim,
     union,
 )
+from lattices.arrow_tables import from_arrow, to_arrow
 from lattices.errors import Error, FormatError, OptionError, SpaceError
 from lattices.formats import read, write
 from lattices.formats.references import read_references
@@ -46,6 +47,7 @@ __all__ = [
     "best",
     "density",
     "determinize",
+    "from_arrow",
     "from_fst",
     "from_networkx",
     "inside",
@@ -62,6 +64,7 @@ __all__ = [
     "read_references",
     "remove_epsilon",
     "sample",
+    "to_arrow",
     "to_characters",
     "to_fst",
     "to_networkx",

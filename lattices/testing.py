@@ -21,8 +21,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lattices.errors import FormatError
-from lattices.formats import parse_record, read, write
-from lattices.formats.base import Format, Losses, Record
+from lattices.formats import parse_range, parse_record, read, write
+from lattices.formats.base import Format, IndexedFormat, Losses, Record
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
@@ -88,6 +88,9 @@ def check_format(
     - A record parses the same after pickling.
     - A file that is cut anywhere gives a FormatError, or no more segments than it had; a file
       with damaged bytes, and bytes that are no file at all, give a FormatError if any error.
+    - A format that is read by position gives the same segments so, from any of them on, in
+      the file's vocabulary or in a given one, which grows by the words of these segments only;
+      it notices that a file has changed.
 
     Parameters
     ----------
@@ -119,6 +122,8 @@ def check_format(
         )
         _check_records(fmt, data, len(batch), options or {})
         _check_damage(fmt, data, len(batch), options or {})
+        if isinstance(fmt, IndexedFormat):
+            _check_positions(fmt, data, batch, options or {})
     _check_garbage(fmt, options or {})
 
 
@@ -240,6 +245,90 @@ def _check_damage(fmt: Format, data: bytes, count: int, options: Mapping[str, An
         place, byte = chance.randrange(len(data)), chance.randrange(256)
         changed = data[:place] + bytes([byte]) + data[place + 1 :]
         _survives(fmt, changed, options, f"byte {place} of {len(data)} set to {byte}")
+
+
+def _check_positions(
+    fmt: IndexedFormat, data: bytes, batch: list[Space], options: Mapping[str, Any]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "segments" + fmt.suffixes[0])
+        with open(path, "wb") as file:
+            file.write(data)
+        came = fmt.count(path)
+        _require(came == len(batch), f"{fmt.name}: count {came}, expected {len(batch)}")
+        everything = _positions(fmt, path, 0, len(batch), None, options)
+        for start in range(len(batch) + 1):
+            for stop in range(start, len(batch) + 1):
+                how = f"segments {start} up to {stop}"
+                own = _positions(fmt, path, start, stop, None, options)
+                _require_same(fmt, own, batch[start:stop], how)
+                _require_same(fmt, pickle.loads(pickle.dumps(own)), own, f"{how}, pickled")
+                words = Vocabulary(["before"])
+                given = _positions(fmt, path, start, stop, words, options)
+                _require_same(fmt, given, own, f"{how}, vocabulary given")
+                used = {word for space in given for word in _words(space)}
+                _require(
+                    set(words) - {"before"} == used - {"before"}
+                    and all(space.vocabulary is words for space in given),
+                    f"{fmt.name}, {how}: the vocabulary given has {sorted(words)}, expected "
+                    f"'before' and {sorted(used)}",
+                )
+                _require(
+                    all(space.vocabulary is everything[0].vocabulary for space in own),
+                    f"{fmt.name}, {how}: calls without a vocabulary do not share the file's",
+                )
+        _check_damage_by_position(fmt, path, data, options)
+
+
+def _check_damage_by_position(
+    fmt: IndexedFormat, path: str, data: bytes, options: Mapping[str, Any]
+) -> None:
+    chance = random.Random(1)
+    for trial in range(TRIALS):
+        place = chance.randrange(len(data))
+        changed = data[:place]
+        if trial % 2:
+            changed += bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
+        # beside the file: one that is in use may be mapped into memory, and must not shrink
+        other = f"{path}.{trial}"
+        with open(other, "wb") as file:
+            file.write(changed)
+        os.replace(other, path)
+        os.utime(path, ns=(trial, trial))
+        try:
+            parse_range(fmt, path, 0, fmt.count(path), **options)
+        except FormatError:
+            continue
+        except Exception as problem:
+            raise AssertionError(
+                f"{fmt.name}, damaged at byte {place} of {len(data)}, by position: {problem!r} "
+                "was raised, expected a FormatError"
+            ) from problem
+        _require(
+            len(changed) == len(data),
+            f"{fmt.name}: cut after {place} bytes, nothing was noticed by position",
+        )
+
+
+def _positions(
+    fmt: IndexedFormat,
+    path: str,
+    start: int,
+    stop: int,
+    vocabulary: Vocabulary | None,
+    options: Mapping[str, Any],
+) -> list[Space]:
+    """Return the segments, all of which have to be good."""
+    found: list[Space] = []
+    for each in parse_range(fmt, path, start, stop, vocabulary, **options):
+        if isinstance(each, FormatError):
+            raise AssertionError(f"{fmt.name}: {each}, expected a segment")
+        found.append(each)
+    return found
+
+
+def _words(space: Space) -> set[str]:
+    return {word for word in map(space.vocabulary.word, set(space.label.tolist())) if word}
 
 
 def _check_garbage(fmt: Format, options: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from lattices.formats.streams import (
     created,
     display_name,
     files_of,
+    is_gzip,
     opened,
     without_suffix,
 )
@@ -28,6 +29,9 @@ from lattices.spaces import Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 
 FORMATS: Registry[Format] = Registry("lattices.formats", "format")
+
+#: segments that are parsed at a time where a file is read by position
+RANGE = 64
 
 ErrorHandler: TypeAlias = Callable[[FormatError], None]
 
@@ -306,7 +310,8 @@ def read(
     Yields
     ------
     Lattice or NBest
-        In the order of the file; nothing is held back, so memory is that of one segment.
+        In the order of the file; memory is that of one segment, or of a few where a file is
+        read by position.
 
     Raises
     ------
@@ -329,32 +334,93 @@ def read(
     chosen = None if format is None else _named(format)
     if chosen is not None:
         _check_options(chosen.options, options, f"format {chosen.name}")
-    records = _read_records(files_of(path), chosen, on_error)
     words = Vocabulary() if vocabulary is None else vocabulary
-    return _parsed(records, words, on_error, options)
+    return _read(files_of(path), chosen, words, on_error, options)
 
 
-def _parsed(
-    records: Iterator[tuple[Format, Record]],
+def _read(
+    files: list[str],
+    chosen: Format | None,
     vocabulary: Vocabulary,
     on_error: ErrorHandler | None,
     options: dict[str, Any],
 ) -> Iterator[Space]:
-    path, lines = "", dict[str, int]()
-    for found, record in records:
-        if record.path != path:
-            path, lines = record.path, {}
+    for file in files:
+        indexed = _read_by_position(file, chosen)
+        parsed = (
+            _parsed_records(file, chosen, vocabulary, on_error, options)
+            if indexed is None
+            else _parsed_ranges(file, indexed, vocabulary, on_error, options)
+        )
+        places = dict[str, int]()
+        for line, number, each in parsed:
+            if not isinstance(each, FormatError) and each.id in places:
+                unit, which = ("line", "") if line else ("segment", f" of segment {number}")
+                each = FormatError(
+                    f"id {each.id!r}{which} is that of {unit} {places[each.id]} already",
+                    display_name(file),
+                    line,
+                )
+            if not isinstance(each, FormatError):
+                places[each.id] = line or number
+                yield each
+            elif on_error is None:
+                raise each
+            else:
+                on_error(each)
+
+
+def _read_by_position(file: str, chosen: Format | None) -> IndexedFormat | None:
+    """Return the format of a file that can be read by position, or None."""
+    if not os.path.isfile(file) or is_gzip(file):
+        return None
+    try:
+        found = format_of(file, chosen)
+    except FormatError:
+        # said again, to whom it concerns, when the file is read
+        return None
+    return found if isinstance(found, IndexedFormat) else None
+
+
+def _parsed_records(
+    file: str,
+    chosen: Format | None,
+    vocabulary: Vocabulary,
+    on_error: ErrorHandler | None,
+    options: dict[str, Any],
+) -> Iterator[tuple[int, int, Space | FormatError]]:
+    """Iterate over line, number and content of the segments of a file."""
+    for found, record in _read_records([file], chosen, on_error):
+        each: Space | FormatError
         try:
-            space = parse_record(found, record, vocabulary, **options)
-            if space.id in lines:
-                raise record.error(f"id {space.id!r} is that of line {lines[space.id]} already")
+            each = parse_record(found, record, vocabulary, **options)
         except FormatError as problem:
-            if on_error is None:
-                raise
-            on_error(problem)
-        else:
-            lines[space.id] = record.line
-            yield space
+            each = problem
+        yield record.line, record.number, each
+
+
+def _parsed_ranges(
+    file: str,
+    found: IndexedFormat,
+    vocabulary: Vocabulary,
+    on_error: ErrorHandler | None,
+    options: dict[str, Any],
+) -> Iterator[tuple[int, int, Space | FormatError]]:
+    """Iterate as :func:`_parsed_records` does."""
+    try:
+        count = found.count(file)
+        if not count:
+            raise FormatError(f"empty: no segment of format {found.name}", file)
+        for start in range(0, count, RANGE):
+            stop = min(count, start + RANGE)
+            for number, each in enumerate(
+                parse_range(found, file, start, stop, vocabulary, **options), start
+            ):
+                yield 0, number, each
+    except FormatError as problem:
+        if on_error is None:
+            raise
+        on_error(problem)
 
 
 def write(

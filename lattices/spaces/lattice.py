@@ -252,6 +252,18 @@ class Lattice:
             **rest,
         )
 
+    @classmethod
+    def from_normal_form(cls, **fields: Any) -> Lattice:
+        """Return a lattice of fields that are known to be right: nothing is checked or copied.
+
+        For readers that have checked a whole file at once. All fields are needed, also
+        ``in_arc``, ``in_offset`` and ``out_offset``; whatever :class:`Lattice` would have
+        made of the columns must be what is given.
+        """
+        lattice = cls.__new__(cls)
+        lattice.__dict__.update(fields)
+        return lattice
+
     @property
     def num_states(self) -> int:
         """How many states there are."""
