@@ -35,7 +35,7 @@ them in single precision. Kaldi reads numbers only: ``symbols=FILE`` writes them
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -43,6 +43,7 @@ import numpy as np
 from lattices.arrays import Array, floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
+from lattices.formats.fields import label_names, label_words
 from lattices.formats.kaldi_costs import (
     READ_OPTIONS,
     Costs,
@@ -59,10 +60,9 @@ from lattices.formats.kaldi_lines import (
     is_number,
     read_lines,
 )
-from lattices.formats.symbols import check_symbol, extended_symbols, read_symbols
-from lattices.openfst_codec import SymbolTable
+from lattices.formats.symbols import read_symbols
 from lattices.spaces import Lattice, Space
-from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
+from lattices.vocabulary import Vocabulary
 
 _BLOCK = 1 << 18
 EMPTY_LINE = re.compile(rb"\n[ \t\v\f\r]*\n")
@@ -152,13 +152,13 @@ class KaldiText(Format):
         )
         labels, which = distinct_labels(lines, arc, compact)
         symbols = read_symbols(options["symbols"]) if "symbols" in options else None
-        words: list[str] = []
-        for number, (label, word) in enumerate(zip(labels, _words(labels, symbols), strict=True)):
-            if word is None:
+        words = label_words(labels, symbols)
+        for number, label in enumerate(labels):
+            if label not in words:
                 place = 1 + int(np.flatnonzero(arc)[np.argmax(which == number)])
-                raise record.error(f"the label {int(label)} is not in the symbol table", place)
-            words.append(word)
-        numbers = np.array(vocabulary.add_all(words), np.int32)[which]
+                shown = label.decode("utf-8")
+                raise record.error(f"the label {shown:.40} is not in the symbol table", place)
+        numbers = np.array(vocabulary.add_all(words.values()), np.int32)[which]
         return lattice_of(columns, ints(numbers), vocabulary, lines.row(0)[0].decode(), options)
 
     def write(
@@ -170,7 +170,7 @@ class KaldiText(Format):
             if not isinstance(lattice, Lattice):
                 raise FormatError(f"kaldi holds lattices, not {type(lattice).__name__}")
             key, costs = key_of(lattice, number), costs_of(lattice, losses)
-            names = _names(lattice, options.get("symbols"))
+            names = label_names(lattice, options.get("symbols"))
             lines = [f"{key} \n", *_lines(lattice, costs, names, compact), "\n"]
             stream.write("".join(lines).encode("utf-8"))
 
@@ -199,37 +199,6 @@ def _closed_up(named: Array) -> tuple[int, Array]:
     present[named] = True
     number = np.cumsum(present)
     return int(number[-1]), number[named] - 1
-
-
-def _words(labels: Sequence[bytes], symbols: SymbolTable | None) -> list[str | None]:
-    """Return the words that different labels stand for, None for one that is in no table."""
-    if all(map(bytes.isdigit, labels)):
-        keys = map(int, labels)
-        if symbols is None:
-            return ["" if key == EPSILON else str(key) for key in keys]
-        return ["" if key == EPSILON else symbols.get(key) for key in keys]
-    epsilon = EPSILON_NAME if symbols is None else symbols.get(EPSILON, EPSILON_NAME)
-    names = (label.decode("utf-8") for label in labels)
-    return ["" if name in (epsilon, EPSILON_NAME) else name for name in names]
-
-
-def _names(lattice: Lattice, table: str | None) -> Mapping[int, str]:
-    """Return how each label of the lattice is written."""
-    used = np.unique(lattice.label).tolist()
-    words = {label: lattice.vocabulary.word(label) for label in used if label != EPSILON}
-    if table is not None:
-        numbers = extended_symbols(table, words.values())
-        return {EPSILON: str(EPSILON)} | {key: str(numbers[word]) for key, word in words.items()}
-    for word in words.values():
-        check_symbol(word)
-    names = {label: EPSILON_NAME if label == EPSILON else words[label] for label in used}
-    digits = [name for name in names.values() if name.encode("utf-8").isdigit()]
-    if len(digits) == len(names) and any(name != str(int(name)) or name == "0" for name in digits):
-        raise FormatError(
-            f"the words of segment {lattice.id!r} are whole numbers, and 0 or leading zeros "
-            "would be read as others; symbols=FILE keeps them"
-        )
-    return names
 
 
 def _lines(

@@ -45,8 +45,12 @@ from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 Rows: TypeAlias = "list[list[bytes]]"
 
-
+_MOST_DIGITS = 18
 _KALDI_COSTS = re.compile(rb"[-+0-9.eEInfity]+,[-+0-9.eEInfity]+(,[0-9_]*)?")
+
+
+#: the label of arcs into the final state in k2's text, which looks like this format otherwise
+_K2_END = b"-1"
 
 
 class OpenFstText(Format):
@@ -73,7 +77,7 @@ class OpenFstText(Format):
     def sniff(self, head: bytes) -> bool:
         """Tell whether all lines have one to five columns that begin with state numbers.
 
-        Costs in pairs, with commas, are Kaldi's.
+        Costs in pairs, with commas, are Kaldi's; the label -1 is k2's.
         """
         lines = head.split(b"\n")
         rows = [row for line in lines[:-1] or lines if (row := line.split())]
@@ -81,6 +85,7 @@ class OpenFstText(Format):
             len(row) <= 5
             and all(map(bytes.isdigit, row[: 2 if len(row) > 2 else 1]))
             and not _KALDI_COSTS.fullmatch(row[-1])
+            and row[2:3] != [_K2_END]
             for row in rows
         )
 
@@ -98,6 +103,11 @@ class OpenFstText(Format):
         labels = [row[3 if side == "output" else 2] for row in arcs]
         symbols = read_symbols(options["symbols"]) if "symbols" in options else None
         kind = choice(options, "labels", ("auto", "words", "numbers"))
+        if kind != "words" and _is_k2(rows):
+            raise record.error(
+                "arcs of label -1 lead to a last state: this is k2's text, whose scores are no "
+                "costs (format k2); labels=words reads -1 as a word"
+            )
         words = _words(record, labels, symbols, kind)
         numbers = vocabulary.add_all(words[label] for label in labels)
         columns = _columns(record, rows, arcs, ints(numbers))
@@ -134,6 +144,16 @@ def note_losses(lattice: Lattice, losses: Losses) -> None:
     for what, present in carried.items():
         if present:
             losses.add(what, f"segment {lattice.id!r}")
+
+
+def _is_k2(rows: Rows) -> bool:
+    """Tell whether a state stands alone at the end, and arcs into it, only, have the label -1."""
+    filled = [row for row in rows if row]
+    if len(filled[-1]) != 1:
+        return False
+    last = filled[-1][0]
+    ends = [(row[2] == _K2_END, row[1] == last) for row in filled if len(row) > 2]
+    return any(marked for marked, _ in ends) and all(marked == end for marked, end in ends)
 
 
 def _first(rows: Rows, *widths: int) -> int:
@@ -222,9 +242,11 @@ def _words(
 def _by_number(label: bytes, symbols: SymbolTable | None) -> str | None:
     if not label.isdigit():
         return None
-    if int(label) == EPSILON:
+    if not label.strip(b"0"):
         return ""
-    return label.decode("ascii") if symbols is None else symbols.get(int(label))
+    if symbols is None:
+        return label.decode("ascii")
+    return symbols.get(int(label)) if len(label) <= _MOST_DIGITS else None
 
 
 def _by_name(label: bytes, numbers: Mapping[str, int] | None) -> str | None:
@@ -245,7 +267,7 @@ def _above(record: Record, label: bytes) -> int:
 def _columns(record: Record, rows: Rows, arcs: Rows, label: IntColumn) -> FstColumns:
     ends = [row for row in rows if 0 < len(row) < 3]
     named = [*(row[0] for row in arcs), *(row[1] for row in arcs), *(row[0] for row in ends)]
-    if not all(map(bytes.isdigit, named)):
+    if not all(map(_is_state, named)):
         raise _bad_state(record, rows)
     # the numbers of files that are not numbered from 0 are closed up, in their order
     states, state = np.unique(np.array(list(map(int, named)), dtype=np.int64), return_inverse=True)
@@ -269,12 +291,16 @@ def _columns(record: Record, rows: Rows, arcs: Rows, label: IntColumn) -> FstCol
     )
 
 
+def _is_state(text: bytes) -> bool:
+    return text.isdigit() and len(text) <= _MOST_DIGITS
+
+
 def _bad_state(record: Record, rows: Rows) -> FormatError:
     """Return the error of the first state that is no number."""
     states = (
         (place, text) for place, row in enumerate(rows) for text in row[: 2 if len(row) > 2 else 1]
     )
-    place, text = next((place, text) for place, text in states if not text.isdigit())
+    place, text = next((place, text) for place, text in states if not _is_state(text))
     return record.error(f"state {text.decode('utf-8')!r}, expected a number from 0", place)
 
 
@@ -307,7 +333,7 @@ def _names(lattice: Lattice, kind: str, table: str | None) -> Mapping[int, str]:
         check_symbol(word)
     names = {label: EPSILON_NAME if label == EPSILON else words[label] for label in used}
     written = {name.encode("utf-8") for name in names.values()}
-    if all(map(bytes.isdigit, written)) and any(int(name) == EPSILON for name in written):
+    if all(map(bytes.isdigit, written)) and not all(name.strip(b"0") for name in written):
         raise FormatError(
             f"the words of segment {lattice.id!r} are whole numbers, and 0 would be read as "
             "epsilon; labels=numbers with symbols=FILE keeps it"

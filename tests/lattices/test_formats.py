@@ -39,10 +39,22 @@ def jsonl(*names: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", FORMATS.names())
-def test_laws(name: str) -> None:
+def test_laws(name: str, tmp_path: Path) -> None:
     fmt = FORMATS.get(name)
     assert fmt.name == name
-    check_format(fmt)
+    beside = {"ark": str(tmp_path / "lattices.ark")} if "ark" in fmt.write_options else {}
+    networks = name in ("mesh", "sausages")
+    check_format(fmt, confusion_networks() if networks else None, write_options=beside)
+
+
+def confusion_networks() -> list[Lattice]:
+    """Lattices that are chains of slots."""
+    words = Vocabulary()
+    arcs = [(0, 1, "the", -0.5), (0, 1, "a", -0.75), (1, 2, "", -0.25), (1, 2, "naïve", -2.0)]
+    return [
+        Lattice.from_arcs(arcs, [2], vocabulary=words, id="first"),
+        Lattice.from_arcs([(0, 1, "日本語", -0.125)], [1], vocabulary=words, id="second-1.2"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -355,3 +355,22 @@ def test_real_lattices(tmp_path: Path) -> None:
             np.testing.assert_allclose(lattice.final, expected.final, rtol=1e-6)
             seen += 1
     assert seen == len(chosen)
+
+
+@pytest.mark.parametrize("words", [("1", "2"), ("a", "b")])
+def test_text_of_k2_is_refused_with_a_hint(tmp_path: Path, words: tuple[str, str]) -> None:
+    path = tmp_path / "x.att"
+    path.write_text(f"0 1 {words[0]} -0.5\n1 2 {words[1]} -0.25\n2 3 -1 -0.125\n3\n")
+    with pytest.raises(FormatError, match=r"format k2.*labels=words"):
+        list(formats.read(path, "openfst-text"))
+    (lattice,) = formats.read(path, "openfst-text", labels="words")
+    assert "-1" in lattice.vocabulary
+    (scored,) = formats.read(path)
+    assert [hypothesis.score for hypothesis in scored.paths()] == [-0.875]  # type: ignore[union-attr]
+
+
+def test_the_word_minus_one_is_a_word_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / "x.att"
+    path.write_text("0 1 -1 0.5\n1 2 degrees\n2\n")
+    (lattice,) = formats.read(path)
+    assert [hypothesis.text for hypothesis in lattice.paths()] == ["-1 degrees"]  # type: ignore[union-attr]

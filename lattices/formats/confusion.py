@@ -1,0 +1,170 @@
+"""Confusion networks: slots of alternatives, one after the other, as lattices and back.
+
+Slot ``i`` is the arcs from state ``i`` to state ``i + 1``; a path takes one of each slot. The
+score of an arc is the logarithm of its posterior probability. An alternative without
+a word is an epsilon arc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import FormatError
+from lattices.formats.base import Losses
+from lattices.spaces import Lattice
+from lattices.vocabulary import Vocabulary
+
+READ_OPTIONS: Mapping[str, str] = {
+    "zeros": "drop | error: what becomes of alternatives of probability 0, which no path can take",
+}
+
+
+class SlotError(FormatError):
+    """What is wrong with one slot; the format knows on which line that stands."""
+
+    def __init__(self, problem: str, slot: int) -> None:
+        super().__init__(problem)
+        self.slot = slot
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives:
+    """The alternatives of a confusion network, slot by slot.
+
+    Attributes
+    ----------
+    label : int32 column, one entry an alternative
+        The number of its word, 0 for none.
+    probability : float64 column, one entry an alternative
+    bounds : sequence of int
+        Slot ``i`` is the alternatives from ``bounds[i]`` up to ``bounds[i + 1]``.
+    """
+
+    label: IntColumn
+    probability: FloatColumn
+    bounds: Sequence[int]
+
+
+def lattice_of(
+    found: Alternatives, vocabulary: Vocabulary, drop_zeros: bool, **rest: Any
+) -> Lattice:
+    """Return the lattice; ``rest`` is its id, times, references and metadata.
+
+    Raises
+    ------
+    SlotError
+        For a probability that is negative or not finite, for one that is 0 unless zeros are
+        dropped, and for a slot that nothing is left of.
+
+    Examples
+    --------
+    >>> words = Vocabulary(["yes", "no"])
+    >>> found = Alternatives(ints([1, 2, 0, 1]), floats([0.75, 0.25, 1.0, 0.0]), [0, 2, 4])
+    >>> [(path.text, path.score) for path in lattice_of(found, words, True).paths()]
+    [('yes', -0.2876...), ('no', -1.3862...)]
+    """
+    sizes = np.diff(found.bounds)
+    slot = np.repeat(np.arange(len(sizes)), sizes)
+    probability = found.probability
+    fine = (probability >= 0.0) & np.isfinite(probability)
+    if not fine.all():
+        odd = int(np.flatnonzero(~fine)[0])
+        raise SlotError(
+            f"probability {probability[odd]:g}, expected a number from 0", int(slot[odd])
+        )
+    kept = probability > 0.0
+    if not drop_zeros and not kept.all():
+        odd = int(np.flatnonzero(~kept)[0])
+        raise SlotError(
+            "probability 0, which no path can take; zeros=drop drops it", int(slot[odd])
+        )
+    empty = np.flatnonzero(np.bincount(slot[kept], minlength=len(sizes)) == 0)
+    if len(empty):
+        raise SlotError(f"slot {empty[0]} has no alternative above 0", int(empty[0]))
+    final = np.full(len(sizes) + 1, -np.inf)
+    final[-1] = 0.0
+    return Lattice(
+        vocabulary=vocabulary,
+        src=ints(slot[kept]),
+        dst=ints(slot[kept] + 1),
+        label=ints(found.label[kept]),
+        score=floats(np.log(probability[kept])),
+        final=floats(final),
+        **rest,
+    )
+
+
+def alternatives_of(lattice: Lattice, losses: Losses, single: bool = False) -> Alternatives:
+    """Return the slots of a lattice, each with the most probable alternative first.
+
+    A score of the last state belongs to every path alike; it has no place in a slot and is
+    given to ``losses``.
+
+    Parameters
+    ----------
+    lattice
+    losses
+    single
+        Whether probabilities are stored in single precision.
+
+    Raises
+    ------
+    FormatError
+        If the lattice is no chain of slots, with the state that is to blame, or if a
+        probability cannot be stored.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "the", 0.0)], [1])
+    >>> alternatives_of(lattice, Losses("mesh")).probability.tolist()
+    [1.0, 0.36787944117144233]
+    >>> skipping = Lattice.from_arcs([(0, 1, "a"), (1, 2, "b"), (0, 2, "c")], [2], id="s")
+    >>> alternatives_of(skipping, Losses("mesh"))
+    Traceback (most recent call last):
+    lattices.errors.FormatError: mesh holds confusion networks, which segment 's' is not: an arc ...
+    """
+    where = f"segment {lattice.id!r}"
+    problem = _misfit(lattice)
+    if problem:
+        raise FormatError(
+            f"{losses.format_name} holds confusion networks, which {where} is not: {problem}"
+        )
+    if lattice.final[-1] != 0.0:
+        losses.add("scores of ending", where)
+    kind = np.finfo(np.float32 if single else np.float64)
+    # normal numbers only: others would not come back to six digits
+    low, high = np.log(float(kind.tiny)), np.log(float(kind.max))
+    odd = np.flatnonzero((lattice.score < low) | (lattice.score > high))
+    if len(odd):
+        raise FormatError(
+            f"an arc out of state {lattice.src[odd[0]]} of {where} has the score "
+            f"{lattice.score[odd[0]]:g}, whose exponential {losses.format_name} cannot hold"
+        )
+    order = np.lexsort((-lattice.score, lattice.src))
+    return Alternatives(
+        label=ints(lattice.label[order]),
+        probability=floats(np.exp(lattice.score[order])),
+        bounds=lattice.out_offset[:-1].tolist(),
+    )
+
+
+def _misfit(lattice: Lattice) -> str:
+    """Return why the states are no chain of slots; nothing if they are."""
+    last = lattice.num_states - 1
+    if lattice.start:
+        return f"it begins in state {lattice.start}, and state 0 cannot be reached"
+    skipping = np.flatnonzero(lattice.dst != lattice.src + 1)
+    if len(skipping):
+        arc = skipping[0]
+        return f"an arc goes from state {lattice.src[arc]} to state {lattice.dst[arc]}"
+    stuck = np.flatnonzero(np.diff(lattice.out_offset)[:last] == 0)
+    if len(stuck):
+        return f"no arc leaves state {stuck[0]}"
+    if lattice.finals[0] != last:
+        return f"a path may end in state {lattice.finals[0]}, before the last, {last}"
+    return ""

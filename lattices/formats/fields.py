@@ -1,0 +1,103 @@
+"""Fields of text files in bulk: columns of numbers, and labels by number or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import FormatError
+from lattices.formats.symbols import check_symbol, extended_symbols
+from lattices.openfst_codec import SymbolTable
+from lattices.spaces import Lattice
+from lattices.vocabulary import EPSILON, EPSILON_NAME
+
+_MOST_DIGITS = 18
+
+
+def number_column(texts: Sequence[bytes]) -> tuple[FloatColumn, int]:
+    """Return the numbers, infinite ones among them, and the index of the first that is none, or -1.
+
+    Examples
+    --------
+    >>> number_column([b"1e-05", b"-2"])[1], number_column([b"1", b"nan"])[1]
+    (-1, 1)
+    """
+    try:
+        values = np.array(list(map(float, texts)), np.float64)
+    except ValueError:
+        values = np.array(list(map(_number, texts)), np.float64)
+    bad = np.isnan(values)
+    # Python's grouping of digits is nobody else's
+    if b"_" in b"".join(texts):
+        bad |= np.array([b"_" in text for text in texts])
+    return floats(values), int(np.flatnonzero(bad)[0]) if bad.any() else -1
+
+
+def _number(text: bytes) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def label_words(labels: Iterable[bytes], symbols: SymbolTable | None) -> dict[bytes, str]:
+    """Return the word of every label, without those that the table does not have.
+
+    Where all labels are whole numbers they are looked up, or are themselves words of digits
+    without a table; 0 is epsilon. Where they are not, they are the words, and ``<eps>``, or
+    what the table calls it, is epsilon.
+
+    Examples
+    --------
+    >>> label_words([b"0", b"7"], None), label_words([b"0", b"a", b"<eps>"], None)
+    ({b'0': '', b'7': '7'}, {b'0': '0', b'a': 'a', b'<eps>': ''})
+    """
+    distinct = dict.fromkeys(labels)
+    if all(map(bytes.isdigit, distinct)):
+        words = {label: _by_number(label.lstrip(b"0"), symbols) for label in distinct}
+        return {label: word for label, word in words.items() if word is not None}
+    epsilon = EPSILON_NAME if symbols is None else symbols.get(EPSILON, EPSILON_NAME)
+    names = {label: label.decode("utf-8") for label in distinct}
+    return {label: "" if name in (epsilon, EPSILON_NAME) else name for label, name in names.items()}
+
+
+def _by_number(digits: bytes, symbols: SymbolTable | None) -> str | None:
+    if not digits:
+        return ""
+    if symbols is None:
+        return digits.decode("ascii")
+    return symbols.get(int(digits)) if len(digits) <= _MOST_DIGITS else None
+
+
+def label_names(
+    lattice: Lattice, table: str | None, reserved: tuple[str, ...] = ()
+) -> dict[int, str]:
+    """Return how each label of a lattice is written: as itself, or by its number in a table.
+
+    The table is a file, made or extended if need be.
+
+    Raises
+    ------
+    FormatError
+        If a word would not come back: it has a blank in it, is ``reserved`` in the format,
+        or looks like a number where all others do.
+    """
+    used = np.unique(lattice.label).tolist()
+    words = {label: lattice.vocabulary.word(label) for label in used if label != EPSILON}
+    if table is not None:
+        numbers = extended_symbols(table, words.values())
+        return {EPSILON: str(EPSILON)} | {key: str(numbers[word]) for key, word in words.items()}
+    for word in words.values():
+        check_symbol(word)
+        if word in reserved:
+            raise FormatError(f"the word {word!r} means something else here; symbols=FILE keeps it")
+    names = {label: EPSILON_NAME if label == EPSILON else words[label] for label in used}
+    digits = [name for name in names.values() if name.encode("utf-8").isdigit()]
+    if len(digits) == len(names) and any(name.startswith("0") for name in digits):
+        raise FormatError(
+            f"the words of segment {lattice.id!r} are whole numbers, and 0 or leading zeros "
+            "would be read as others; symbols=FILE keeps them"
+        )
+    return names | {EPSILON: EPSILON_NAME}
