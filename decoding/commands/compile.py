@@ -5,13 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from decoding.commands.arguments import STANDARD, check_outputs
+from decoding.commands.arguments import (
+    STANDARD,
+    add_reference_ids,
+    check_outputs,
+    opened_references,
+)
 
 if TYPE_CHECKING:
     from fstmetrics import CompiledEvaluator
+    from fstmetrics.references import Reference
     from lattices.openfst_codec import FstColumns, SymbolTable
     from lattices.vocabulary import Vocabulary
 
@@ -50,10 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--refs-format",
-        choices=("plain", "kaldi"),
+        choices=("plain", "kaldi", "trn", "ctm", "stm"),
         default="plain",
-        help="kaldi: lines are 'id words', and the ids name the output files (default: plain)",
+        help="layout of the references (default: plain); if it has ids, such as kaldi's "
+        "'id words', they name the output files",
     )
+    add_reference_ids(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -109,51 +117,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Reference]]]:
     """Iterate over the segments: a name, and the references."""
     if arguments.ref is not None:
         yield "1", arguments.ref
         return
-    from lattices.formats.references import read_references
-
-    lines = read_references(arguments.refs, format="plain")
-    rows = [lines.get("", number) for number in range(len(lines))]
-    if arguments.refs_format == "plain":
-        for number, row in enumerate(rows, start=1):
-            yield str(number), list(row)
-        return
-    tables = [
-        _by_id(column, path)
-        for column, path in zip(zip(*rows, strict=True), arguments.refs, strict=True)
-    ]
-    for name in tables[0]:
-        yield (
-            name,
-            [_found(name, table, path) for table, path in zip(tables, arguments.refs, strict=True)],
-        )
-
-
-def _by_id(lines: Sequence[str], path: str) -> dict[str, str]:
-    """Return what follows the id of each line of a file."""
-    from lattices.errors import FormatError
-    from lattices.formats.base import split_words
-
-    table: dict[str, str] = {}
-    for number, line in enumerate(lines, start=1):
-        name, *words = split_words(line) or [""]
-        if name in table:
-            raise FormatError(f"a second line for the id {name!r}", path, number)
-        if name:
-            table[name] = " ".join(words)
-    return table
-
-
-def _found(name: str, table: dict[str, str], path: str) -> str:
-    from lattices.errors import FormatError
-
-    if name not in table:
-        raise FormatError(f"no reference for {name!r}", path)
-    return table[name]
+    references = opened_references(arguments)
+    assert references is not None
+    if references.layout == "plain":
+        for number in range(len(references)):
+            yield str(number + 1), list(references.get("", number))
+    for name in references.ids:
+        yield name, list(references.get(name, 0))
 
 
 def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:
@@ -176,17 +151,17 @@ def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:
     return [os.path.join(output, name + suffix) for name in names]
 
 
-def _units(evaluator: CompiledEvaluator, references: list[str]) -> Iterator[str]:
+def _units(evaluator: CompiledEvaluator, references: list[Reference]) -> Iterator[str]:
     """Iterate over the symbols that references have for a metric: its words, or characters."""
     from fstmetrics.references import tokens_of
     from lattices.spaces import Lattice
 
     for reference in references:
-        words = tokens_of(reference)
-        arcs = [(place, place + 1, word) for place, word in enumerate(words)]
-        yield from evaluator.prepare(
-            Lattice.from_arcs(arcs, finals=[len(words)])
-        ).lattice.vocabulary
+        if not isinstance(reference, Lattice):
+            words = tokens_of(reference)
+            arcs = [(place, place + 1, word) for place, word in enumerate(words)]
+            reference = Lattice.from_arcs(arcs, finals=[len(words)])
+        yield from evaluator.prepare(reference).lattice.vocabulary
 
 
 def _compiled(evaluator: CompiledEvaluator, vocabulary: Vocabulary, text: bool) -> bytes:

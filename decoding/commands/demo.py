@@ -74,7 +74,7 @@ def _read() -> tuple[list[Lattice], list[str], float]:
         if isinstance(space, Lattice)
     ]
     known = read_references([DATA / "refs.txt"], [lattice.id for lattice in lattices])
-    references = [known.get(lattice.id, place)[0] for place, lattice in enumerate(lattices)]
+    references = [str(known.get(lattice.id, place)[0]) for place, lattice in enumerate(lattices)]
     return lattices, references, time.perf_counter() - started
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from decoding.commands.arguments import (
@@ -22,6 +20,7 @@ from decoding.commands.arguments import (
     parsed_metrics,
     positive,
     report_failures,
+    settling,
 )
 from decoding.commands.running import (
     add_running,
@@ -33,7 +32,6 @@ from decoding.commands.running import (
 
 if TYPE_CHECKING:
     from decoding.commands.oracle_output import Totals
-    from decoding.corpus import Segment
     from lattices.formats.references import References
 
 SUMMARY = "the best sentences of lattices and n-best lists under a metric"
@@ -54,9 +52,6 @@ examples:
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
 """
-
-#: segments whose ids may show that references are by id
-LOOKED_AT = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         journal = stack.enter_context(resumable_output(arguments, task))
         totals.restore(journal.states)
         outcomes = stack.enter_context(
-            corpus_outcomes(job, arguments, first=_settle(references), earlier=journal.earlier)
+            corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
         )
         for outcome in outcomes:
             journal.write(outcome, totals.add(outcome))
@@ -161,25 +156,11 @@ def _task(
         "options": sorted(map(list, arguments.option)),
         "references": file_stamps(arguments.refs or []),
         "reference format": arguments.refs_format,
+        "reference ids": arguments.refs_id,
         "metrics": metrics,
         "format": arguments.format,
         **search,
     }
-
-
-def _settle(references: References | None) -> Callable[[Iterator[Segment]], None] | None:
-    """Return what settles the layout of the references by the ids of a few segments.
-
-    Worker processes have copies, which must not come to conclusions of their own; and the
-    first segment may be one of the few that have no reference.
-    """
-    if references is None or references.layout != "auto":
-        return None
-
-    def settle(segments: Iterator[Segment]) -> None:
-        references.settle(segment.id for segment in islice(segments, LOOKED_AT))
-
-    return settle
 
 
 def _check(totals: Totals, references: References | None) -> None:

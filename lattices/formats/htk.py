@@ -1,4 +1,4 @@
-"""HTK Standard Lattice Format (SLF), as HTK, SRILM, Kaldi's converter and PocketSphinx write it.
+"""HTK Standard Lattice Format (SLF), as HTK, SRILM, Kaldi, PocketSphinx and Moses write it.
 
 The score of a link is the header's formula, in natural logarithms::
 
@@ -28,6 +28,10 @@ probability of the path: the decoder's own distribution comes back, up to the di
 A ``p`` below 1e-300, which includes the zeros that stand for less than was printed, counts as
 1e-300. ``score=auto`` does this if every link has ``p``, none has a language score, and the
 header has no scales.
+
+Lattices one after the other, as ``convert_slf.pl`` of Kaldi prints them, are segments of one
+file. What ``-output-search-graph-slf`` of Moses writes is read as :mod:`lattices.formats.htk_moses`
+says; its word graphs are refused.
 """
 
 from __future__ import annotations
@@ -41,8 +45,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.arrays import Array, FloatColumn, floats, ints
-from lattices.formats.base import Format, Losses, Record, choice, whole_file
-from lattices.formats.htk_lines import HEADER_KEYS, NULL, SCALES, TAGS, Tables
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
+from lattices.formats.htk_lines import NULL, SCALES, TAGS, Tables
+from lattices.formats.htk_moses import boundaries, differences, is_search_graph
 from lattices.formats.htk_writer import write_slf
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureMatrix
@@ -54,13 +59,14 @@ _FIRST_LINE = re.compile(
     rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*(?:VERSION|V|UTTERANCE|U|NODES|N|LINKS|L|base|start|end"
     rb"|dir|tscale|lmname|ngname|vocab|hmms|wdpenalty|[a-z]{2}scale|x[1-9]scale)="
 )
+_NAMED = re.compile(rb"(?:VERSION|V|UTTERANCE|U)=")
 
 
 class HTK(Format):
     """See the module."""
 
     name = "htk"
-    description = "HTK SLF word lattices (HTK, SRILM, Kaldi's converter, PocketSphinx)"
+    description = "HTK SLF word lattices (HTK, SRILM, Kaldi's converter, PocketSphinx, Moses)"
     kind = "lattice"
     suffixes = (".slf", ".lat", ".htk")
     options: Mapping[str, str] = {
@@ -76,8 +82,20 @@ class HTK(Format):
         return _FIRST_LINE.match(head) is not None
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Return the file as one record."""
-        return whole_file(stream, path)
+        """Cut before a header that follows nodes or links."""
+        lines: list[bytes] = []
+        first, number, filled = 1, 0, False
+        for place, line in enumerate(stream, start=1):
+            if place == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            if filled and line[:1] in b"VU" and _NAMED.match(line):
+                yield Record(b"".join(lines), path, first, number)
+                lines, first, number, filled = [], place, number + 1, False
+            filled = filled or line[:2] in (b"J=", b"I=")
+            lines.append(line)
+        payload = b"".join(lines)
+        if payload.strip():
+            yield Record(payload, path, first, number)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the lattice, in time linear in the file."""
@@ -104,8 +122,12 @@ class _Reader(Tables):
     def lattice(self, vocabulary: Vocabulary, keep_tags: bool, wanted: str) -> Lattice:
         """Return the lattice of the tables."""
         src, dst, index = self._ends()
-        start = self._boundary("start", index, dst, src)
-        end = self._boundary("end", index, src, dst)
+        from_moses = is_search_graph(self)
+        if from_moses:
+            start, end = boundaries(self, index)
+        else:
+            start = self._boundary("start", index, dst, src)
+            end = self._boundary("end", index, src, dst)
         times = self._times()
         codes = self._codes(vocabulary, keep_tags)
         direction = self.header.get("dir", "f")
@@ -128,9 +150,9 @@ class _Reader(Tables):
         words = self._words(at.tolist())
         real = np.array([bool(codes[word]) and word not in TAGS for word in words], bool)
         columns, weights = self._features(at, real)
-        metadata: dict[str, Any] = {
-            "header": {key: self.header[key] for key in self.header if key not in HEADER_KEYS}
-        }
+        if from_moses:
+            columns = differences(self, columns, src, dst, start, end)
+        metadata: dict[str, Any] = {"header": self.other_keys()}
         if self._by_posterior(columns, wanted):
             score = _conditional(columns["posterior"], src, states)
         else:
@@ -225,9 +247,7 @@ class _Reader(Tables):
         on_links, on_nodes = self.links.used(), self.nodes.used() - {b"n", b"l"}
         columns: dict[str, FloatColumn] = {}
         weights: dict[str, float] = {}
-        for scale, (name, key, default) in SCALES.items():
-            if not key:
-                continue
+        for scale, (name, key, default) in self.scales().items():
             if key in on_nodes:
                 column = self.nodes.numbers(key)[at]
                 if key in on_links:

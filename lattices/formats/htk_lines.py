@@ -26,6 +26,8 @@ SCALES: dict[str, tuple[str, bytes, float]] = {
 HEADER_KEYS = frozenset(
     ("VERSION", "UTTERANCE", "NODES", "LINKS", "base", "start", "end", "dir", "tscale", *SCALES)
 )
+#: further keys of the same kind, of which Moses writes as many as it has features
+_FURTHER = re.compile(r"x[1-9][0-9]+")
 NULL = b"!NULL"
 TAGS = frozenset((b"<s>", b"</s>", b"!SENT_START", b"!SENT_END"))
 
@@ -42,9 +44,11 @@ _ALIASES = {
 _FIELD = re.compile(
     rb"""([^\s=]+)=(?:"((?:[^"\\]|\\.)*)"(?!\S)|'((?:[^'\\]|\\.)*)'(?!\S)|((?:[^\s\\]|\\.)*))\s*"""
 )
+_MOST_DIGITS = 18
 _ESCAPE = re.compile(rb"\\(0[0-7]{3}|[0-3][0-7]{2}|.)")
 _PLAIN = re.compile(r"[^\x00-\x20\x7f\"'\\][^\x00-\x20\x7f\\]*")
-_AWKWARD = re.compile(r"[\x00-\x1f\x7f\"'\\]")
+# digits after an escape are escaped as well, for \0075 could be one of four digits
+_AWKWARD = re.compile(r"[\x00-\x1f][0-7]*|[\x7f\"'\\]")
 
 
 def quoted(text: str) -> str:
@@ -61,13 +65,21 @@ def quoted(text: str) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    character = found.group()
-    return "\\" + (character if character in "\"'\\" else f"{ord(character):03o}")
+    text = found.group()
+    return "\\" + text if text in "\"'\\" else "".join(f"\\{ord(each):03o}" for each in text)
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:
     text = found.group(1)
     return bytes([int(text, 8) & 0xFF]) if len(text) > 1 else text
+
+
+#: what ``-output-word-graph`` of Moses writes, and why it is not read
+_WORD_GRAPH = re.compile(rb"\sa=.*\sl=.*\sr=.*\sw=")
+WORD_GRAPH = (
+    "a word graph of Moses: it says neither which hypotheses are complete nor how scores are "
+    "weighted, and runs numbers together; have Moses write -output-search-graph instead"
+)
 
 
 class Rows:
@@ -101,7 +113,8 @@ class Rows:
         except ValueError:
             values = []
         column = floats(values)
-        if not values or not np.isfinite(column).all():
+        grouped = any(b"_" in row.get(key, b"") for row in self.fields)
+        if not values or grouped or not np.isfinite(column).all():
             for row, line in zip(self.fields, self.lines, strict=True):
                 if key in row and not _is_finite(row[key]):
                     shown = f"{key.decode()}={row[key].decode('utf-8', 'replace')}"
@@ -110,23 +123,23 @@ class Rows:
 
     def names(self, key: bytes) -> list[int]:
         """Return a column of the numbers that name nodes, which every line must have."""
-        try:
-            return [int(row[key]) for row in self.fields]
-        except (KeyError, ValueError):
-            for row, line in zip(self.fields, self.lines, strict=True):
-                if not row.get(key, b"").isdigit():
-                    shown = row.get(key, b"nothing").decode("utf-8", "replace")
-                    raise FormatError(
-                        f"{shown} for {key.decode()}=, expected the number of a node",
-                        self.path,
-                        line,
-                    ) from None
-            raise
+        texts = [row.get(key, b"") for row in self.fields]
+        if not all(map(bytes.isdigit, texts)) or max(map(len, texts), default=0) > _MOST_DIGITS:
+            pairs = zip(texts, self.lines, strict=True)
+            text, line = next(
+                pair for pair in pairs if not pair[0].isdigit() or len(pair[0]) > _MOST_DIGITS
+            )
+            shown = text.decode("utf-8", "replace") or "nothing"
+            raise FormatError(
+                f"{shown:.40} for {key.decode()}=, expected the number of a node", self.path, line
+            )
+        return list(map(int, texts))
 
 
 def _is_finite(text: bytes) -> bool:
     try:
-        return math.isfinite(float(text))
+        # Python's grouping of digits is nobody else's
+        return math.isfinite(float(text)) and b"_" not in text
     except ValueError:
         return False
 
@@ -160,6 +173,8 @@ class Tables:
                     self.header[_HEADER_ALIASES.get(name, name)] = self.text(value, number)
         self.nodes.rename(_ALIASES)
         self.links.rename(_ALIASES)
+        if b"w" in self.links.used():
+            raise self.error(WORD_GRAPH, self.links.lines[0])
         self._check_counts()
 
     def error(self, problem: str, line: int = 0) -> FormatError:
@@ -182,6 +197,21 @@ class Tables:
             raise self.error(f"{key}={text}, expected a finite number")
         return float(text)
 
+    def scales(self) -> dict[str, tuple[str, bytes, float]]:
+        """Return the scales with a key on lines, as in ``SCALES``, and those beyond ``x9``."""
+        known = {scale: entry for scale, entry in SCALES.items() if entry[1]}
+        keys = [self.text(key, 0) for key in self.links.used() | self.nodes.used()]
+        further = sorted(filter(_FURTHER.fullmatch, keys), key=lambda key: int(key[1:]))
+        return known | {f"{key}scale": (key, key.encode(), 0.0) for key in further}
+
+    def other_keys(self) -> dict[str, str]:
+        """Return what the header has beyond the keys with a meaning here."""
+        return {
+            key: value
+            for key, value in self.header.items()
+            if key not in HEADER_KEYS and not _FURTHER.fullmatch(key.removesuffix("scale"))
+        }
+
     def _split(self, line: bytes, number: int) -> dict[bytes, bytes]:
         """Return the fields of one line."""
         if self.quotes and (b"\\" in line or b'="' in line or b"='" in line):
@@ -189,8 +219,12 @@ class Tables:
         try:
             return dict([token.split(b"=", 1) for token in line.split()])
         except ValueError:
-            odd = next(token for token in line.split() if b"=" not in token)
-            raise self._not_a_field(odd, line, number) from None
+            tokens = line.split()
+            odd = next(place for place, token in enumerate(tokens) if b"=" not in token)
+            if tokens[odd][:1] == b"#":
+                # a comment behind the fields
+                return dict([token.split(b"=", 1) for token in tokens[:odd]])
+            raise self._not_a_field(tokens[odd], line, number) from None
 
     def _split_quoted(self, line: bytes, number: int) -> dict[bytes, bytes]:
         """Return the fields of a line where blanks inside quotes do not separate."""
@@ -198,6 +232,8 @@ class Tables:
         place = 0
         while place < len(line):
             found = _FIELD.match(line, place)
+            if found is None and line[place : place + 1] == b"#":
+                break
             if found is None:
                 raise self._not_a_field(line[place:].split()[0], line, number)
             key, double, single, bare = found.groups()
@@ -210,10 +246,9 @@ class Tables:
         return fields
 
     def _not_a_field(self, token: bytes, line: bytes, number: int) -> FormatError:
-        shown = token.decode("utf-8", "replace")
-        if b"," in line:
-            shown += " (lists of scores, as in Moses word graphs, are not read)"
-        return self.error(f"expected key=value, not {shown}", number)
+        if _WORD_GRAPH.search(line):
+            return self.error(WORD_GRAPH, number)
+        return self.error(f"expected key=value, not {token.decode('utf-8', 'replace')}", number)
 
     def _check_counts(self) -> None:
         """Compare with the counts of the header: the one way to see that lines are missing."""

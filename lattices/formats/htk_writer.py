@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -106,6 +107,7 @@ def _header(lattice: Lattice, scales: Mapping[str, float]) -> list[str]:
     kept = lattice.metadata.get("header")
     if isinstance(kept, Mapping):
         lines += [f"{key}={quoted(str(kept[key]))}" for key in kept if quoted(str(key)) == key]
+    lines.append(f"base={math.e!r}")
     # every scale is given, also where it is the default: the header says how to score
     lines += [
         f"{scale}={scales.get(name, default)!r}" for scale, (name, _, default) in SCALES.items()

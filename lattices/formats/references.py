@@ -1,59 +1,25 @@
-"""References from text files: one file a reference, one line a segment.
+"""References from text files: one file a reference.
 
-Two layouts are in use, and nothing in a file says which it is: Kaldi's ``text``, where
-a line is ``id words`` in any order, and plain parallel files, where line i belongs to segment i.
+Two layouts have one line a segment, and nothing in a file says which it is: Kaldi's ``text``,
+where a line is ``id words`` in any order, and plain parallel files, where line i belongs to
+segment i. Three more are those of NIST's sclite, whose transcripts may have alternatives: trn,
+ctm and stm, see :mod:`lattices.formats.references_nist`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NoReturn
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import text_lines
-from lattices.formats.streams import PathLike, display_name, opened
+from lattices.formats.references_files import ReferenceFile, first_column, hint, read_file
+from lattices.formats.references_ids import FIELDS, IdTemplate
+from lattices.formats.references_nist import Table
+from lattices.formats.streams import PathLike
+from lattices.formats.transcripts import Alternatives
+from lattices.spaces import Lattice
 
-_BLANKS = " \t\v\f"
-_LAYOUTS = ("auto", "kaldi", "plain")
-
-
-@dataclass(frozen=True)
-class _File:
-    """The lines of one file."""
-
-    path: str
-    lines: tuple[str, ...]
-
-    def repeated(self) -> tuple[str, int] | None:
-        """Return the first id that occurs again, and its line."""
-        seen: set[str] = set()
-        for number, line in enumerate(self.lines, start=1):
-            name = _id(line)
-            if name in seen:
-                return name, number
-            if name:
-                seen.add(name)
-        return None
-
-    def begins_with_ids(self) -> bool:
-        """Tell whether all lines begin with different words, each with a digit and words after."""
-        first = [_id(line) for line in self.lines if line]
-        return (
-            len(first) > 1
-            and len(set(first)) == len(first)
-            and all(any(map(str.isdigit, name)) for name in first)
-            and any(len(_id(line)) < len(line.strip(_BLANKS)) for line in self.lines)
-        )
-
-    def by_id(self) -> dict[str, str]:
-        return {_id(line): line[len(_id(line)) :].strip(_BLANKS) for line in self.lines if line}
-
-
-def _id(line: str) -> str:
-    for place, character in enumerate(line):
-        if character in _BLANKS:
-            return line[:place]
-    return line
+LAYOUTS = ("auto", "kaldi", "plain", *FIELDS)
 
 
 class References:
@@ -61,8 +27,8 @@ class References:
 
     Made by :func:`read_references`. Where the layout was not given and the ids were not
     known, :meth:`settle` decides by a few segments, or the first one that is looked up:
-    Kaldi's if its id is one of the first columns, which are all different, in every file;
-    plain if not, unless the lines begin with what look like ids.
+    by id if every file has its id in one of the layouts that its lines fit in; plain if not,
+    unless the lines have what look like ids. Each file may have its own layout by id.
 
     Examples
     --------
@@ -75,29 +41,50 @@ class References:
     >>> references.finish(2)
     """
 
-    def __init__(self, files: Sequence[_File], layout: str) -> None:
+    def __init__(self, files: Sequence[ReferenceFile], layout: str) -> None:
         self._files = tuple(files)
-        self._tables: list[dict[str, str]] = []
-        self._layout = layout
-        if layout == "kaldi":
-            self._use_ids()
+        self._tables: list[Table] = []
+        self._layouts: tuple[str, ...] = (layout,) * len(self._files)
+        if layout not in ("auto", "plain"):
+            self._use(self._layouts)
 
     @property
     def layout(self) -> str:
-        """``kaldi``, ``plain``, or ``auto`` as long as it is not decided."""
-        return self._layout
+        """``kaldi`` for references by id, whatever the file; ``plain``; ``auto`` if undecided."""
+        return "kaldi" if self._tables else self._layouts[0]
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The layout of each file, ``auto`` as long as it is not decided."""
+        return self._layouts
 
     def __len__(self) -> int:
-        """Return the number of lines."""
-        return len(self._files[0].lines)
+        """Return the number of ids of the first file, or of its lines if they have none."""
+        return len(self._tables[0].entries) if self._tables else len(self._files[0].lines)
 
-    def _use_ids(self) -> None:
-        for file in self._files:
-            again = file.repeated()
-            if again:
-                raise FormatError(f"a second line for the id {again[0]!r}", file.path, again[1])
-        self._layout = "kaldi"
-        self._tables = [file.by_id() for file in self._files]
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the first file, in its order; none if the layout is plain or undecided."""
+        return tuple(self._tables[0].entries) if self._tables else ()
+
+    def _use(self, layouts: Sequence[str]) -> None:
+        pairs = zip(self._files, layouts, strict=True)
+        self._tables = [
+            file.kaldi() if layout == "kaldi" else file.tables[layout] for file, layout in pairs
+        ]
+        self._layouts = tuple(layouts)
+
+    def _refuse_ids(self, ids: Sequence[str]) -> None:
+        """Raise FormatError if some file is by id to all appearances, but not all have the ids."""
+        by_id = next((file for file in self._files if file.tables), None)
+        if by_id is None:
+            return
+        file = next(file for file in self._files if not file.layout_for(ids))
+        for layout, table in file.tables.items():
+            missing = next(name for name in ids if name not in table)
+            problem = f"no reference for {missing!r}, though it looks like {layout}"
+            _refuse(file, problem + hint(layout, table, missing))
+        raise FormatError(f"{file.objection('kaldi', ids)}, but {by_id.path} is by id", file.path)
 
     def settle(self, ids: Iterable[str]) -> None:
         """Settle the layout by the first few segments: by id if the files have any of them.
@@ -105,35 +92,26 @@ class References:
         Raises
         ------
         FormatError
-            If the files have none of them, but look as if they began their lines with ids:
-            taking ids for words would give every segment wrong references without a word.
+            If the files have none of them, but look as if their lines had ids: taking ids for
+            words would give every segment wrong references without a word.
         """
         names = list(ids)
-        if self._layout != "auto" or not names:
+        if self.layout != "auto" or not names:
             return
-        if any(not self._objection([name]) for name in names):
-            self._use_ids()
-            return
+        for name in names:
+            layouts = [file.layout_for([name]) for file in self._files]
+            if all(layouts):
+                self._use(layouts)
+                return
+        self._refuse_ids(names[:1])
         for file in self._files:
             if file.begins_with_ids():
-                raise FormatError(
+                _refuse(
+                    file,
                     f"no line for {names[0]!r}, though lines begin with what look like ids "
-                    f"({_id(file.lines[0])!r}); if they are plain text, say so (format plain)",
-                    file.path,
+                    f"({first_column(file.lines[0])!r})",
                 )
-        self._layout = "plain"
-
-    def _objection(self, ids: Iterable[str]) -> str:
-        """Return why the files cannot be Kaldi's for these segments; empty if they can."""
-        for file in self._files:
-            again = file.repeated()
-            if again:
-                return f"lines that begin with {again[0]!r} twice"
-            known = set(map(_id, file.lines))
-            missing = next((name for name in ids if name not in known), None)
-            if missing is not None:
-                return f"no line that begins with {missing!r}"
-        return ""
+        self._layouts = ("plain",) * len(self._files)
 
     def decide(self, ids: Sequence[str]) -> None:
         """Settle the layout for these segments, which are all there are.
@@ -144,50 +122,67 @@ class References:
             If the files fit in neither layout; the message has the counts and the first id
             that no line begins with.
         """
-        if self._layout == "auto":
-            objection = self._objection(ids)
-            if not objection:
-                self._use_ids()
-            elif len(ids) == len(self):
-                self._layout = "plain"
+        if self.layout == "auto":
+            layouts = [file.layout_for(ids) for file in self._files]
+            if all(layouts):
+                self._use(layouts)
             else:
-                raise FormatError(
-                    f"{len(self)} lines for {len(ids)} segments, and {objection}: neither plain "
-                    "nor by id",
-                    self._files[0].path,
-                )
+                self._refuse_ids(ids)
+                if len(ids) != len(self):
+                    file = self._files[layouts.index("")]
+                    raise FormatError(
+                        f"{len(self)} lines for {len(ids)} segments, and "
+                        f"{file.objection('kaldi', ids)}: neither plain nor by id",
+                        file.path,
+                    )
+                self._layouts = ("plain",) * len(self._files)
         for position, name in enumerate(ids):
             self.get(name, position)
         self.finish(len(ids))
 
-    def get(self, id: str, position: int) -> tuple[str, ...]:
+    def get(self, id: str, position: int) -> tuple[str | Lattice, ...]:
         """Return the references of one segment, one for each file.
 
         Parameters
         ----------
         id : str
-            The segment's name, which decides in Kaldi's layout.
+            The segment's name, which decides unless the layout is plain.
         position : int
             Which segment it is, from 0, counting those that were skipped: it decides in the
             plain layout.
 
+        Returns
+        -------
+        tuple of str or Lattice
+            A lattice, without scores, where a transcript has alternatives.
+
         Raises
         ------
         FormatError
-            If there is none.
+            If there is none, or if the file excludes the segment from scoring.
         """
         self.settle([id])
-        if self._layout == "plain":
+        if not self._tables:
             if not 0 <= position < len(self):
                 raise FormatError(
                     f"{len(self)} lines, and no reference for segment {position + 1} ({id!r})",
                     self._files[0].path,
                 )
             return tuple(file.lines[position] for file in self._files)
-        for file, table in zip(self._files, self._tables, strict=True):
-            if id not in table:
-                raise FormatError(f"no reference for {id!r} in {len(table)} lines", file.path)
-        return tuple(table[id] for table in self._tables)
+        found: list[str | Lattice] = []
+        for file, table, layout in zip(self._files, self._tables, self._layouts, strict=True):
+            if id in table.excluded:
+                raise FormatError(f"{id!r} is excluded from scoring", file.path, table.excluded[id])
+            if id not in table.entries:
+                what = "lines" if layout == "kaldi" else f"segments ({layout})"
+                raise FormatError(
+                    f"no reference for {id!r} in {len(table.entries)} {what}"
+                    + hint(layout, table, id),
+                    file.path,
+                )
+            entry = table.entries[id]
+            found.append(entry.lattice(id) if isinstance(entry, Alternatives) else entry)
+        return tuple(found)
 
     def finish(self, segments: int) -> None:
         """Check that plain files had a line for each segment and none left over.
@@ -197,12 +192,20 @@ class References:
         FormatError
             If the numbers differ.
         """
-        if self._layout == "plain" and segments != len(self):
+        if self.layout == "plain" and segments != len(self):
             raise FormatError(f"{len(self)} lines for {segments} segments", self._files[0].path)
 
 
+def _refuse(file: ReferenceFile, problem: str) -> NoReturn:
+    raise FormatError(f"{problem}; if they are plain text, say so (format plain)", file.path)
+
+
 def read_references(
-    paths: Sequence[PathLike], ids: Sequence[str] | None = None, *, format: str = "auto"
+    paths: Sequence[PathLike],
+    ids: Sequence[str] | None = None,
+    *,
+    format: str = "auto",
+    id_template: str | None = None,
 ) -> References:
     """Read the references of a set of segments, one from each file.
 
@@ -213,43 +216,41 @@ def read_references(
         byte order mark.
     ids
         All the segments, if they are known: then everything is checked now.
-    format : {"auto", "kaldi", "plain"}
-        The layout. ``auto`` takes Kaldi's if the first columns are all different and the
-        ids are among them; else plain, if there are as many lines as segments.
+    format : {"auto", "kaldi", "plain", "trn", "ctm", "stm"}
+        The layout. ``auto`` takes one by id in which all lines fit and the ids are found, which
+        for Kaldi's means that the first columns are all different; else plain, if there are as
+        many lines as segments.
+    id_template : str, optional
+        How ids are made of the fields of trn, ctm or stm, such as ``{file}-{channel}``; see
+        :mod:`lattices.formats.references_nist`.
 
     Raises
     ------
     FormatError
-        For files of different lengths, invalid UTF-8, a second line of one id, or what fits
-        in neither layout.
+        For plain files of different lengths, invalid UTF-8, a second line of one id, a transcript
+        that is damaged, or what fits in no layout.
+    OptionError
+        For an unknown layout, or a template that the layout has no fields for.
     OSError
         If a file cannot be opened.
     """
-    if format not in _LAYOUTS:
-        raise OptionError(f"format={format!r}, expected one of {', '.join(_LAYOUTS)}")
+    if format not in LAYOUTS:
+        raise OptionError(f"format={format!r}, expected one of {', '.join(LAYOUTS)}")
     if isinstance(paths, str) or not paths:
         raise OptionError("expected a list of one reference file or more")
-    files = [_read(path) for path in paths]
-    for file in files[1:]:
-        if len(file.lines) != len(files[0].lines):
+    template = None if id_template is None else IdTemplate(id_template)
+    if template is not None and format != "auto" and not template.suits(format):
+        fields = ", ".join(FIELDS.get(format, ())) or "none"
+        raise OptionError(f"id template {id_template!r}: the fields of {format} are {fields}")
+    files = [read_file(path, format, template) for path in paths]
+    by_lines = [file for file in files if not file.tables]
+    for file in by_lines[1:]:
+        if len(file.lines) != len(by_lines[0].lines):
             raise FormatError(
-                f"{len(file.lines)} lines, but {len(files[0].lines)} in {files[0].path}", file.path
+                f"{len(file.lines)} lines, but {len(by_lines[0].lines)} in {by_lines[0].path}",
+                file.path,
             )
     references = References(files, format)
     if ids is not None:
         references.decide(ids)
     return references
-
-
-def _read(path: PathLike) -> _File:
-    name = display_name(path)
-    lines: list[str] = []
-    with opened(path) as (_, stream):
-        for number, line in text_lines(stream):
-            try:
-                lines.append(line.decode("utf-8").strip(_BLANKS))
-            except UnicodeDecodeError as problem:
-                raise FormatError(f"invalid UTF-8: {problem.reason}", name, number) from problem
-    if not lines:
-        raise FormatError("the file is empty", name)
-    return _File(name, tuple(lines))

@@ -8,6 +8,7 @@ import pytest
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats.references import References, read_references
+from lattices.spaces import Lattice
 from tests.lattices.comparing import packed
 
 KALDI = b"u2 the cat\nu1 a dog\nu3\n"
@@ -23,7 +24,7 @@ def made(folder: Path, *contents: bytes) -> list[Path]:
     return paths
 
 
-def all_of(references: References, *ids: str) -> list[tuple[str, ...]]:
+def all_of(references: References, *ids: str) -> list[tuple[str | Lattice, ...]]:
     return [references.get(name, position) for position, name in enumerate(ids)]
 
 
@@ -121,11 +122,11 @@ def test_bad_files(tmp_path: Path) -> None:
         read_references([])
     with pytest.raises(OptionError, match="one reference file or more"):
         read_references("file")
-    with pytest.raises(OptionError, match="expected one of auto, kaldi, plain"):
-        read_references(made(tmp_path, PLAIN), format="trn")
+    with pytest.raises(OptionError, match="expected one of auto, kaldi, plain, trn"):
+        read_references(made(tmp_path, PLAIN), format="xml")
 
 
-def test_ids_are_not_taken_for_words(tmp_path):
+def test_ids_are_not_taken_for_words(tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text("utt1 a house\nutt2 a home\n")
     with pytest.raises(FormatError, match=r"no line for 'utt1.noisy', though lines begin with"):

@@ -1,0 +1,93 @@
+"""Ids of references in trn, ctm and stm files.
+
+They come of a template such as ``{file}-{channel}_{begin_cs:06}-{end_cs:06}``. Fields are
+
+- trn: ``id``, and ``utterance``, which is an id ``speaker-utterance`` without the speaker, where
+  utterances begin with their speaker, as in ESPnet (``spk1-utt1`` of ``spk1-spk1-utt1``);
+- ctm: ``file`` and ``channel``;
+- stm: these, ``speaker``, ``begin`` and ``end`` as they stand, and ``begin_cs``, ``end_cs``,
+  ``begin_ms``, ``end_ms`` in whole hundredths or thousandths of a second, perhaps with a width.
+
+By default they are ``{id}`` for a trn; for the others ``{file}`` where the file has one channel,
+and ``{file}-{channel}`` where it has several.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from string import Formatter
+
+from lattices.errors import OptionError
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "trn": ("id", "utterance"),
+    "ctm": ("file", "channel"),
+    "stm": (
+        "file", "channel", "speaker", "begin", "end", "begin_cs", "end_cs", "begin_ms", "end_ms",
+    ),
+}  # fmt: skip
+
+_WIDTH = re.compile(r"0?[1-9][0-9]?d?")
+
+
+class IdTemplate:
+    """How an id is made of the fields of a line.
+
+    Examples
+    --------
+    >>> template = IdTemplate("{file}_{begin_cs:06}")
+    >>> template.made({"file": "sw1", "begin_cs": 1234})
+    'sw1_001234'
+    >>> IdTemplate("{file.name}")
+    Traceback (most recent call last):
+    lattices.errors.OptionError: id template '{file.name}': no field 'file.name', expected ...
+    """
+
+    def __init__(self, template: str) -> None:
+        def wrong(problem: str) -> OptionError:
+            return OptionError(f"id template {template!r}: {problem}")
+
+        self.parts: list[tuple[str, str, str]] = []
+        try:
+            pieces = list(Formatter().parse(template))
+        except ValueError as problem:
+            raise wrong(str(problem)) from problem
+        known = list(dict.fromkeys(name for names in FIELDS.values() for name in names))
+        for literal, name, spec, conversion in pieces:
+            if name is not None and name not in known:
+                raise wrong(f"no field {name!r}, expected one of {', '.join(known)}")
+            whole = name is not None and name.endswith(("_cs", "_ms"))
+            if conversion or (spec and not (whole and _WIDTH.fullmatch(spec))):
+                raise wrong(
+                    "only a width, as in {begin_cs:06}, may follow a field of whole numbers"
+                )
+            self.parts.append((literal, name or "", spec or ""))
+        self.names = {name for _, name, _ in self.parts if name}
+        if not self.names:
+            raise wrong("no field in it, so that all ids would be the same")
+
+    def suits(self, layout: str) -> bool:
+        """Tell whether a layout has all of the fields."""
+        return self.names <= set(FIELDS.get(layout, ()))
+
+    def made(self, fields: Mapping[str, str | int]) -> str:
+        """Return the id."""
+        return "".join(
+            literal + (format(fields[name], spec) if name else "")
+            for literal, name, spec in self.parts
+        )
+
+
+def utterance_of(id: str) -> str:
+    """Return an id without the speaker in front, or nothing if there is none.
+
+    Examples
+    --------
+    >>> utterance_of("84-121123-84-121123-0001"), utterance_of("84-121123-0001")
+    ('84-121123-0001', '')
+    """
+    for place in range(len(id) // 2, 0, -1):
+        if id[place] == "-" and id.startswith(id[:place], place + 1):
+            return id[place + 1 :]
+    return ""
