@@ -142,6 +142,8 @@ class Format(Protocol):
     appendable : bool
         Whether files may be put one after the other: segments written one by one, and then
         put together, are what :meth:`write` makes of all of them at once.
+    separable : bool
+        Whether each segment may go to a file of its own, as into a directory.
     """
 
     name: str
@@ -154,6 +156,7 @@ class Format(Protocol):
     writable: bool = True
     exact: bool = False
     appendable: bool = False
+    separable: bool = True
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether a file that begins so looks like this format.

@@ -77,6 +77,7 @@ class KaldiScp(Format):
     description = "Kaldi script file: keys, and places in lattice archives"
     kind = "lattice"
     suffixes = (".scp",)
+    separable = False  # each would write the archive anew
     options: Mapping[str, str] = READ_OPTIONS
     write_options: Mapping[str, str] = {
         "ark": "the archive to write, which the script file points to; required",

@@ -1,0 +1,318 @@
+"""Reading files of any format: as records, or as lattices and n-best lists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, TypeAlias
+
+from lattices.errors import FormatError, OptionError
+from lattices.formats.base import Format, IndexedFormat, Record
+from lattices.formats.known import check_options, named, sniffed
+from lattices.formats.streams import (
+    STANDARD_INPUT,
+    PathLike,
+    display_name,
+    files_of,
+    is_gzip,
+    opened,
+    without_suffix,
+)
+from lattices.spaces import Space
+from lattices.vocabulary import Vocabulary
+
+#: segments that are parsed at a time where a file is read by position
+RANGE = 64
+
+ErrorHandler: TypeAlias = Callable[[FormatError], None]
+
+
+def format_of(path: PathLike, format: str | Format | None = None) -> Format:
+    """Return the format of a file, found by its content; or the given one, if the file has any.
+
+    Raises
+    ------
+    FormatError
+        If the file is empty, or its format is not known.
+    OSError
+        If it cannot be opened.
+    """
+    name = display_name(path)
+    with opened(path) as (head, stream):
+        return _format_of(head, stream, name, None if format is None else named(format))
+
+
+def _format_of(head: bytes, stream: BinaryIO, name: str, chosen: Format | None) -> Format:
+    if not head:
+        # a damaged file says so when it is read; one that is not is empty
+        stream.read(1)
+        raise FormatError("the file is empty", name)
+    return chosen or sniffed(head, name)
+
+
+def read_records(
+    path: PathLike,
+    format: str | Format | None = None,
+    *,
+    on_error: ErrorHandler | None = None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[tuple[Format, Record]]:
+    """Iterate over the records of a file, a directory or standard input, not yet parsed.
+
+    Parameters
+    ----------
+    path
+        A file, plain or gzip (told by content, whatever the name); ``-`` for standard
+        input; or a directory, whose visible regular files are read in sorted order.
+    format
+        The format or its name; by default it is found for each file by its content, and
+        by its suffix where the content does not decide.
+    on_error
+        Called with a file's error (unknown format, damaged gzip, nothing in it), after
+        which the next file is read. By default the error is raised.
+    on_read
+        Called with the number of bytes whenever some were read from a file.
+
+    Yields
+    ------
+    format, record
+        To be given to :func:`parse_record`, in this process or another.
+
+    Raises
+    ------
+    FormatError
+        If there is no ``on_error``.
+    UnknownNameError
+        If no format has that name.
+    OSError
+        If a file cannot be opened.
+    """
+    chosen = None if format is None else named(format)
+    return _read_records(files_of(path), chosen, on_error, on_read)
+
+
+def _read_records(
+    files: list[str],
+    chosen: Format | None,
+    on_error: ErrorHandler | None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[tuple[Format, Record]]:
+    for file in files:
+        name = display_name(file)
+        try:
+            with opened(file, on_read) as (head, stream):
+                found = _format_of(head, stream, name, chosen)
+                any_record = False
+                for record in found.records(stream, name):
+                    any_record = True
+                    yield found, record
+                if not any_record:
+                    raise FormatError(f"empty: no segment of format {found.name}", name)
+        except FormatError as problem:
+            if on_error is None:
+                raise
+            on_error(problem)
+
+
+def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
+    """Return the lattice or n-best list of one record.
+
+    A segment that does not name itself is called by the stem of the file name if the format
+    has one segment a file, and by the number of the record otherwise.
+
+    Raises
+    ------
+    FormatError
+        Whatever is wrong with the record, with file and line.
+    OptionError
+        For an option the format does not know; the message names those it does.
+    """
+    check_options(format.options, options, f"format {format.name}")
+    try:
+        space = format.parse(record, vocabulary, **options)
+    except OptionError:
+        raise
+    except FormatError as problem:
+        if problem.path:
+            raise
+        raise FormatError(problem.problem, record.path, problem.line or record.line) from problem
+    except KeyError as problem:
+        raise record.error(f"no {problem} where one is needed") from problem
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as problem:
+        raise record.error(str(problem) or type(problem).__name__) from problem
+    if space.id:
+        return space
+    stem = format.single and record.path != STANDARD_INPUT
+    return space.replaced(
+        id=without_suffix(record.path, format.suffixes) if stem else str(record.number)
+    )
+
+
+def parse_range(
+    format: str | Format,
+    path: PathLike,
+    start: int,
+    stop: int,
+    vocabulary: Vocabulary | None = None,
+    **options: Any,
+) -> list[Space | FormatError]:
+    """Return some segments of a plain file that can be read by position, or why there is none.
+
+    As :meth:`lattices.formats.base.IndexedFormat.parse_range`, with the options checked, and
+    the number of a segment for its name where it has none.
+    """
+    chosen = named(format)
+    if not isinstance(chosen, IndexedFormat):
+        raise TypeError(f"format {chosen.name} is not read by position")
+    check_options(chosen.options, options, f"format {chosen.name}")
+    found = chosen.parse_range(os.fspath(path), start, stop, vocabulary, **options)
+    return [
+        each if isinstance(each, FormatError) or each.id else each.replaced(id=str(number))
+        for number, each in enumerate(found, start=start)
+    ]
+
+
+def read(
+    path: PathLike,
+    format: str | Format | None = None,
+    vocabulary: Vocabulary | None = None,
+    *,
+    on_error: ErrorHandler | None = None,
+    **options: Any,
+) -> Iterator[Space]:
+    """Iterate over the lattices and n-best lists of a file, a directory or standard input.
+
+    Parameters
+    ----------
+    path, format
+        See :func:`read_records`.
+    vocabulary
+        Grows by the words that are read; one fresh vocabulary by default, shared by all
+        the spaces of this call.
+    on_error
+        Called with the error of a bad record, which is then skipped, or of a bad file. By
+        default the error is raised.
+    **options
+        Options of the format, such as ``tags="keep"`` for ``htk``.
+
+    Yields
+    ------
+    Lattice or NBest
+        In the order of the file; memory is that of one segment, or of a few where a file is
+        read by position.
+
+    Raises
+    ------
+    FormatError
+        With file and line, if there is no ``on_error``. Two segments of one file with the
+        same id are an error of the second.
+    OptionError
+        For an option that the format does not know.
+    OSError
+        If a file cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "two.jsonl")
+    >>> _ = file.write_text('{"id": "a", "finals": {"1": 0}, "arcs": [[0, 1, "hi", -0.5]]}\\n')
+    >>> list(read(file))
+    [<Lattice 'a' of 2 states, 1 arcs>]
+    """
+    chosen = None if format is None else named(format)
+    if chosen is not None:
+        check_options(chosen.options, options, f"format {chosen.name}")
+    words = Vocabulary() if vocabulary is None else vocabulary
+    return _read(files_of(path), chosen, words, on_error, options)
+
+
+def _read(
+    files: list[str],
+    chosen: Format | None,
+    vocabulary: Vocabulary,
+    on_error: ErrorHandler | None,
+    options: dict[str, Any],
+) -> Iterator[Space]:
+    for file in files:
+        indexed = _read_by_position(file, chosen)
+        parsed = (
+            _parsed_records(file, chosen, vocabulary, on_error, options)
+            if indexed is None
+            else _parsed_ranges(file, indexed, vocabulary, on_error, options)
+        )
+        places = dict[str, int]()
+        for line, number, each in parsed:
+            if not isinstance(each, FormatError) and each.id in places:
+                unit, which = ("line", "") if line else ("segment", f" of segment {number}")
+                each = FormatError(
+                    f"id {each.id!r}{which} is that of {unit} {places[each.id]} already",
+                    display_name(file),
+                    line,
+                )
+            if not isinstance(each, FormatError):
+                places[each.id] = line or number
+                yield each
+            elif on_error is None:
+                raise each
+            else:
+                on_error(each)
+
+
+def _read_by_position(file: str, chosen: Format | None) -> IndexedFormat | None:
+    """Return the format of a file that can be read by position, or None."""
+    if not os.path.isfile(file) or is_gzip(file):
+        return None
+    try:
+        found = format_of(file, chosen)
+    except FormatError:
+        # said again, to whom it concerns, when the file is read
+        return None
+    return found if isinstance(found, IndexedFormat) else None
+
+
+def _parsed_records(
+    file: str,
+    chosen: Format | None,
+    vocabulary: Vocabulary,
+    on_error: ErrorHandler | None,
+    options: dict[str, Any],
+) -> Iterator[tuple[int, int, Space | FormatError]]:
+    """Iterate over line, number and content of the segments of a file."""
+    for found, record in _read_records([file], chosen, on_error):
+        each: Space | FormatError
+        try:
+            each = parse_record(found, record, vocabulary, **options)
+        except FormatError as problem:
+            each = problem
+        yield record.line, record.number, each
+
+
+def _parsed_ranges(
+    file: str,
+    found: IndexedFormat,
+    vocabulary: Vocabulary,
+    on_error: ErrorHandler | None,
+    options: dict[str, Any],
+) -> Iterator[tuple[int, int, Space | FormatError]]:
+    """Iterate as :func:`_parsed_records` does."""
+    try:
+        count = found.count(file)
+        if not count:
+            raise FormatError(f"empty: no segment of format {found.name}", file)
+        for start in range(0, count, RANGE):
+            stop = min(count, start + RANGE)
+            for number, each in enumerate(
+                parse_range(found, file, start, stop, vocabulary, **options), start
+            ):
+                yield 0, number, each
+    except FormatError as problem:
+        if on_error is None:
+            raise
+        on_error(problem)
