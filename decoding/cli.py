@@ -13,7 +13,20 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-COMMANDS = ("oracle", "score", "info", "compile", "formats", "metrics", "demo")
+COMMANDS = (
+    "oracle",
+    "score",
+    "info",
+    "convert",
+    "nbest",
+    "prune",
+    "sample",
+    "union",
+    "compile",
+    "formats",
+    "metrics",
+    "demo",
+)
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 

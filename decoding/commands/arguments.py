@@ -7,17 +7,20 @@ import errno
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from decoding.corpus import Failure
+    from decoding.corpus import Failure, Segment
     from fstmetrics import Metric
     from lattices.formats.references import References
 
 STANDARD = "-"
 #: failures beyond these are counted, not shown
 SHOWN_FAILURES = 10
+#: segments whose ids may show that references are by id
+LOOKED_AT = 8
 
 
 def positive(text: str) -> int:
@@ -55,7 +58,7 @@ def add_inputs(parser: argparse.ArgumentParser, metavar: str) -> None:
         metavar=metavar,
         nargs="*",
         help="files (plain or gzip), directories, or - for standard input; put them first: "
-        "--refs and --metric take all that follows",
+        "options such as --refs take all that follows",
     )
     parser.add_argument(
         "--input-format",
@@ -92,15 +95,26 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         action="extend",
         required=required,
         help="reference files, one for each reference of a segment: lines in the order of the "
-        "segments, or Kaldi's 'id words'"
+        "segments, Kaldi's 'id words', or trn, ctm or stm of NIST's sclite"
         + ("" if required else " (default: the references in the input)"),
     )
     parser.add_argument(
         "--refs-format",
-        choices=("auto", "kaldi", "plain"),
+        choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
         default="auto",
-        help="layout of the references: kaldi (id words), plain (line i is segment i), or auto: "
-        "kaldi if the lines begin with the ids",
+        help="layout of the references: kaldi (id words), plain (line i is segment i), trn, ctm, "
+        "stm, or auto: whichever fits and has the ids, plain if there are none",
+    )
+    add_reference_ids(parser)
+
+
+def add_reference_ids(parser: argparse.ArgumentParser) -> None:
+    """Add how ids are made."""
+    parser.add_argument(
+        "--refs-id",
+        metavar="TEMPLATE",
+        help="how ids are made of the fields of trn ({id} {utterance}), ctm ({file} {channel}) or "
+        "stm (these, {speaker} {begin} {end} {begin_cs:06} ...), such as {file}-{channel}",
     )
 
 
@@ -130,7 +144,9 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 def check_inputs(arguments: argparse.Namespace, what: str) -> None:
     """Refuse no input at all, and standard input for two things."""
     if not arguments.paths:
-        arguments.parser.error(f"no {what} given; they come before --refs and --metric")
+        greedy = [f"--{name}" for name in ("refs", "metric") if hasattr(arguments, name)]
+        note = f"; they come before {' and '.join(greedy)}" if greedy else ""
+        arguments.parser.error(f"no {what} given{note}")
     files = [*arguments.paths, *(getattr(arguments, "refs", None) or [])]
     if files.count(STANDARD) > 1:
         arguments.parser.error("standard input (-) can be read only once")
@@ -158,7 +174,25 @@ def opened_references(arguments: argparse.Namespace) -> References | None:
         return None
     from lattices.formats.references import read_references
 
-    return read_references(arguments.refs, format=arguments.refs_format)
+    return read_references(
+        arguments.refs, format=arguments.refs_format, id_template=arguments.refs_id
+    )
+
+
+def settling(references: References | None) -> Callable[[Iterator[Segment]], None] | None:
+    """Return what settles the layout of the references by the ids of a few segments.
+
+    For the ``first`` of :func:`decoding.corpus.run`: worker processes have copies, which must
+    not come to conclusions of their own; and the first segment may be one of the few that have
+    no reference.
+    """
+    if references is None or references.layout != "auto":
+        return None
+
+    def settle(segments: Iterator[Segment]) -> None:
+        references.settle(segment.id for segment in islice(segments, LOOKED_AT))
+
+    return settle
 
 
 def say(text: str) -> None:

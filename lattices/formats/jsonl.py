@@ -72,6 +72,7 @@ class JsonLines(Format):
     kind = "any"
     suffixes = (".jsonl", ".ndjson")
     exact = True
+    appendable = True
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line begins an object."""

@@ -90,8 +90,11 @@ def read_key(reader: ByteReader, place: int) -> str:
     if blank <= place:
         raise reader.error(f"no key before the blank after byte {place}, or no blank")
     reader.place = blank + 1
+    key = reader.data[place:blank]
+    if key.split() != [key]:
+        raise reader.error(f"a line end or tab in the key after byte {place}")
     try:
-        return reader.data[place:blank].decode("utf-8")
+        return key.decode("utf-8")
     except UnicodeDecodeError as problem:
         raise reader.error(f"the key after byte {place} is not UTF-8") from problem
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -47,6 +47,7 @@ class MosesNBest(Format):
     kind = "nbest"
     suffixes = (".nbest", ".100best", ".kbest")
     exact = True
+    appendable = True
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line has four fields, or two if it is longer than the head."""
@@ -208,27 +209,29 @@ def _lines(nbest: NBest, losses: Losses) -> Iterator[str]:
     if extra is not None and not (isinstance(extra, list) and len(extra) == len(nbest)):
         losses.add("metadata 'extra'", where)
         extra = None
+    rows = _stored(nbest)
     for entry, score in enumerate(nbest.score.tolist()):
         text = joined_words(nbest.tokens(entry), losses, where)
         if _BAR in text:
             raise FormatError(f"a word of {where} holds |||, which separates fields here")
-        fields = [nbest.id, text, _spelled(_stored(nbest, entry), groups), repr(score)]
+        fields = [nbest.id, text, _spelled(rows[entry], groups), repr(score)]
         if extra is not None and extra[entry]:
             fields.append(str(extra[entry]))
         yield f" {_BAR} ".join(fields) + "\n"
 
 
-def _stored(nbest: NBest, entry: int) -> dict[str, float]:
-    """Return the features of one hypothesis that its row stores, zeros among them."""
+def _stored(nbest: NBest) -> list[dict[str, float]]:
+    """Return the features of every hypothesis that its row stores, zeros among them."""
     if nbest.features is None:
-        return {}
-    row = nbest.features[[entry]]
-    row.sum_duplicates()
-    names = nbest.feature_names
-    return {
-        names[column]: value
-        for column, value in zip(row.indices.tolist(), row.data.tolist(), strict=True)
-    }
+        return [{} for _ in range(len(nbest))]
+    matrix = nbest.features.copy()
+    matrix.sum_duplicates()
+    names = [nbest.feature_names[column] for column in matrix.indices.tolist()]
+    values = matrix.data.tolist()
+    return [
+        dict(zip(names[first:last], values[first:last], strict=True))
+        for first, last in pairwise(matrix.indptr.tolist())
+    ]
 
 
 def _spelled(row: Mapping[str, float], groups: Mapping[str, list[str]]) -> str:

@@ -37,6 +37,7 @@ class NBestTable(Format):
     kind = "nbest"
     suffixes = (".tsv",)
     exact = True
+    appendable = True
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line is id, whole number, number, and words that are no number.

@@ -62,6 +62,7 @@ _TOKEN = re.compile(
     r"|(?P<end>$))",
     re.DOTALL,
 )
+_MOST_DIGITS = 9
 _ESCAPE = re.compile(r"\\(['\"\\])")
 
 
@@ -249,8 +250,8 @@ class _Line:
         *scores, jump = numbers
         if len(scores) > MOST_DENSE:
             raise self.error(f"{len(scores)} scores on one arc, expected {MOST_DENSE} at most")
-        if not jump.isdecimal() or int(jump) < 1:
-            raise self.error(f"jump {jump}, expected a whole number from 1")
+        if not jump.isdecimal() or len(jump) > _MOST_DIGITS or int(jump) < 1:
+            raise self.error(f"jump {jump:.40}, expected a whole number from 1")
         for place, score in enumerate(scores):
             self.put(row, f"LatticeCost_{place}", self.dense(score))
         self.start = following
