@@ -9,10 +9,12 @@ from fstmetrics.machines import Machine
 from fstmetrics.metric import (
     CompiledEvaluator,
     Evaluator,
+    ListEvaluator,
     Metric,
     corpus_score,
     corpus_stats,
     has_machine,
+    nbest_stats,
     quality,
 )
 from fstmetrics.ngram import GRR
@@ -33,6 +35,7 @@ __all__ = [
     "Edit",
     "Evaluator",
     "Judgement",
+    "ListEvaluator",
     "Machine",
     "Metric",
     "Similarity",
@@ -40,6 +43,7 @@ __all__ = [
     "corpus_score",
     "corpus_stats",
     "has_machine",
+    "nbest_stats",
     "parse_metric",
     "quality",
 ]

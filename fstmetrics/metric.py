@@ -12,7 +12,7 @@ from fstmetrics.machines import Machine
 from fstmetrics.references import Reference
 from lattices.arrays import FloatColumn, IntColumn
 from lattices.errors import OptionError
-from lattices.spaces import Lattice
+from lattices.spaces import Lattice, NBest
 from lattices.vocabulary import Vocabulary
 
 
@@ -70,6 +70,14 @@ class CompiledEvaluator(Evaluator, Protocol):
         """Return the lattice in the metric's own units: words, or characters."""
 
 
+@runtime_checkable
+class ListEvaluator(Evaluator, Protocol):
+    """An evaluator that scores whole n-best lists in one pass."""
+
+    def list_stats(self, nbest: NBest) -> FloatColumn:
+        """Return one row of statistics for each entry, the same as ``stats`` gives."""
+
+
 def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
     """Tell whether an evaluator can search lattices; much cheaper than ``isinstance``."""
     return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
@@ -93,6 +101,24 @@ class PreparedLattice:
             return tuple(arcs.tolist())
         origin = self.origin[arcs]
         return tuple(origin[origin >= 0].tolist())
+
+
+def nbest_stats(evaluator: Evaluator, nbest: NBest) -> FloatColumn:
+    """Return one row of statistics for each entry of a list; in one pass, if the metric can.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat"), -1.0), Hypothesis(("the",), -2.0)])
+    >>> rows = nbest_stats(WER().against(["the cat"]), nbest)
+    >>> [WER().score(row) for row in rows]
+    [0.5, 0.5]
+    """
+    if isinstance(evaluator, ListEvaluator):
+        return evaluator.list_stats(nbest)
+    rows = [evaluator.stats(nbest.tokens(entry)) for entry in range(len(nbest))]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(evaluator.metric.stat_names))
 
 
 def corpus_stats(
