@@ -24,12 +24,18 @@ class Progress(Protocol):
     def done(self, failed: bool = False) -> None:
         """Say that a segment is finished."""
 
+    def close(self) -> None:
+        """Say that all are, and leave the line to others."""
+
 
 class _Silent:
     def read(self, count: int) -> None:
         pass
 
     def done(self, failed: bool = False) -> None:
+        pass
+
+    def close(self) -> None:
         pass
 
 
@@ -53,6 +59,9 @@ class _Bar:
             rate = self._segments / (now - self._started)
             failures = f", {self._failed} failed" if self._failed else ""
             self._bar.set_postfix_str(f"{self._segments:,} segments, {rate:,.0f}/s{failures}")
+
+    def close(self) -> None:
+        self._bar.close()
 
 
 @contextmanager

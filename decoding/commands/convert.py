@@ -7,11 +7,10 @@ import argparse
 from decoding.commands.arguments import (
     add_inputs,
     add_references,
-    add_workers,
     check_inputs,
     opened_references,
-    settling,
 )
+from decoding.commands.running import add_running, check_running
 from decoding.commands.writing import add_target, transform_and_write
 
 SUMMARY = "lattices and n-best lists from one format to another"
@@ -39,17 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser, "SPACES")
     add_target(parser)
     add_references(parser)
-    add_workers(parser)
+    add_running(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
+    check_running(arguments)
     from decoding.transforms import WithReferences, unchanged
 
     references = opened_references(arguments)
-    if references is None:
-        return transform_and_write(arguments, unchanged)
-    return transform_and_write(
-        arguments, WithReferences(references), references, first=settling(references)
-    )
+    transform = unchanged if references is None else WithReferences(references)
+    return transform_and_write(arguments, transform, references)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from decoding.commands.arguments import (
     add_inputs,
     add_output,
-    add_workers,
     check_inputs,
     check_outputs,
     report_failures,
     tsv_cell,
 )
+from decoding.commands.running import add_running, check_running, corpus_outcomes
 
 if TYPE_CHECKING:
     from decoding.corpus import Failure
@@ -45,7 +45,7 @@ COLUMNS = ("states", "arcs", "paths", "density", "shortest", "longest", "vocabul
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
-    add_workers(parser)
+    add_running(parser)
     parser.add_argument(
         "--format",
         choices=("table", "tsv", "jsonl"),
@@ -58,24 +58,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
+    check_running(arguments)
     check_outputs(arguments.output)
     from decoding.corpus import Failure
-    from decoding.corpus import run as run_corpus
     from decoding.jobs import InfoJob
     from lattices.errors import FormatError
     from lattices.formats.streams import created
 
     failures: list[Failure] = []
     total = _Total()
-    with created(arguments.output) as output, _all_digits():
+    with (
+        created(arguments.output) as output,
+        _all_digits(),
+        corpus_outcomes(InfoJob(), arguments) as outcomes,
+    ):
         write = _WRITERS[arguments.format](output)
-        for outcome in run_corpus(
-            InfoJob(),
-            arguments.paths,
-            format=arguments.input_format,
-            options=dict(arguments.option),
-            workers=arguments.workers,
-        ):
+        for outcome in outcomes:
             if isinstance(outcome, Failure):
                 failures.append(outcome)
             else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.commands.arguments import add_inputs, add_workers, check_inputs, positive
+from decoding.commands.arguments import add_inputs, check_inputs, positive
+from decoding.commands.running import add_running, check_running
 from decoding.commands.writing import add_target, transform_and_write
 
 SUMMARY = "the k best paths of lattices as n-best lists"
@@ -33,12 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unique", action="store_true", help="different sentences instead of different paths"
     )
     add_target(parser)
-    add_workers(parser)
+    add_running(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
+    check_running(arguments)
     from decoding.transforms import KBest
 
     return transform_and_write(arguments, KBest(arguments.k, arguments.unique))

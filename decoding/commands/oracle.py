@@ -23,6 +23,7 @@ from decoding.commands.arguments import (
     settling,
 )
 from decoding.commands.running import (
+    add_resuming,
     add_running,
     check_running,
     corpus_outcomes,
@@ -83,14 +84,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="prefixes a search for the worst may keep before it settles for less than a proof",
     )
     add_running(parser)
+    add_resuming(parser)
     parser.add_argument(
         "--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default: tsv)"
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", help="no progress and no summary on standard error"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.commands.arguments import add_inputs, add_workers, check_inputs, finite
+from decoding.commands.arguments import add_inputs, check_inputs, finite
+from decoding.commands.running import add_running, check_running
 from decoding.commands.writing import add_target, transform_and_write
 
 SUMMARY = "smaller lattices, by beam, density or posterior"
@@ -38,12 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scale", metavar="X", type=finite, help="scale of the scores for --posterior (default: 1)"
     )
     add_target(parser)
-    add_workers(parser)
+    add_running(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
+    check_running(arguments)
     beam, density, posterior = arguments.beam, arguments.density, arguments.posterior
     if beam is not None and beam < 0:
         arguments.parser.error(f"--beam is {beam}, expected 0 or more")

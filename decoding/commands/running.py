@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
-    """Add who does the work, and whether to go on with what is there."""
+    """Add who does the work, and whether to tell about it."""
     add_workers(parser)
     parser.add_argument(
         "--dask",
@@ -27,6 +27,13 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         "scheduler file; instead of --workers",
     )
     parser.add_argument(
+        "-q", "--quiet", action="store_true", help="nothing on standard error but what went wrong"
+    )
+
+
+def add_resuming(parser: argparse.ArgumentParser) -> None:
+    """Add whether to go on with what is there."""
+    parser.add_argument(
         "--resume",
         action="store_true",
         help="go on with what an interrupted run with the same arguments left beside OUT",
@@ -34,12 +41,14 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 
 def check_running(arguments: argparse.Namespace) -> None:
-    """Refuse what cannot be resumed, and two kinds of workers."""
+    """Refuse two kinds of workers, and what cannot be resumed."""
     if arguments.dask and arguments.workers > 1:
         arguments.parser.error("--dask and --workers exclude one another")
-    if arguments.resume and arguments.output == STANDARD:
+    if not getattr(arguments, "resume", False):
+        return
+    if arguments.output == STANDARD:
         arguments.parser.error("--resume needs -o OUT: there is nothing to go on with in a pipe")
-    if arguments.resume and STANDARD in (*arguments.paths, *(arguments.refs or [])):
+    if STANDARD in (*arguments.paths, *(arguments.refs or [])):
         arguments.parser.error("--resume needs files: standard input cannot be checked or skipped")
 
 
@@ -79,6 +88,7 @@ def corpus_outcomes(
             ):
                 shown.done(isinstance(outcome, Failure))
                 yield outcome
+            shown.close()
 
         yield watched()
 

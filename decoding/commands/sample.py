@@ -6,11 +6,11 @@ import argparse
 
 from decoding.commands.arguments import (
     add_inputs,
-    add_workers,
     check_inputs,
     finite,
     positive,
 )
+from decoding.commands.running import add_running, check_running
 from decoding.commands.writing import add_target, transform_and_write
 
 SUMMARY = "random paths of lattices as n-best lists"
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scale", metavar="X", type=finite, default=1.0, help="scale of the scores (default: 1)"
     )
     add_target(parser)
-    add_workers(parser)
+    add_running(parser)
 
 
 def _seed(text: str) -> int:
@@ -57,6 +57,7 @@ _seed.__name__ = "whole number"
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
+    check_running(arguments)
     from decoding.transforms import Sampled
 
     return transform_and_write(arguments, Sampled(arguments.n, arguments.seed, arguments.scale))

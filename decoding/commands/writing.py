@@ -12,7 +12,7 @@ import argparse
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from decoding.commands.arguments import (
     SHOWN_FAILURES,
@@ -21,7 +21,9 @@ from decoding.commands.arguments import (
     option,
     report_failures,
     say,
+    settling,
 )
+from decoding.commands.running import corpus_outcomes
 
 if TYPE_CHECKING:
     from decoding.corpus import Done, Failure
@@ -99,30 +101,22 @@ def transform_and_write(
     arguments: argparse.Namespace,
     transform: Transform,
     references: References | None = None,
-    **settings: Any,
 ) -> int:
     """Transform every segment of the input, write them, and return the exit code.
 
-    ``references`` are those the transform uses, if any; ``settings`` are for
-    :func:`decoding.corpus.run`.
+    ``references`` are those the transform uses, if any.
     """
-    from decoding.corpus import run
     from decoding.encoding import SYMBOLS, ReadyJob, SpacesJob
 
     target = target_of(arguments)
-    reading: dict[str, Any] = {
-        "format": arguments.input_format,
-        "options": dict(arguments.option),
-        "workers": arguments.workers,
-        **settings,
-    }
-    outcomes: Iterator[Done[Ready] | Failure]
-    if SYMBOLS in target.options:
-        # a table that every segment may extend: no two processes may do that
-        outcomes = made_ready(run(SpacesJob(transform), arguments.paths, **reading), target.ready)
-    else:
-        outcomes = run(ReadyJob(transform, target), arguments.paths, **reading)
-    return write_outcomes(arguments.output, target, outcomes, references)
+    first = settling(references)
+    if SYMBOLS not in target.options:
+        with corpus_outcomes(ReadyJob(transform, target), arguments, first=first) as outcomes:
+            return write_outcomes(arguments.output, target, outcomes, references)
+    # a table that every segment may extend: no two processes may do that
+    with corpus_outcomes(SpacesJob(transform), arguments, first=first) as spaces:
+        ready = made_ready(spaces, target.ready)
+        return write_outcomes(arguments.output, target, ready, references)
 
 
 def made_ready(

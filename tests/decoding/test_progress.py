@@ -30,7 +30,7 @@ def on_a_terminal(*arguments: str) -> str:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, "oracle", *arguments],
+        [sys.executable, "-c", SLOW, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=follower,
     )
@@ -49,15 +49,23 @@ def on_a_terminal(*arguments: str) -> str:
     return shown.decode()
 
 
+def test_what_is_said_afterwards_has_a_line_of_its_own(tmp_path: Path) -> None:
+    path = cats(tmp_path / "cats.jsonl", 30)
+    shown = on_a_terminal("convert", str(path), "-o", str(tmp_path / "x.plf"), "--lossy")
+    # the bar goes, and leaves its line empty
+    assert re.search(r"\r +\rfstmetrics: plf cannot hold", shown)
+
+
 def test_rate_and_time_left_are_shown(tmp_path: Path) -> None:
     path = cats(tmp_path / "cats.jsonl", 300)
-    shown = on_a_terminal(str(path), "--metric", "wer")
+    shown = on_a_terminal("oracle", str(path), "--metric", "wer")
     assert re.search(r"\d+%\|.*\d\d:\d\d<\d\d:\d\d, [\d,]+ segments, [\d,]+/s", shown)
     assert "300 segments, 0 failed" in shown
 
 
 def test_quiet_is_quiet(tmp_path: Path) -> None:
-    assert on_a_terminal(str(cats(tmp_path / "cats.jsonl", 3)), "--metric", "wer", "-q") == ""
+    path = cats(tmp_path / "cats.jsonl", 3)
+    assert on_a_terminal("oracle", str(path), "--metric", "wer", "-q") == ""
 
 
 def test_without_the_package_it_is_said_once(
