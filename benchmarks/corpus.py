@@ -1,0 +1,140 @@
+"""Files and whole corpora: reading, searching from end to end, two workers, memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import lattices
+from benchmarks.data import DATA, MULTI30K, pocketsphinx
+from lattices import Lattice
+from lattices.formats import LossWarning
+
+#: how many lattices the memory of a run is looked at for
+SIZES = (1_000, 10_000, 50_000)
+ROUNDS = 3
+
+#: runs the command, and prints the peak memory of this process and of its largest worker
+_MEASURED = """
+import json, resource, sys
+from decoding.cli import main
+code = main(sys.argv[1:])
+peak = [resource.getrusage(who).ru_maxrss / 1024
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(json.dumps(peak))
+sys.exit(code)
+"""
+
+
+def _source(name: str) -> list[Lattice]:
+    path = DATA / MULTI30K[name]
+    if path.exists():
+        return [space for space in lattices.read(path) if isinstance(space, Lattice)]
+    return pocketsphinx()
+
+
+def _copies(some: list[Lattice], count: int) -> Iterator[Lattice]:
+    """Yield that many lattices, each with an id of its own."""
+    for number in range(count):
+        yield some[number % len(some)].replaced(id=str(number))
+
+
+def _oracle(path: Path, folder: Path, workers: int) -> tuple[float, float, list[float]]:
+    """Return seconds, arcs and peak megabytes (parent, largest worker) of one command."""
+    summary = folder / "summary.json"
+    command = ["oracle", str(path), "--metric", "grr", "--workers", str(workers), "-q"]
+    command += ["-o", str(folder / "out.tsv"), "--summary", str(summary)]
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURED, *command], check=True, capture_output=True, text=True
+    )
+    seconds = time.perf_counter() - started
+    return seconds, json.loads(summary.read_text())["arcs"], json.loads(done.stdout)
+
+
+def reading() -> list[str]:
+    """Return how long it takes to read d50 from files of several formats."""
+    some = _source("d50")
+    arcs = sum(lattice.num_arcs for lattice in some)
+    rows = ["| format | MB | ms | million arcs/s |", "|---|---|---|---|"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, file in (
+            ("jsonl", "x.jsonl"),
+            ("kaldi (text)", "x.ark.txt"),
+            ("kaldi-binary", "x.ark"),
+            ("arrow", "x.arrow"),
+            ("parquet", "x.parquet"),
+        ):
+            path = Path(folder, file)
+            _write(path, some)
+            seconds = min(_timed(path) for _ in range(ROUNDS))
+            size = os.path.getsize(path) / 1e6
+            rows.append(
+                f"| {name} | {size:.1f} | {seconds * 1e3:.0f} | {arcs / seconds / 1e6:.2f} |"
+            )
+            print(rows[-1])
+    return rows
+
+
+def _write(path: Path, some: list[Lattice]) -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LossWarning)
+        lattices.write(path, some, lossy=True)
+
+
+def _timed(path: Path) -> float:
+    started = time.perf_counter()
+    count = sum(1 for _ in lattices.read(path))
+    assert count
+    return time.perf_counter() - started
+
+
+def end_to_end(copies: int = 10) -> list[str]:
+    """Return arcs a second of the whole command, from start to exit, with one and two workers."""
+    some = _source("d50")
+    rows = [
+        "| input | lattices | 1 process, arcs/s | 2 workers, arcs/s | ratio |",
+        "|---|---|---|---|---|",
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in ("x.jsonl", "x.arrow"):
+            path = folder / file
+            count = copies * len(some)
+            lattices.write(path, _copies(some, count))
+            one, two = (
+                min((_oracle(path, folder, workers) for _ in range(ROUNDS)), key=lambda run: run[0])
+                for workers in (1, 2)
+            )
+            rows.append(
+                f"| {path.suffix[1:]} | {count:,} | {one[1] / one[0]:,.0f} | "
+                f"{two[1] / two[0]:,.0f} | {one[0] / two[0]:.2f} |"
+            )
+            print(rows[-1])
+            path.unlink()
+    return rows
+
+
+def memory() -> list[str]:
+    """Return the peak memory of the command over more and more lattices."""
+    some = _source("d10")
+    rows = ["| input | lattices | parent, MB | largest worker, MB |", "|---|---|---|---|"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in ("x.jsonl", "x.arrow"):
+            for count in SIZES:
+                path = folder / file
+                lattices.write(path, _copies(some, count))
+                _, _, (parent, worker) = _oracle(path, folder, workers=2)
+                rows.append(f"| {path.suffix[1:]} | {count:,} | {parent:.0f} | {worker:.0f} |")
+                print(rows[-1])
+                path.unlink()
+    return rows
