@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,8 +84,6 @@ def reading() -> list[str]:
 
 
 def _write(path: Path, some: list[Lattice]) -> None:
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LossWarning)
         lattices.write(path, some, lossy=True)
