@@ -16,6 +16,7 @@ read from beginning to end, one batch at a time.
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
@@ -37,14 +38,20 @@ from lattices.optional import require
 from lattices.spaces import Space
 
 MAGIC = b"ARROW1"
+#: bytes of a file that may stay in the memory of a process that has read them
+MOST_MAPPED = 64_000_000
 #: the magic number and what fills it up to eight bytes; a stream of Arrow follows
 _HEADER = MAGIC + b"\0\0"
 
 
 class _MappedFile(BatchFile):
     def __init__(self, source: Source) -> None:
-        mapped = pyarrow().memory_map(source)
-        self._reader = require("pyarrow.ipc", "arrow").open_file(mapped)
+        pa = pyarrow()
+        with open(source, "rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._touched = 0
+        buffer = pa.py_buffer(self._map)
+        self._reader = require("pyarrow.ipc", "arrow").open_file(pa.BufferReader(buffer))
         check_schema(self._reader.schema)
         rows = []
         for number in range(self._reader.num_record_batches):
@@ -64,7 +71,18 @@ class _MappedFile(BatchFile):
             self.vocabulary.add_all(words.dictionary.drop_null().to_pylist())
 
     def batch(self, number: int) -> RecordBatch:
+        # about as much as a batch has; what it says of itself is not to be trusted
+        self._touched += len(self._map) // self._reader.num_record_batches
+        if self._touched > MOST_MAPPED:
+            self._touched = 0
+            _let_go(self._map)
         return self._reader.get_batch(number)
+
+
+def _let_go(mapped: mmap.mmap) -> None:
+    """Give the pages of a file back to the system; whoever looks at one again gets it again."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class ArrowIPC(ColumnarFormat):
