@@ -1,13 +1,14 @@
-"""What a decoder can say: lattices and n-best lists, frozen and columnar."""
+"""What a decoder can say: lattices, forests and n-best lists, frozen and columnar."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
+from lattices.spaces.forest import Forest
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
 from lattices.spaces.nbest import NBest
 
 Space: TypeAlias = Lattice | NBest
 
-__all__ = ["Hypothesis", "Lattice", "NBest", "Space"]
+__all__ = ["Forest", "Hypothesis", "Lattice", "NBest", "Space"]

@@ -1,0 +1,398 @@
+"""The shared forest: an acyclic weighted hypergraph over words, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import SpaceError
+from lattices.spaces.derivation import derivation_parts, next_derivations
+from lattices.spaces.features import (
+    FeatureMatrix,
+    Weights,
+    as_mapping,
+    checked_features,
+    feature_matrix,
+    summed_rows,
+    weight_vector,
+)
+from lattices.spaces.hypothesis import Hypothesis
+from lattices.spaces.lattice import Lattice
+from lattices.spaces.order import counting_sort, topological_numbers
+from lattices.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forest:
+    """An acyclic weighted hypergraph over words, stored in read-only columns.
+
+    An edge makes its head node of its tail nodes, in the manner of a grammar rule: its target
+    side has words, and a slot for each of its tails, in any order. A derivation chooses an
+    edge for the root and for every tail in turn; its words are those of the target sides, put
+    into one another, and its score is the sum of the scores of its edges.
+
+    Building one checks it and puts it in normal form: nodes are numbered bottom-up, tails
+    before heads (kept as they are if they already are), and edges are sorted by head, those
+    of one head staying in the order given. Nodes that no derivation uses are kept.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        The words behind ``symbol``.
+    head : int32 column, one entry an edge
+    tail, tail_offset : int32 columns
+        Edge ``e`` has the tails ``tail[tail_offset[e]:tail_offset[e + 1]]``.
+    symbol, symbol_offset : int32 columns
+        The target side of edge ``e`` is ``symbol[symbol_offset[e]:symbol_offset[e + 1]]``:
+        numbers of words, and ``-1 - k`` for the slot of its tail ``k``. Each slot occurs once.
+    score : float64 column, one entry an edge
+        The model's log-score, higher is better.
+    num_nodes, root : int
+    features : scipy.sparse.csr_array or None
+        One row an edge, one column a feature name.
+    feature_names : tuple of str
+    categories : tuple of str
+        The category of each node, or nothing.
+    spans : int32 array of two columns, or None
+        The words of the source that each node covers, from the first up to the second.
+    id, source, references, metadata
+        As in :class:`lattices.Lattice`.
+    in_offset : int32 column
+        Made here: the edges with head ``q`` are ``in_offset[q]`` up to ``in_offset[q + 1]``.
+
+    Raises
+    ------
+    SpaceError
+        If the hypergraph has a cycle, no derivation, a node or word that does not exist, a
+        slot that does not occur exactly once, or a score that is not finite.
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges(
+    ...     [(0, [], ["cat"], -0.1), (0, [], ["dog"], -0.5), (1, [0], ["the", 0], -0.2)]
+    ... )
+    >>> forest
+    <Forest '' of 2 nodes, 3 edges>
+    >>> [hypothesis.text for hypothesis in forest.derivations()]
+    ['the cat', 'the dog']
+    """
+
+    vocabulary: Vocabulary
+    head: IntColumn
+    tail: IntColumn
+    tail_offset: IntColumn
+    symbol: IntColumn
+    symbol_offset: IntColumn
+    score: FloatColumn
+    num_nodes: int
+    root: int
+    features: FeatureMatrix | None = None
+    feature_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    spans: IntColumn | None = None
+    id: str = ""
+    source: str = ""
+    references: tuple[Any, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    in_offset: IntColumn = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check the columns and put them in normal form."""
+        put = self.__dict__.__setitem__
+        for name in ("head", "tail", "tail_offset", "symbol", "symbol_offset"):
+            put(name, ints(getattr(self, name)))
+        put("score", floats(self.score))
+        for name in ("feature_names", "categories", "references"):
+            put(name, tuple(getattr(self, name)))
+        self._check_columns()
+        if self.features is not None:
+            put(
+                "features",
+                checked_features(self.features, self.num_edges, self.feature_names, "features"),
+            )
+        if self.categories and len(self.categories) != self.num_nodes:
+            raise SpaceError(f"{len(self.categories)} categories for {self.num_nodes} nodes")
+        if self.spans is not None:
+            put("spans", ints(self.spans))
+            if self.spans.shape != (self.num_nodes, 2):
+                raise SpaceError(f"spans of shape {self.spans.shape}, for {self.num_nodes} nodes")
+        self._normalise()
+        if not self._has_derivation():
+            raise SpaceError("no derivation of the root: some node that it needs has no edge")
+
+    def _check_columns(self) -> None:
+        edges = self.num_edges
+        if self.num_nodes < 1 or not 0 <= self.root < self.num_nodes:
+            raise SpaceError(f"root {self.root}, expected one of {self.num_nodes} nodes")
+        if self.score.shape != (edges,):
+            raise SpaceError(f"{len(self.score)} scores for {edges} edges")
+        for name in ("tail", "symbol"):
+            offset, column = getattr(self, f"{name}_offset"), getattr(self, name)
+            if len(offset) != edges + 1 or offset[0] != 0 or offset[-1] != len(column):
+                raise SpaceError(f"{len(offset)} offsets of {name}s for {edges} edges")
+            if (np.diff(offset) < 0).any():
+                raise SpaceError(f"the offsets of {name}s do not ascend")
+        for name, nodes in (("head", self.head), ("tail", self.tail)):
+            if len(nodes) and not 0 <= nodes.min() <= nodes.max() < self.num_nodes:
+                raise SpaceError(f"a {name} that is not one of {self.num_nodes} nodes")
+        if not np.isfinite(self.score).all():
+            edge = int(np.flatnonzero(~np.isfinite(self.score))[0])
+            raise SpaceError(f"edge {edge} has score {self.score[edge]}, expected a finite number")
+        self._check_symbols()
+
+    def _check_symbols(self) -> None:
+        if len(self.symbol) and self.symbol.max() >= len(self.vocabulary):
+            raise SpaceError("a target side holds a number that is no word of the vocabulary")
+        if (self.symbol == 0).any():
+            raise SpaceError("a target side holds epsilon; an empty one has no symbols at all")
+        edge = np.repeat(np.arange(self.num_edges), np.diff(self.symbol_offset))
+        is_slot = self.symbol < 0
+        slot, owner = -1 - self.symbol[is_slot], edge[is_slot]
+        arity = np.diff(self.tail_offset)
+        bad = slot >= arity[owner]
+        if not bad.any():
+            times = np.bincount(self.tail_offset[owner] + slot, minlength=len(self.tail))
+            bad = times != 1
+            owner = np.repeat(np.arange(self.num_edges), arity)
+        if bad.any():
+            found = int(owner[np.flatnonzero(bad)[0]])
+            raise SpaceError(
+                f"the target side of edge {found} must have each of its {arity[found]} tails once"
+            )
+
+    def _normalise(self) -> None:
+        put = self.__dict__.__setitem__
+        heads = ints(np.repeat(self.head, np.diff(self.tail_offset)))
+        if not (self.tail < heads).all():
+            number, done = topological_numbers(self.tail, heads, self.num_nodes)
+            if done < self.num_nodes:
+                raise SpaceError(
+                    f"the forest has a cycle through node {int(np.flatnonzero(number < 0)[0])}"
+                )
+            put("head", ints(number[self.head]))
+            put("tail", ints(number[self.tail]))
+            put("root", int(number[self.root]))
+            order = np.argsort(number)
+            if self.categories:
+                put("categories", tuple(self.categories[old] for old in order.tolist()))
+            if self.spans is not None:
+                put("spans", ints(self.spans[order]))
+        order, in_offset = counting_sort(self.head, ints(np.arange(self.num_edges)), self.num_nodes)
+        if (order[1:] < order[:-1]).any():
+            put("head", ints(self.head[order]))
+            put("score", floats(self.score[order]))
+            for name in ("tail", "symbol"):
+                column, offset = _rows_in_order(
+                    getattr(self, name), getattr(self, f"{name}_offset"), order
+                )
+                put(name, column)
+                put(f"{name}_offset", offset)
+            if self.features is not None:
+                put("features", self.features[order])
+        put("in_offset", ints(in_offset))
+
+    def _has_derivation(self) -> bool:
+        made = np.zeros(self.num_nodes, np.bool_)
+        tails, bounds = self.tail.tolist(), self.tail_offset.tolist()
+        for edge, head in enumerate(self.head.tolist()):
+            if not made[head]:
+                made[head] = all(made[tail] for tail in tails[bounds[edge] : bounds[edge + 1]])
+        return bool(made[self.root])
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Iterable[Sequence[Any]],
+        *,
+        root: int | None = None,
+        nodes: int | None = None,
+        vocabulary: Vocabulary | None = None,
+        feature_names: Iterable[str] = (),
+        **rest: Any,
+    ) -> Forest:
+        """Build a forest from rows ``(head, tails, target side, score, features)``.
+
+        Parameters
+        ----------
+        edges
+            A target side has words, and for each tail its index among the tails. Score and
+            features are optional.
+        root
+            By default the node with the highest number.
+        nodes
+            How many; by default one more than the highest that is named.
+        vocabulary
+            Grows by the new words; a fresh one by default.
+        feature_names
+            Names whose order is to be kept; others are appended as they come.
+        **rest
+            ``categories``, ``spans``, ``id``, ``source``, ``references``, ``metadata``.
+        """
+        rows = list(edges)
+        words = Vocabulary() if vocabulary is None else vocabulary
+        named = [node for head, tails, *_ in rows for node in (head, *tails)]
+        highest = max((*named, root or 0), default=0)
+        sides = [
+            [-1 - part if isinstance(part, int) else words.add(part) for part in row[2]]
+            for row in rows
+        ]
+        names = list(feature_names)
+        features = None
+        if names or any(len(row) > 4 and row[4] for row in rows):
+            features = feature_matrix((row[4] if len(row) > 4 else None for row in rows), names)
+        return cls(
+            vocabulary=words,
+            head=ints([row[0] for row in rows]),
+            tail=ints([tail for row in rows for tail in row[1]]),
+            tail_offset=ints(np.cumsum([0, *(len(row[1]) for row in rows)])),
+            symbol=ints([symbol for side in sides for symbol in side]),
+            symbol_offset=ints(np.cumsum([0, *map(len, sides)])),
+            score=floats([row[3] if len(row) > 3 else 0.0 for row in rows]),
+            num_nodes=highest + 1 if nodes is None else nodes,
+            root=highest if root is None else root,
+            features=features,
+            feature_names=tuple(names),
+            **rest,
+        )
+
+    @classmethod
+    def from_lattice(cls, lattice: Lattice) -> Forest:
+        """Return a forest with one derivation for each path, and its words, score and features.
+
+        A node for each state stands for the paths that lead there; edges follow the order of
+        the arcs into each state.
+
+        Examples
+        --------
+        >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "", -2.0)], {1: -0.5})
+        >>> [(found.text, found.score) for found in Forest.from_lattice(lattice).derivations()]
+        [('a', -1.5), ('', -2.5)]
+        """
+        ends, arcs = lattice.finals, lattice.in_arc
+        top = lattice.num_states
+        sides = [[-1, label] if label else [-1] for label in lattice.label[arcs].tolist()]
+        sides = [[], *sides, *([-1] for _ in ends)]
+        features = None
+        if lattice.features is not None:
+            features = _stacked(lattice)
+        count = 1 + len(arcs) + len(ends)
+        return cls(
+            vocabulary=lattice.vocabulary,
+            head=ints(
+                np.concatenate(([lattice.start], lattice.dst[arcs], np.full(len(ends), top)))
+            ),
+            tail=ints(np.concatenate((lattice.src[arcs], ends))),
+            tail_offset=ints(np.concatenate(([0], np.arange(count)))),
+            symbol=ints([symbol for side in sides for symbol in side]),
+            symbol_offset=ints(np.cumsum([0, *map(len, sides)])),
+            score=floats(np.concatenate(([0.0], lattice.score[arcs], lattice.final[ends]))),
+            num_nodes=top + 1,
+            root=top,
+            features=features,
+            feature_names=lattice.feature_names,
+            id=lattice.id,
+            source=lattice.source,
+            references=lattice.references,
+            metadata=lattice.metadata,
+        )
+
+    @property
+    def num_edges(self) -> int:
+        """How many edges there are."""
+        return len(self.head)
+
+    def replaced(self, **changes: Any) -> Forest:
+        """Return a copy with other scores or metadata; the structure is shared, not checked again.
+
+        ``score``, ``id``, ``source``, ``references`` and ``metadata`` can be changed so.
+        """
+        allowed = {"score", "id", "source", "references", "metadata"}
+        if not allowed.issuperset(changes):
+            raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
+        result = copy(self)
+        if "score" in changes:
+            changes["score"] = floats(changes["score"])
+            if (
+                changes["score"].shape != self.score.shape
+                or not np.isfinite(changes["score"]).all()
+            ):
+                raise SpaceError(f"{self.num_edges} finite scores are needed")
+        if "references" in changes:
+            changes["references"] = tuple(changes["references"])
+        result.__dict__.update(changes)
+        return result
+
+    def reweighted(self, weights: Weights) -> Forest:
+        """Return the forest with every score set to ``features @ weights``.
+
+        Examples
+        --------
+        >>> forest = Forest.from_edges([(0, [], ["a"], 0.0, {"lm": -2.0})])
+        >>> forest.reweighted({"lm": 0.5}).score.tolist()
+        [-1.0]
+        """
+        if self.features is None:
+            raise SpaceError(f"forest {self.id!r} has no features to weight")
+        return self.replaced(score=self.features @ weight_vector(weights, self.feature_names))
+
+    def hypothesis(self, edges: Sequence[int]) -> Hypothesis:
+        """Return the sentence of a derivation, given as edges from the top down, left to right.
+
+        Edge by edge: the one of the root, then the whole derivation of its first tail, of its
+        second, and so on.
+
+        Raises
+        ------
+        SpaceError
+            If the edges are no derivation of the root.
+        """
+        words, score = derivation_parts(self, edges)
+        features: dict[str, float] = {}
+        if self.features is not None:
+            features = as_mapping(summed_rows(self.features, list(edges)), self.feature_names)
+        return Hypothesis(
+            tokens=self.vocabulary.decode(words),
+            score=score,
+            features=features,
+            arcs=tuple(int(edge) for edge in edges),
+        )
+
+    def derivations(self) -> Iterator[Hypothesis]:
+        """Iterate over every derivation: for small forests and for tests."""
+        for edges in next_derivations(self):
+            yield self.hypothesis(edges)
+
+    def __repr__(self) -> str:
+        """Return the segment's name and the size."""
+        return f"<Forest {self.id!r} of {self.num_nodes} nodes, {self.num_edges} edges>"
+
+
+def _rows_in_order(
+    column: IntColumn, offset: IntColumn, order: IntColumn
+) -> tuple[IntColumn, IntColumn]:
+    """Return rows of different lengths in another order."""
+    sizes = np.diff(offset)[order]
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    places = np.arange(bounds[-1]) + np.repeat(offset[:-1][order] - bounds[:-1], sizes)
+    return ints(column[places]), ints(bounds)
+
+
+def _stacked(lattice: Lattice) -> FeatureMatrix:
+    """Return the features of a lattice in the order of the edges of its forest."""
+    from scipy.sparse import csr_array, vstack
+
+    width, ends = len(lattice.feature_names), lattice.finals
+    last = (
+        csr_array((len(ends), width))
+        if lattice.final_features is None
+        else lattice.final_features[ends]
+    )
+    return vstack(
+        [csr_array((1, width)), lattice.features[lattice.in_arc], last],  # type: ignore[index]
+        format="csr",
+    )
