@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs fuzz clean
 
 demo: $(STAMP)
 	$(BIN)/fstmetrics demo
@@ -23,6 +23,13 @@ bench: $(STAMP)
 docs: $(STAMP) $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
+# for each format, and for references and symbol tables
+SECONDS ?= 10
+FORMATS ?=
+
+fuzz: $(STAMP) $(VENV)/.fuzz
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(FORMATS)
+
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
@@ -30,6 +37,10 @@ $(STAMP): pyproject.toml
 
 $(VENV)/.docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	touch $@
+
+$(VENV)/.fuzz: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]'
 	touch $@
 
 clean:

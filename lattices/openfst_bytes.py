@@ -62,8 +62,8 @@ class ByteReader:
         return len(self.data) - self.place
 
     def error(self, problem: str) -> FormatError:
-        """Return an error that names the file."""
-        return FormatError(problem, self.path)
+        """Return an error that names the file and the place."""
+        return FormatError(f"{problem} (byte {self.place})", self.path)
 
     def _take(self, size: int, what: str) -> int:
         if not 0 <= size <= self.left:

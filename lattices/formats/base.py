@@ -22,6 +22,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: What separates words. ``str.split`` would also cut at U+00A0, U+2028 and U+3000, which
 #: tokenizers leave inside words; ``str.strip`` would take them away.
 BLANKS = " \t\n\v\f\r"
+_LONGEST_MESSAGE = 400
 _WORD = re.compile(f"[^{BLANKS}]+")
 
 
@@ -52,6 +53,9 @@ class Record:
 
     def error(self, problem: str, after: int = 0) -> FormatError:
         """Return an error placed ``after`` lines below the first line of the record."""
+        if len(problem) > _LONGEST_MESSAGE:
+            # a word of 100,000 characters is a line of the file, but no message
+            problem = f"{problem[: _LONGEST_MESSAGE // 2]} ... {problem[-_LONGEST_MESSAGE // 2 :]}"
         return FormatError(problem, self.path, self.line + after)
 
     def text(self) -> str:
@@ -125,7 +129,7 @@ class Format(Protocol):
     ----------
     name, description : str
         The name it is registered under, and one line for listings.
-    kind : {"lattice", "nbest", "any"}
+    kind : {"lattice", "nbest", "forest", "any"}
         What it holds.
     suffixes : tuple of str
         File name endings, the usual one first, without ``.gz``.
@@ -144,11 +148,13 @@ class Format(Protocol):
         put together, are what :meth:`write` makes of all of them at once.
     separable : bool
         Whether each segment may go to a file of its own, as into a directory.
+    twins : tuple of str
+        Names of formats whose files may begin the same way; the suffix tells them apart.
     """
 
     name: str
     description: str
-    kind: Literal["lattice", "nbest", "any"]
+    kind: Literal["lattice", "nbest", "forest", "any"]
     suffixes: tuple[str, ...]
     options: Mapping[str, str] = {}
     write_options: Mapping[str, str] = {}
@@ -157,6 +163,7 @@ class Format(Protocol):
     exact: bool = False
     appendable: bool = False
     separable: bool = True
+    twins: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether a file that begins so looks like this format.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -33,6 +34,22 @@ def number_column(texts: Sequence[bytes]) -> tuple[FloatColumn, int]:
     if b"_" in b"".join(texts):
         bad |= np.array([b"_" in text for text in texts])
     return floats(values), int(np.flatnonzero(bad)[0]) if bad.any() else -1
+
+
+def finite_number(text: str) -> float | None:
+    """Return a finite number, or None for what C would not read as one.
+
+    Examples
+    --------
+    >>> finite_number("-1e3"), finite_number("1_000"), finite_number("٣"), finite_number("inf")
+    (-1000.0, None, None, None)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    # Python also reads grouped digits, and those of other scripts
+    return value if math.isfinite(value) and text.isascii() and "_" not in text else None
 
 
 def _number(text: bytes) -> float:

@@ -13,7 +13,8 @@ probabilities if 0 or less. The terms stay apart as features (``acoustic``, ``ng
 
 Words stand on links or on nodes; what a link does not say is taken from the node it enters
 (``dir=f``) or leaves (``dir=b``). ``!NULL`` is epsilon, and so are the sentence tags unless
-``tags=keep``. A word that begins with an apostrophe and does not end in one is no quotation
+``tags=keep``, or the comment ``# tags=keep`` stands in the file: it is written where the tags
+are words. A word that begins with an apostrophe and does not end in one is no quotation
 (``W='em``, PocketSphinx); ``quotes=none`` takes quotes and backslashes as they stand.
 
 PocketSphinx writes acoustic scores and link posteriors but no language scores, so the
@@ -99,10 +100,12 @@ class HTK(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the lattice, in time linear in the file."""
-        keep = choice(options, "tags", ("drop", "keep")) == "keep"
+        tags = choice(options, "tags", ("drop", "keep")) if "tags" in options else ""
         wanted = choice(options, "score", ("auto", "header", "posterior"))
         quotes = choice(options, "quotes", ("htk", "none")) == "htk"
-        return _Reader(record, quotes).lattice(vocabulary, keep, wanted)
+        reader = _Reader(record, quotes)
+        keep = tags == "keep" or (not tags and reader.tags_are_words)
+        return reader.lattice(vocabulary, keep, wanted)
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
@@ -183,7 +186,8 @@ class _Reader(Tables):
         names = self.nodes.names(b"I") or sorted({*tails, *heads})
         index = {name: number for number, name in enumerate(names)}
         if len(index) < len(names):
-            raise self.error("two nodes have the same number")
+            name = next(name for place, name in enumerate(names) if index[name] != place)
+            raise self.error(f"a second node {name}", self.nodes.lines[index[name]])
         for ends in (tails, heads):
             if not index.keys() >= set(ends):
                 place = next(place for place, name in enumerate(ends) if name not in index)
@@ -260,7 +264,8 @@ class _Reader(Tables):
             columns[name] = self._natural(column, base)
             weights[name] = self.header_number(scale, default)
         penalty = self.header_number("wdpenalty", 0.0)
-        if penalty:
+        # a penalty of 0 is one to change; as a probability, it is none
+        if penalty or ("wdpenalty" in self.header and base > 0.0):
             columns["words"] = floats(real)
             weights["words"] = float(self._natural(np.array([penalty]), base)[0])
         if b"p" in on_links:

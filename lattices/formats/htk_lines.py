@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from itertools import chain
 
 import numpy as np
@@ -29,6 +30,8 @@ HEADER_KEYS = frozenset(
 #: further keys of the same kind, of which Moses writes as many as it has features
 _FURTHER = re.compile(r"x[1-9][0-9]+")
 NULL = b"!NULL"
+#: The comment that makes sentence tags words; other programs, for which they are, pass over it.
+KEEP_TAGS = b"# tags=keep"
 TAGS = frozenset((b"<s>", b"</s>", b"!SENT_START", b"!SENT_END"))
 
 _HEADER_ALIASES = {"V": "VERSION", "U": "UTTERANCE", "N": "NODES", "L": "LINKS"}
@@ -64,6 +67,12 @@ def quoted(text: str) -> str:
     return '"' + _AWKWARD.sub(_escaped, text) + '"'
 
 
+def is_header_key(key: str) -> bool:
+    """Tell whether a line that begins with this key is read as a header entry to be kept."""
+    taken = key in HEADER_KEYS or key in _HEADER_ALIASES or key in ("I", "J", "SUBLAT")
+    return not taken and "=" not in key and key[:1] != "#" and quoted(key) == key
+
+
 def _escaped(found: re.Match[str]) -> str:
     text = found.group()
     return "\\" + text if text in "\"'\\" else "".join(f"\\{ord(each):03o}" for each in text)
@@ -75,11 +84,22 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
 
 
 #: what ``-output-word-graph`` of Moses writes, and why it is not read
-_WORD_GRAPH = re.compile(rb"\sa=.*\sl=.*\sr=.*\sw=")
+_WORD_GRAPH_KEYS = [re.compile(rb"\s%s=" % key) for key in (b"a", b"l", b"r", b"w")]
 WORD_GRAPH = (
     "a word graph of Moses: it says neither which hypotheses are complete nor how scores are "
     "weighted, and runs numbers together; have Moses write -output-search-graph instead"
 )
+
+
+def _is_word_graph(line: bytes) -> bool:
+    # one search after the other: a single pattern would try all combinations of places
+    place = 0
+    for key in _WORD_GRAPH_KEYS:
+        found = key.search(line, place)
+        if found is None:
+            return False
+        place = found.end()
+    return True
 
 
 class Rows:
@@ -158,6 +178,7 @@ class Tables:
     def __init__(self, record: Record, quotes: bool) -> None:
         self.record, self.quotes = record, quotes
         self.header: dict[str, str] = {}
+        self.tags_are_words = False
         self.nodes, self.links = Rows(record.path), Rows(record.path)
         for number, line in enumerate(record.payload.split(b"\n"), start=record.line):
             line = line.strip()
@@ -167,6 +188,8 @@ class Tables:
             elif line[:2] == b"I=":
                 self.nodes.fields.append(self._split(line, number))
                 self.nodes.lines.append(number)
+            elif line == KEEP_TAGS:
+                self.tags_are_words = True
             elif line and line[:1] != b"#":
                 for key, value in self._split(line, number).items():
                     name = self.text(key, number)
@@ -216,15 +239,20 @@ class Tables:
         """Return the fields of one line."""
         if self.quotes and (b"\\" in line or b'="' in line or b"='" in line):
             return self._split_quoted(line, number)
+        tokens = line.split()
         try:
-            return dict([token.split(b"=", 1) for token in line.split()])
+            fields = dict([token.split(b"=", 1) for token in tokens])
         except ValueError:
-            tokens = line.split()
             odd = next(place for place, token in enumerate(tokens) if b"=" not in token)
-            if tokens[odd][:1] == b"#":
-                # a comment behind the fields
-                return dict([token.split(b"=", 1) for token in tokens[:odd]])
-            raise self._not_a_field(tokens[odd], line, number) from None
+            if tokens[odd][:1] != b"#":
+                raise self._not_a_field(tokens[odd], line, number) from None
+            # a comment behind the fields
+            tokens = tokens[:odd]
+            fields = dict([token.split(b"=", 1) for token in tokens])
+        if len(fields) < len(tokens):
+            counts = Counter(token.split(b"=", 1)[0] for token in tokens)
+            raise self._repeated(next(key for key in counts if counts[key] > 1), number)
+        return fields
 
     def _split_quoted(self, line: bytes, number: int) -> dict[bytes, bytes]:
         """Return the fields of a line where blanks inside quotes do not separate."""
@@ -240,13 +268,18 @@ class Tables:
             # a lone quotation mark is a word of many tokenizers, not half a quotation
             if bare and bare[:1] == b'"' and len(bare) > 1:
                 raise self.error("a quoted string does not end", number)
+            if key in fields:
+                raise self._repeated(key, number)
             value = next(part for part in (double, single, bare) if part is not None)
             fields[key] = _ESCAPE.sub(_unescaped, value)
             place = found.end()
         return fields
 
+    def _repeated(self, key: bytes, number: int) -> FormatError:
+        return self.error(f"{key.decode('utf-8', 'replace'):.40}= twice on one line", number)
+
     def _not_a_field(self, token: bytes, line: bytes, number: int) -> FormatError:
-        if _WORD_GRAPH.search(line):
+        if _is_word_graph(line):
             return self.error(WORD_GRAPH, number)
         return self.error(f"expected key=value, not {token.decode('utf-8', 'replace')}", number)
 

@@ -10,15 +10,15 @@ import numpy as np
 
 from lattices.arrays import Array
 from lattices.formats.base import Losses
-from lattices.formats.htk_lines import NULL, SCALES, TAGS, quoted
+from lattices.formats.htk_lines import KEEP_TAGS, NULL, SCALES, TAGS, is_header_key, quoted
 from lattices.spaces import Lattice
 
 
 def write_slf(stream: BinaryIO, lattice: Lattice, losses: Losses) -> None:
     """Write one lattice.
 
-    SLF has one end node and no scores of ending. If that is not how the lattice ends, a
-    node is added, with ``!NULL`` links into it that carry the scores. Where the header's
+    SLF has one end node and neither scores nor features of ending. If that is not how the
+    lattice ends, a node is added, with ``!NULL`` links into it that carry them. Where the header's
     formula over the features does not give the scores, the scores are written as one term
     more, and the others get a scale of 0.
     """
@@ -41,7 +41,7 @@ def write_slf(stream: BinaryIO, lattice: Lattice, losses: Losses) -> None:
             losses.add("features", where)
             columns, scales, slot = {}, {}, "acoustic"
         columns[slot], scales[slot] = score, 1.0
-    header = _header(lattice, scales)
+    header = _header(lattice, scales, losses, where)
     end = lattice.num_states if len(ends) else int(lattice.finals[0])
     nodes = lattice.num_states + bool(len(ends))
     lines = [*header, f"start={lattice.start} end={end}", f"N={nodes} L={len(links)}"]
@@ -56,7 +56,9 @@ def _with_one_end(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
     last = int(finals[0])
     leaves = int(lattice.out_offset[last + 1] - lattice.out_offset[last])
     links = list(zip(lattice.src.tolist(), lattice.dst.tolist(), strict=True))
-    if len(finals) == 1 and not leaves and lattice.final[last] == 0.0:
+    features = lattice.final_features
+    bare = lattice.final[last] == 0.0 and (features is None or not features[[last]].data.any())
+    if len(finals) == 1 and not leaves and bare:
         return finals[:0], links
     links += [(state, lattice.num_states) for state in finals.tolist()]
     return finals, links
@@ -64,13 +66,15 @@ def _with_one_end(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
 
 def _columns(lattice: Lattice, ends: Array, losses: Losses, where: str) -> dict[str, Array]:
     """Return the features that have a key in SLF, one entry for each link."""
-    if lattice.features is None:
+    if lattice.features is None and lattice.final_features is None:
         return {}
     known = {name for name, _, _ in SCALES.values()} | {"posterior"}
     unknown = [name for name in lattice.feature_names if name not in known]
     if unknown:
         losses.add(f"features {', '.join(unknown)}", where)
-    dense = lattice.features.toarray()
+    dense = np.zeros((lattice.num_arcs, len(lattice.feature_names)))
+    if lattice.features is not None:
+        dense = lattice.features.toarray()
     if len(ends):
         last = np.zeros((len(ends), len(lattice.feature_names)))
         if lattice.final_features is not None:
@@ -100,17 +104,25 @@ def _scales(weights: Any, columns: Mapping[str, Array], score: Array) -> dict[st
     return scales if np.array_equal(total, score) else None
 
 
-def _header(lattice: Lattice, scales: Mapping[str, float]) -> list[str]:
+def _header(lattice: Lattice, scales: Mapping[str, float], losses: Losses, where: str) -> list[str]:
     lines = ["VERSION=1.1"]
     if lattice.id:
         lines.append(f"UTTERANCE={quoted(lattice.id)}")
+    used = map(lattice.vocabulary.word, np.unique(lattice.label).tolist())
+    if not TAGS.isdisjoint(word.encode() for word in used):
+        lines.append(KEEP_TAGS.decode())
     kept = lattice.metadata.get("header")
     if isinstance(kept, Mapping):
-        lines += [f"{key}={quoted(str(kept[key]))}" for key in kept if quoted(str(key)) == key]
+        if not all(map(is_header_key, kept)):
+            losses.add("header entries that mean something else", where)
+        lines += [f"{key}={quoted(str(kept[key]))}" for key in kept if is_header_key(key)]
     lines.append(f"base={math.e!r}")
-    # every scale is given, also where it is the default: the header says how to score
+    # every scale is given, also where it is the default: the header says how to score; but a
+    # penalty, for what has no key, makes a feature of the words
     lines += [
-        f"{scale}={scales.get(name, default)!r}" for scale, (name, _, default) in SCALES.items()
+        f"{scale}={scales.get(name, default)!r}"
+        for scale, (name, key, default) in SCALES.items()
+        if key or name in scales
     ]
     return lines
 

@@ -117,7 +117,7 @@ class K2(Format):
             if not isinstance(lattice, Lattice):
                 raise FormatError(f"k2 holds lattices, not {type(lattice).__name__}")
             note_losses(lattice, losses)
-            names = label_names(lattice, options.get("symbols"), (_FINAL.decode(),))
+            names = label_names(lattice, options.get("symbols"), ("-1", "[", "]"))
             stream.write("".join(_lines(lattice, names)).encode("utf-8"))
 
 

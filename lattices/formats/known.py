@@ -80,7 +80,8 @@ def sniffed(head: bytes, path: str) -> Format:
     known = available()
     likely = [entry for entry in known if entry.sniff(head)]
     if len(likely) == 1:
-        return likely[0]
+        twins = by_suffix(path, (entry for entry in known if entry.name in likely[0].twins))
+        return twins[0] if twins else likely[0]
     fitting = by_suffix(path, likely or known)
     if len(fitting) == 1:
         return fitting[0]

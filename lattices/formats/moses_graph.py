@@ -27,7 +27,6 @@ Older decoders wrote ``out=a house , pC=-0.4, c=-0.9``, whose tail is left out, 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -39,6 +38,7 @@ from scipy.sparse import csr_array, hstack
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Format, Losses, Record, grouped_lines, split_words
+from lattices.formats.fields import finite_number
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureMatrix, feature_matrix
 from lattices.vocabulary import Vocabulary
@@ -51,7 +51,7 @@ _LINE = re.compile(
     r'(?: scores=(?:"(.*?)"(?= out=")|\[(.*?)\](?= out=)))? out=(.*)'
 )
 #: how the target phrases of old decoders end: their probability and future cost
-_OLD_TAIL = re.compile(r"\s*, pC=\S+, c=\S+\s*$")
+_OLD_TAIL = re.compile(r", pC=\S+, c=\S+\s*$")
 _CORE = re.compile(r"core=\(([^)]*)\)")
 
 
@@ -178,14 +178,11 @@ class _Hypotheses:
 
     def _numbers(self, texts: Sequence[str], rows: Sequence[int], what: str) -> FloatColumn:
         """Return finite numbers, or an error in the line of the first that is not."""
-        try:
-            values = floats([float(text) for text in texts])
-        except ValueError:
-            values = floats([math.nan])
-        if not np.isfinite(values).all():
-            odd = next(place for place, text in enumerate(texts) if not _is_finite(text))
+        numbers = list(map(finite_number, texts))
+        if None in numbers:
+            odd = numbers.index(None)
             raise self._error(rows[odd], f"{what}={texts[odd]}, expected a finite number")
-        return values
+        return floats([number for number in numbers if number is not None])
 
     def target(self, row: int, factors: int) -> str:
         """Return the target phrase of one hypothesis."""
@@ -239,13 +236,6 @@ class _Hypotheses:
         return csr_array(hstack([dense, sparse])), (*names, *sparse_names)
 
 
-def _is_finite(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
 def _sparse(text: str) -> dict[str, float]:
     """Return sparse features; a name may have ``=`` in it, a value has none.
 
@@ -257,9 +247,9 @@ def _sparse(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for token in split_words(text):
         name, equals, value = token.rpartition("=")
-        if not (name and equals) or name in found or not _is_finite(value):
+        if not (name and equals) or name in found or (number := finite_number(value)) is None:
             raise ValueError(token)
-        found[name] = float(value)
+        found[name] = number
     return found
 
 
@@ -276,10 +266,10 @@ def _listed(text: str) -> dict[str, float]:
     for token in split_words(text):
         if token[-1] == ":":
             current = values.setdefault(token[:-1], [])
-        elif current is None or not _is_finite(token):
+        elif current is None or (number := finite_number(token)) is None:
             raise ValueError(token)
         else:
-            current.append(float(token))
+            current.append(number)
     return {
         (name if len(some) == 1 else f"{name}_{place}"): value
         for name, some in values.items()

@@ -10,15 +10,15 @@ without a name become ``feature_0``. Consecutive lines of one id are one list.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from lattices.arrays import floats, ints
+from lattices.arrays import Array, floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import (
     BLANKS,
@@ -29,12 +29,14 @@ from lattices.formats.base import (
     joined_words,
     split_words,
 )
+from lattices.formats.fields import finite_number
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import NBest, Space
-from lattices.spaces.features import feature_matrix
+from lattices.spaces.features import FeatureMatrix, feature_matrix
 from lattices.vocabulary import Vocabulary
 
 _BAR = "|||"
+_BAR_BYTES = b"|||"
 _NUMBERED = re.compile(r"(.+)_(0|[1-9][0-9]*)")
 UNNAMED = "feature"
 
@@ -60,35 +62,35 @@ class MosesNBest(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
-        words: list[list[str]] = []
-        scores: list[float] = []
-        rows: list[dict[str, float]] = []
-        extra: list[str] = []
-        name = ""
-        for place, line in enumerate(record.text().split("\n")):
-            if not line.strip(BLANKS):
+        record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
+        places: list[int] = []
+        lines: list[list[bytes]] = []
+        for place, line in enumerate(record.payload.split(b"\n")):
+            if not line or line.isspace():
                 continue
-            fields = line.split(_BAR)
+            fields = line.split(_BAR_BYTES)
             if len(fields) < 4:
                 raise record.error(f"{len(fields)} fields between |||, expected 4", place)
-            name = fields[0].strip(BLANKS)
-            words.append(split_words(fields[1]))
-            try:
-                rows.append(_features(fields[2]))
-                scores.append(_number(fields[3]))
-            except ValueError as problem:
-                raise record.error(str(problem), place) from problem
-            extra.append(_BAR.join(fields[4:]).strip(BLANKS))
-        names: list[str] = []
-        matrix = feature_matrix(rows, names)
+            places.append(place)
+            lines.append(fields)
+        words = [fields[1].split() for fields in lines]
+        scores = [
+            _number_of(record, place, fields[3])
+            for place, fields in zip(places, lines, strict=True)
+        ]
+        matrix, names = _feature_columns(record, places, [fields[2] for fields in lines])
+        extra = [
+            _BAR_BYTES.join(fields[4:]).strip().decode("utf-8") if len(fields) > 4 else ""
+            for fields in lines
+        ]
         return NBest(
             vocabulary=vocabulary,
-            label=ints(vocabulary.add_all(chain.from_iterable(words))),
+            label=ints(_labels(words, vocabulary)),
             offset=ints(np.cumsum([0, *map(len, words)])),
             score=floats(scores),
             features=matrix if names else None,
             feature_names=tuple(names),
-            id=name,
+            id=lines[-1][0].strip().decode("utf-8") if lines else "",
             metadata={"extra": extra} if any(extra) else {},
         )
 
@@ -114,13 +116,76 @@ def _first_field(line: bytes) -> bytes | None:
     return head.strip() if bar else None
 
 
-def _number(text: str) -> float:
+def _number_of(record: Record, place: int, text: bytes) -> float:
     try:
-        value = float(text)
+        return _number(text.decode("utf-8"))
+    except ValueError as problem:
+        raise record.error(str(problem), place) from problem
+
+
+def _labels(sentences: list[list[bytes]], vocabulary: Vocabulary) -> list[int]:
+    """Return the numbers of all words; each distinct word is looked up once."""
+    number = dict.fromkeys(chain.from_iterable(sentences), 0)
+    known = vocabulary.add_all(word.decode("utf-8") for word in number)
+    number.update(zip(number, known, strict=True))
+    return [number[word] for word in chain.from_iterable(sentences)]
+
+
+def _feature_columns(
+    record: Record, places: list[int], texts: list[bytes]
+) -> tuple[FeatureMatrix, list[str]]:
+    """Return the features of all hypotheses, and their names.
+
+    A decoder writes the same names in the same places again and again; then the names are
+    looked at once, and the numbers are all that is read.
+    """
+    rows = [text.split() for text in texts]
+    values = _same_shape(rows)
+    if values is not None:
+        names = list(_features(texts[0].decode("utf-8")))
+        count, width = values.shape
+        if len(names) == width:
+            columns = np.tile(np.arange(width, dtype=np.int32), count)
+            bounds = np.arange(0, count * width + 1, max(width, 1), dtype=np.int32)
+            return csr_array((values.ravel(), columns, bounds), shape=values.shape), names
+    found: list[dict[str, float]] = []
+    for place, text in zip(places, texts, strict=True):
+        try:
+            found.append(_features(text.decode("utf-8")))
+        except ValueError as problem:
+            raise record.error(str(problem), place) from problem
+    names = []
+    return feature_matrix(found, names), names
+
+
+def _same_shape(rows: list[list[bytes]]) -> Array | None:
+    """Return the values of features whose names stand in the same places in all rows."""
+    if not rows or not rows[0]:
+        return None
+    first = rows[0]
+    marks = [token[-1:] in (b"=", b":") for token in first]
+    named = [place for place, mark in enumerate(marks) if mark]
+    valued = [place for place, mark in enumerate(marks) if not mark]
+    head = [first[place] for place in named]
+    if len(set(head)) < len(head) or not valued:
+        return None
+    for row in rows:
+        if len(row) != len(first) or [row[place] for place in named] != head:
+            return None
+    texts = [row[place] for row in rows for place in valued]
+    try:
+        values = np.array(list(map(float, texts)))
     except ValueError:
-        raise ValueError(f"{text.strip()!r}, expected a number") from None
-    if not math.isfinite(value):
-        raise ValueError(f"{text.strip()}, expected a finite number")
+        return None
+    if not np.isfinite(values).all() or b"_" in b"".join(texts):
+        return None
+    return values.reshape(len(rows), len(valued))
+
+
+def _number(text: str) -> float:
+    value = finite_number(text)
+    if value is None:
+        raise ValueError(f"{text.strip()!r}, expected a finite number")
     return value
 
 

@@ -24,6 +24,7 @@ from lattices.formats.base import (
     joined_words,
     split_words,
 )
+from lattices.formats.fields import finite_number
 from lattices.formats.moses_nbest import check_id, note_losses
 from lattices.spaces import NBest, Space
 from lattices.vocabulary import Vocabulary
@@ -69,9 +70,10 @@ class NBestTable(Format):
             name = columns[0]
             if not columns[1].strip().isdecimal():
                 raise record.error(f"rank {columns[1]!r}, expected a whole number", place)
-            if not _is_number(columns[2].encode()):
+            score = finite_number(columns[2])
+            if score is None:
                 raise record.error(f"score {columns[2]!r}, expected a finite number", place)
-            scores.append(float(columns[2]))
+            scores.append(score)
             words.append(split_words(columns[3]) if len(columns) == 4 else [])
         return NBest(
             vocabulary=vocabulary,

@@ -73,6 +73,7 @@ class OpenFstText(Format):
     }
     single = True
     exact = True
+    twins = ("k2",)
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether all lines have one to five columns that begin with state numbers.

@@ -18,13 +18,13 @@ Ids are made as :mod:`lattices.formats.references_ids` says. Unlike sclite, noth
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lattices.errors import FormatError
 from lattices.formats.base import split_words
+from lattices.formats.fields import finite_number
 from lattices.formats.references_ids import FIELDS, IdTemplate, utterance_of
 from lattices.formats.transcripts import Transcriber, Transcript
 
@@ -92,11 +92,8 @@ def looks_like(layout: str, lines: Sequence[str]) -> bool:
 
 
 def _seconds(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0.0 else None
+    value = finite_number(text)
+    return value if value is not None and value >= 0.0 else None
 
 
 def _trn(file: Lines, template: IdTemplate | None) -> Table:

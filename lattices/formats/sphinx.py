@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 from lattices.arrays import floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import Format, Losses, Record, choice, split_words, whole_file
+from lattices.formats.fields import finite_number
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -215,10 +216,7 @@ class _Tables:
 
     def _number(self, row: list[str], column: int, place: int) -> float:
         text = self._column(row, column, place)
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
+        value = finite_number(text)
+        if value is None:
             raise self.record.error(f"{text!r}, expected a finite number", place)
         return value

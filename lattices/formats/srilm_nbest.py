@@ -59,7 +59,7 @@ _TOTAL = re.compile(rb"\(([^()]+)\)")
 _STATE = re.compile(rb".*-[0-9]")
 _FIELDS = (b"(", b"st:", b"et:", b"g:", b"a:", b")")
 _WIDTH = 11
-_SCORE = re.compile(rb"-?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
+_SCORE = re.compile(rb"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class SrilmNBest(Format):

@@ -206,7 +206,7 @@ def test_quoting() -> None:
         (("S=0 E=1", "E=1"), "12: nothing for S=, expected the number of a node"),
         (("S=0 E=1", "S=0 E=one"), "12: one for E=, expected the number of a node"),
         (("S=0 E=1", "S=0 E=9"), "12: no node 9"),
-        (("I=1 ", "I=0 "), "1: two nodes have the same number"),
+        (("I=1 ", "I=0 "), "9: a second node 0"),
         (("S=1 E=2", "S=1 E=0"), "1: the lattice has a cycle"),
         (("N=4", "N=5"), "1: NODES=5 announced, 4 found: cut short or damaged"),
         (("L=4", "L=3"), "1: LINKS=3 announced, 4 found"),

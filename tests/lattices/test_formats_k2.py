@@ -193,3 +193,11 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         write(tmp_path / "n.k2.txt", sample_nbests()[:1])
     with pytest.raises(FormatError, match="k2 holds one segment a file"):
         write(tmp_path / "n.k2.txt", sample_lattices())
+
+
+def test_a_long_file_is_told_by_its_suffix(tmp_path: Path) -> None:
+    arcs = [(state, state + 1, f"word{state}", -0.5) for state in range(1000)]
+    write(tmp_path / "long.k2.txt", [Lattice.from_arcs(arcs, [1000], id="long")])
+    (lattice,) = read(tmp_path / "long.k2.txt")
+    assert isinstance(lattice, Lattice)
+    assert lattice.num_arcs == 1000

@@ -108,11 +108,11 @@ def test_moses_writes_the_usual_spelling() -> None:
     [
         (b"a ||| b ||| 1", "3 fields between |||, expected 4"),
         (b"no fields at all", "1 fields between |||, expected 4"),
-        (b"a ||| b ||| lm= x ||| 1", "'x', expected a number"),
-        (b"a ||| b ||| lm=x ||| 1", "'x', expected a number"),
-        (b"a ||| b ||| lm= nan ||| 1", "nan, expected a finite number"),
-        (b"a ||| b ||| lm= 1 ||| -inf", "-inf, expected a finite number"),
-        (b"a ||| b ||| lm= 1 ||| ", "'', expected a number"),
+        (b"a ||| b ||| lm= x ||| 1", "'x', expected a finite number"),
+        (b"a ||| b ||| lm=x ||| 1", "'x', expected a finite number"),
+        (b"a ||| b ||| lm= nan ||| 1", "'nan', expected a finite number"),
+        (b"a ||| b ||| lm= 1 ||| -inf", "'-inf', expected a finite number"),
+        (b"a ||| b ||| lm= 1 ||| ", "'', expected a finite number"),
         (b"a ||| \xff ||| lm= 1 ||| 1", "invalid UTF-8: invalid start byte"),
     ],
 )

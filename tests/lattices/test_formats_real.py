@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import tarfile
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
 
+from decoding.oracle import oracle
+from fstmetrics import GRR, WER
+from lattices import trim
 from lattices.formats import parse_record, read, read_records, write
 from lattices.formats.references import read_references
 from lattices.spaces import Lattice, NBest
+from lattices.testing import sentences
 from lattices.vocabulary import Vocabulary
-from tests.lattices.comparing import best_score, parts, structure
+from tests.lattices.comparing import best_score, parts, structure, words
+from tests.lattices.real_spaces import SHARED
+from tests.strategies import small_lattices
 
 
 @pytest.mark.parametrize("name", ["tiny20.de-en.lat.d10.jsonl", "val.de-en.lat.d10.jsonl.gz"])
@@ -36,20 +45,36 @@ def test_translation_lattices_score_as_their_decoder_said(shared_data: Path, nam
 
 
 @pytest.mark.parametrize(
-    ("name", "segments"),
+    ("name", "segments", "arcs"),
     [
-        ("multi30k-deen/val.de-en.lat.d50.jsonl.gz", 1014),
-        ("multi30k-deen/val_first300.de-en.lat.d200.jsonl.gz", 300),
-        ("hifst-ruen/lattices.jsonl.gz", 60),
+        ("multi30k-deen/val.de-en.lat.d50.jsonl.gz", 1014, 659_948),
+        ("multi30k-deen/val_first300.de-en.lat.d200.jsonl.gz", 300, 767_300),
+        ("hifst-ruen/lattices.jsonl.gz", 60, 172_861),
     ],
 )
-def test_large_lattices(shared_data: Path, tmp_path: Path, name: str, segments: int) -> None:
-    records = list(read_records(shared_data / name))
-    assert len(records) == segments
-    words = Vocabulary()
-    some = [parse_record(found, record, words) for found, record in records[:: segments // 10]]
-    write(tmp_path / "x.jsonl", some)
-    assert [parts(one) for one in read(tmp_path / "x.jsonl")] == [parts(one) for one in some]
+def test_large_lattices(shared_data: Path, name: str, segments: int, arcs: int) -> None:
+    lattices = list(read(shared_data / name))
+    assert len(lattices) == segments
+    assert sum(lattice.num_arcs for lattice in lattices if isinstance(lattice, Lattice)) == arcs
+    assert all(len(lattice.references) == 1 for lattice in lattices)
+    assert len({lattice.id for lattice in lattices}) == segments
+
+
+def test_acceptors_of_openfst_are_the_lattices_they_were_made_of(shared_data: Path) -> None:
+    archive = shared_data / "multi30k-deen" / "val.de-en.lat.d10.att.tar.gz"
+    found = SHARED["att"](shared_data, None)
+    with tarfile.open(archive) as members:
+        assert len(found) == len(members.getnames()) == 1014
+    for one, other in zip(found, SHARED["d10"](shared_data, None), strict=True):
+        assert isinstance(one, Lattice)
+        assert isinstance(other, Lattice)
+        assert one.id == other.id.rpartition(".")[2]
+        same, wanted = structure(one), structure(other)
+        for name in ("score", "final"):
+            # nine digits or so on one side, all on the other
+            np.testing.assert_allclose(same.pop(name), wanted.pop(name), rtol=1e-6, atol=1e-6)
+        # the same states, by number
+        assert same == wanted
 
 
 def test_speech_lattices_of_pocketsphinx(shared_data: Path) -> None:
@@ -82,7 +107,9 @@ def test_speech_lattices_of_pocketsphinx(shared_data: Path) -> None:
 
 
 def test_speech_lattices_of_ami(shared_data: Path, tmp_path: Path) -> None:
-    for file in sorted((shared_data / "ami-slf").glob("*.lat.gz")):
+    files = sorted((shared_data / "ami-slf").glob("*.lat.gz"))
+    assert len(files) == 4
+    for file in files:
         (lattice,) = read(file)
         assert isinstance(lattice, Lattice)
         assert lattice.id == file.name.removesuffix(".lat.gz") + ".plp"
@@ -106,25 +133,108 @@ def test_speech_lattices_of_ami(shared_data: Path, tmp_path: Path) -> None:
         assert {"<s>", "</s>"} <= set(tagged.vocabulary)
 
 
+def accepted_alike(one: Lattice, other: Lattice) -> bool:
+    """Tell whether two lattices have the same sentences.
+
+    Both are made deterministic, side by side: the states that some words lead to must be able
+    to end, and to go on by the same words, in both or in neither.
+    """
+    starts, steps, ends = zip(*map(_steps, (one, other)), strict=True)
+    seen = set()
+    todo = [tuple(_closed({starts[side]}, steps[side]) for side in (0, 1))]
+    while todo:
+        pair = todo.pop()
+        if pair in seen:
+            continue
+        seen.add(pair)
+        if bool(pair[0] & ends[0]) != bool(pair[1] & ends[1]):
+            return False
+        following: list[dict[str, set[int]]] = [{}, {}]
+        for side in (0, 1):
+            for state in pair[side]:
+                for word, targets in steps[side].get(state, {}).items():
+                    if word:
+                        following[side].setdefault(word, set()).update(targets)
+        if following[0].keys() != following[1].keys():
+            return False
+        for word in following[0]:
+            todo.append(tuple(_closed(following[side][word], steps[side]) for side in (0, 1)))
+    return True
+
+
+def _steps(lattice: Lattice) -> tuple[int, dict[int, dict[str, set[int]]], set[int]]:
+    """Return where complete paths begin, where states lead by which word, and where paths end."""
+    whole = trim(lattice).lattice
+    steps: dict[int, dict[str, set[int]]] = {}
+    for src, dst, word in zip(whole.src.tolist(), whole.dst.tolist(), words(whole), strict=True):
+        steps.setdefault(src, {}).setdefault(word, set()).add(dst)
+    return whole.start, steps, set(whole.finals.tolist())
+
+
+def _closed(states: set[int], steps: Mapping[int, Mapping[str, set[int]]]) -> frozenset[int]:
+    """Return the states with all that epsilons lead to."""
+    found, todo = set(states), list(states)
+    while todo:
+        new = steps.get(todo.pop(), {}).get("", set()) - found
+        found |= new
+        todo += new
+    return frozenset(found)
+
+
+@given(small_lattices(words="ab", features=False), small_lattices(words="ab", features=False))
+def test_sentences_are_compared_one_by_one(one: Lattice, other: Lattice) -> None:
+    assert accepted_alike(one, one)
+    assert accepted_alike(one, other) == (sentences(one).keys() == sentences(other).keys())
+
+
+def test_both_files_of_pocketsphinx_have_the_same_sentences_and_oracles(shared_data: Path) -> None:
+    folder = shared_data / "pocketsphinx"
+    files = sorted(folder.glob("*.sphinx.gz"))
+    assert len(files) == 19
+    references = read_references([folder / "refs.txt"])
+    for position, file in enumerate(files):
+        (own,) = read(file)
+        # with the posteriors for scores, which the other file does not have
+        (slf,) = read(str(file).replace(".sphinx.", ".slf."))
+        assert isinstance(own, Lattice)
+        assert isinstance(slf, Lattice)
+        assert accepted_alike(own, slf)
+        for metric in (WER(), GRR(n=4)):
+            evaluator = metric.against(list(references.get(own.id, position)))
+            one, other = oracle(own, evaluator), oracle(slf, evaluator)
+            assert one.score == other.score
+            # the scores decide between equals: without them, nothing does but the words
+            one, other = (
+                oracle(lattice.replaced(score=np.zeros(lattice.num_arcs)), evaluator)
+                for lattice in (own, slf)
+            )
+            assert one.hypothesis.text == other.hypothesis.text
+            assert one.score == other.score
+
+
 def test_nbest_lists_of_moses(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "multi30k-deen"
-    lists = list(islice(read(folder / "val.de-en.100best.gz"), 100))
+    lists = list(read(folder / "val.de-en.100best.gz"))
+    assert len(lists) == 1014
     names = {feature for one in lists for feature in one.feature_names}
     assert {"TranslationModel0_0", "TranslationModel0_3", "LM0"} <= names
     best = (folder / "val.de-en.1best").read_text(encoding="utf-8").splitlines()
-    for one, text in zip(lists, best, strict=False):
+    for one, text in zip(lists, best, strict=True):
         assert isinstance(one, NBest)
         assert one[0].text == text
         assert one.score.tolist() == sorted(one.score, reverse=True)
-    write(tmp_path / "x.nbest", lists)
-    assert [parts(one) for one in read(tmp_path / "x.nbest")] == [parts(one) for one in lists]
-    assert len(list(read_records(folder / "val.de-en.100best.gz"))) == 1014
+    some = lists[::10]
+    write(tmp_path / "x.nbest", some)
+    assert [parts(one) for one in read(tmp_path / "x.nbest")] == [parts(one) for one in some]
 
 
-@pytest.mark.parametrize("part", ["dev_clean", "dev_other"])
-def test_nbest_lists_of_librispeech(shared_data: Path, tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize(("part", "count"), [("dev_clean", 2703), ("dev_other", 2864)])
+def test_nbest_lists_of_librispeech(
+    shared_data: Path, tmp_path: Path, part: str, count: int
+) -> None:
     folder = shared_data / "librispeech-nbest"
     lists = list(read(folder / f"{part}.nbest.tsv.gz"))
+    assert len(lists) == count
     references = read_references([folder / f"{part}.ref.txt"], [one.id for one in lists])
     best = read_references([folder / f"{part}.1best.txt"])
     assert references.layout == "kaldi"
