@@ -10,7 +10,8 @@ A key on a line of its own, one arc or final state a line, and an empty line at 
 A weight left out is 0. The start is the first state of the first line. Lines tell which of
 the two a lattice is: 3 columns, 4 with a comma in the last, or a final weight with two commas
 make a CompactLattice; 5 columns, 4 without, or a final weight without two a Lattice.
-One with nothing that tells is a CompactLattice. The end of the file ends a lattice as well.
+One with nothing that tells is a CompactLattice. The empty line has to be there at the end of
+the file, too: without it, nothing shows that the file is complete.
 
 **Scores.** ``score = -(lm_scale * graph + acoustic_scale * acoustic)``, both scales 1 by
 default. The costs, negated, are the features ``graph`` and ``acoustic``, so that
@@ -36,6 +37,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -109,7 +111,7 @@ class KaldiText(Format):
             for end in EMPTY_LINE.finditer(rest):
                 text = rest[place : end.end()]
                 if not text.isspace():
-                    yield _record(rest[place : end.start() + 1], path, line, number)
+                    yield _record(text, path, line, number)
                     number += 1
                 line += text.count(b"\n")
                 place = end.end()
@@ -120,9 +122,14 @@ class KaldiText(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice; linear in the size of the record."""
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
-        if not record.payload.endswith(b"\n"):
-            raise record.error("the file ends within a line", record.payload.count(b"\n"))
-        lines = cut_lines(record)
+        ended = EMPTY_LINE.search(record.payload)
+        if ended is None:
+            # what is missing may be arcs and final states
+            raise record.error(
+                "the file ends before the empty line that ends a lattice",
+                record.payload.count(b"\n"),
+            )
+        lines = cut_lines(replace(record, payload=record.payload[: ended.start() + 1]))
         if lines.width[0] != 1:
             raise record.error(f"{lines.width[0]} columns, expected a key alone on its line")
         if len(lines.width) == 1:

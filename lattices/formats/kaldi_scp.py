@@ -214,7 +214,7 @@ def _lattice_at(data: bytes, offset: int | None, key: str, place: str) -> _Found
         reader.place = start
         return _Found(f"{key} ".encode() + data[start : read_fst(reader, key).end], binary=True)
     end = EMPTY_LINE.search(data, start)
-    stop = len(data) if end is None else end.start() + 1
+    stop = len(data) if end is None else end.end()
     return _Found(f"{key} ".encode() + data[start:stop])
 
 

@@ -158,7 +158,7 @@ def test_one_bad_line_loses_no_other(tmp_path: Path, place: str, problem: str) -
     (tmp_path / "cut.ark").write_bytes(written(BINARY, lattice("c", "k"))[:-4])
     (tmp_path / "inside.ark").write_bytes(b"k ......" + written(BINARY, lattice("c", "k"))[2:])
     (tmp_path / "bad.ark").write_bytes(b"k \n0 1 a 1,2,\n1 x\n\n")
-    (tmp_path / "cycle.ark").write_bytes(b"k \n0 1 a\n1 0 b\n1\n")
+    (tmp_path / "cycle.ark").write_bytes(b"k \n0 1 a\n1 0 b\n1\n\n")
     (tmp_path / "empty").touch()
     os.mkfifo(tmp_path / "fifo")
     bad = place.replace("{}", str(tmp_path))
