@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decoding.corpus import Done, Failure, Segment, run
     from decoding.jobs import InfoJob, OracleJob
+    from decoding.nbest import CorpusOracle, corpus_oracle, rerank
     from decoding.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
 
 __all__ = [
+    "CorpusOracle",
     "DensityPoint",
     "Done",
     "Failure",
@@ -23,13 +25,16 @@ __all__ = [
     "Oracle",
     "OracleJob",
     "Segment",
+    "corpus_oracle",
     "density_curve",
     "oracle",
     "oracles",
+    "rerank",
     "run",
 ]
 
 _HOMES = {
+    "CorpusOracle": "nbest",
     "DensityPoint": "oracle",
     "Done": "corpus",
     "Failure": "corpus",
@@ -37,9 +42,11 @@ _HOMES = {
     "Oracle": "oracle",
     "OracleJob": "jobs",
     "Segment": "corpus",
+    "corpus_oracle": "nbest",
     "density_curve": "oracle",
     "oracle": "oracle",
     "oracles": "oracle",
+    "rerank": "nbest",
     "run": "corpus",
 }
 

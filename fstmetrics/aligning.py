@@ -47,12 +47,21 @@ def align(weight, order, insertion, deletion):  # type: ignore[no-untyped-def]
     the end backward. Costs O(J x L x order).
     """
     words, length = weight.shape
-    value = np.full((words + 1, length + 1, order), -np.inf)
+    value = np.empty((words + 1, length + 1, order))
     source = np.zeros((words + 1, length + 1, order), np.int8)
     how = np.zeros((words + 1, length + 1, order), np.int8)
+    _fill(value, source, how, weight, 0, words, insertion, deletion)
+    return _traced(value, source, how, words)
+
+
+@kernel
+def _fill(value, source, how, weight, first, words, insertion, deletion):  # type: ignore[no-untyped-def]
+    """Fill the rows ``first..words`` of the table; those before must be filled already."""
+    _, columns, order = value.shape
+    value[first : words + 1] = -np.inf
     value[0, 0, 0] = 0.0
-    for j in range(words + 1):
-        for i in range(length + 1):
+    for j in range(first, words + 1):
+        for i in range(columns):
             for m in range(order - 1, -1, -1):
                 best = value[j, i, m]
                 if j > 0 and i > 0 and weight[j - 1, i - 1] > 0:
@@ -74,8 +83,14 @@ def align(weight, order, insertion, deletion):  # type: ignore[no-untyped-def]
                             best = value[j - 1, i, before] - insertion
                             source[j, i, m], how[j, i, m] = before, INSERTION
                 value[j, i, m] = best
-    steps = np.zeros((words + length, 4), np.int32)
-    j, i, m, count = words, length, 0, 0
+
+
+@kernel
+def _traced(value, source, how, words):  # type: ignore[no-untyped-def]
+    """Return the steps of the best alignment of the first ``words`` words, from the table."""
+    _, columns, order = value.shape
+    steps = np.zeros((words + columns - 1, 4), np.int32)
+    j, i, m, count = words, columns - 1, 0, 0
     for run in range(order):
         if value[j, i, run] >= value[j, i, m]:
             m = run
@@ -113,3 +128,36 @@ def statistics(steps, weight, order):  # type: ignore[no-untyped-def]
             # substitution, insertion and deletion follow each other, as their counts do
             result[order + operation - SUBSTITUTION] += 1.0
     return result
+
+
+@kernel
+def list_statistics(table, unit, offset, order, insertion, deletion):  # type: ignore[no-untyped-def]
+    """Return one row of :func:`statistics` for each sentence ``unit[offset[i]:offset[i + 1]]``.
+
+    ``table[u, i]`` is what unit ``u`` is worth as a match of reference word ``i``. Where a
+    sentence begins like the one before it, as is the rule in n-best lists, the rows of the
+    alignment's table that they have in common are not filled again.
+    """
+    sentences, length = len(offset) - 1, table.shape[1]
+    longest = 0
+    for sentence in range(sentences):
+        longest = max(longest, offset[sentence + 1] - offset[sentence])
+    weight = np.empty((longest, length))
+    value = np.empty((longest + 1, length + 1, order))
+    source = np.zeros((longest + 1, length + 1, order), np.int8)
+    how = np.zeros((longest + 1, length + 1, order), np.int8)
+    rows = np.empty((sentences, order + 4))
+    for sentence in range(sentences):
+        begin, words = offset[sentence], offset[sentence + 1] - offset[sentence]
+        common = 0
+        if sentence > 0:
+            before = offset[sentence - 1]
+            most = min(words, begin - before)
+            while common < most and unit[begin + common] == unit[before + common]:
+                common += 1
+        for j in range(common, words):
+            weight[j] = table[unit[begin + j]]
+        first = common + 1 if sentence > 0 else 0
+        _fill(value, source, how, weight, first, words, insertion, deletion)
+        rows[sentence] = statistics(_traced(value, source, how, words), weight, order)
+    return rows

@@ -27,6 +27,7 @@ from fstmetrics.aligning import (
     align,
     statistics,
 )
+from fstmetrics.alignment_lists import aligned_list
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice, quality
 from fstmetrics.reference_lattices import lattices_by_length, reference_automaton
@@ -42,7 +43,7 @@ from fstmetrics.similarity import Similarity, checked_matrix
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.engines import ENGINES, Alignment, Automaton, Part
 from lattices.engines.automata import FINEST_UNIT
-from lattices.spaces import Lattice
+from lattices.spaces import Lattice, NBest
 from lattices.vocabulary import Vocabulary
 
 #: costs with a larger denominator are put on a fine grid instead
@@ -110,6 +111,16 @@ class AlignmentMetric(Signature):
         gain = float(np.sum(stats[: self.order]))
         gain -= self.insertion * insertions + self.deletion * deletions
         return gain / possible if possible else 1.0 + gain
+
+    def scores(self, rows: FloatColumn) -> FloatColumn:
+        """Return the score of each row of statistics, the same as :meth:`score` gives."""
+        *_, substitutions, insertions, deletions, possible = rows.T
+        if self.error_rate:
+            errors = substitutions + insertions + deletions
+            return floats(errors / np.maximum(possible, 1.0))
+        gain: FloatColumn = rows[:, : self.order].sum(axis=1)
+        gain -= self.insertion * insertions + self.deletion * deletions
+        return floats(np.where(possible, gain / np.where(possible, possible, 1.0), 1.0 + gain))
 
     def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
         """Return an evaluator for the references of one segment."""
@@ -191,6 +202,19 @@ class AlignmentEvaluator:
     def score(self, hypothesis: str | Sequence[str]) -> float:
         """Return the metric of one hypothesis."""
         return self.judge(hypothesis).score
+
+    def list_stats(self, nbest: NBest) -> FloatColumn:
+        """Return one row of statistics for each entry of a list, in one compiled pass.
+
+        Against a reference lattice the entries are searched one by one.
+        """
+        metric = self.metric
+        sentences = [each for each in self._sentences if not isinstance(each, dict)]
+        if len(sentences) < len(self.references):
+            return np.array(
+                [self.stats(nbest.tokens(entry)) for entry in range(len(nbest))], dtype=np.float64
+            ).reshape(len(nbest), len(metric.stat_names))
+        return aligned_list(metric, nbest, sentences, self._weights)
 
     def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
         """Return the alignment to the best reference, with what follows from it."""

@@ -126,13 +126,19 @@ def corpus_stats(
     hypotheses: Sequence[str | Sequence[str]],
     references: Sequence[Iterable[Reference]],
 ) -> FloatColumn:
-    """Return one row of statistics a segment.
+    """Return one row of statistics a segment; in one pass, if the metric can.
+
+    A metric that has ``corpus_stats`` with the same arguments, as BLEU has, is asked itself.
 
     Raises
     ------
     OptionError
         If there are not as many lists of references as hypotheses.
     """
+    in_one_pass = getattr(metric, "corpus_stats", None)
+    if in_one_pass is not None:
+        rows_of_all: FloatColumn = in_one_pass(hypotheses, references)
+        return rows_of_all
     if len(hypotheses) != len(references):
         raise OptionError(
             f"{len(hypotheses)} hypotheses, but references for {len(references)} segments"

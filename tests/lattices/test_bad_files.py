@@ -743,10 +743,8 @@ def _cut_places(data: bytes) -> list[int]:
 #: last one, has made another good file: fewer arcs, hypotheses or words, and nothing tells.
 OPEN = {"moses-graph", "moses-nbest", "nbest-tsv", "openfst-text", "srilm-nbest"}
 #: Files that say how many lines there are, but not where the last one ends: `a=-1.25` may have
-#: been `a=-1.257`, and `lat.ark:2` of a script file `lat.ark:278`. A text archive of Kaldi may
-#: end without the empty line, as in Kaldi; its last lattice may lack final states then, where it
-#: has several.
-COUNTED = {"htk", "kaldi", "kaldi-scp", "mesh"}
+#: been `a=-1.257`, and `lat.ark:2` of a script file `lat.ark:278`.
+COUNTED = {"htk", "kaldi-scp", "mesh"}
 
 
 @pytest.mark.parametrize("fmt_name", FORMATS.names())
