@@ -16,6 +16,8 @@ from typing import Any
 COMMANDS = (
     "oracle",
     "score",
+    "compare",
+    "correlate",
     "info",
     "convert",
     "nbest",
