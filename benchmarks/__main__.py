@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import corpus, engines, rows, scaling
+from benchmarks import corpus, engines, nbest, rows, scaling
 from benchmarks.data import ROOT, corpora, machine
 
 TEXT = """# Benchmarks
@@ -66,6 +66,10 @@ under new ids:
 Its peak memory with two workers, on copies of `d10`:
 
 {memory}
+
+## N-best lists
+
+{nbest}
 """
 
 
@@ -90,6 +94,7 @@ def main() -> None:
         reading="\n".join(corpus.reading()),
         end_to_end="\n".join(corpus.end_to_end()),
         memory="\n".join(corpus.memory()),
+        nbest="\n".join(nbest.measure()),
     )
     target = ROOT / "docs" / "benchmarks.md"
     target.write_text(page, encoding="utf-8")

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -48,6 +48,15 @@ from lattices.vocabulary import Vocabulary
 
 #: costs with a larger denominator are put on a fine grid instead
 _LARGEST_DENOMINATOR = 1000
+
+
+@lru_cache(maxsize=256)
+def _unit(*costs: float) -> float:
+    """Return the largest unit of which a match and all costs are whole multiples."""
+    fractions = [Fraction(cost).limit_denominator(_LARGEST_DENOMINATOR) for cost in costs]
+    if any(float(fraction) != cost for fraction, cost in zip(fractions, costs, strict=True)):
+        return FINEST_UNIT
+    return 1.0 / math.lcm(*(fraction.denominator for fraction in fractions))
 
 
 class AlignmentMetric(Signature):
@@ -296,11 +305,7 @@ class AlignmentEvaluator:
         """The largest unit of which all gains are whole multiples."""
         if self.metric.similarity is not None:
             return FINEST_UNIT
-        costs = (float(self.metric.insertion), float(self.metric.deletion))
-        fractions = [Fraction(cost).limit_denominator(_LARGEST_DENOMINATOR) for cost in costs]
-        if any(float(fraction) != cost for fraction, cost in zip(fractions, costs, strict=True)):
-            return FINEST_UNIT
-        return 1.0 / math.lcm(*(fraction.denominator for fraction in fractions))
+        return _unit(float(self.metric.insertion), float(self.metric.deletion))
 
     @property
     def _one(self) -> float:
