@@ -6,6 +6,7 @@ from lattices.algorithms import (
     best,
     density,
     determinize,
+    forest_to_lattice,
     inside,
     k_best,
     log_path_count,
@@ -18,6 +19,7 @@ from lattices.algorithms import (
     push,
     remove_epsilon,
     sample,
+    sentence_count,
     to_characters,
     trim,
     union,
@@ -28,7 +30,7 @@ from lattices.formats import read, write
 from lattices.formats.references import read_references
 from lattices.interop import from_fst, from_networkx, to_fst, to_networkx
 from lattices.semirings import COUNT, LOG, VITERBI
-from lattices.spaces import Hypothesis, Lattice, NBest, Space
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "LOG",
     "VITERBI",
     "Error",
+    "Forest",
     "FormatError",
     "Hypothesis",
     "Lattice",
@@ -47,6 +50,7 @@ __all__ = [
     "best",
     "density",
     "determinize",
+    "forest_to_lattice",
     "from_arrow",
     "from_fst",
     "from_networkx",
@@ -64,6 +68,7 @@ __all__ = [
     "read_references",
     "remove_epsilon",
     "sample",
+    "sentence_count",
     "to_arrow",
     "to_characters",
     "to_fst",

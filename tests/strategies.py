@@ -1,13 +1,15 @@
-"""Hypothesis strategies shared by all tests: small random lattices, and sentences for them."""
+"""Hypothesis strategies shared by all tests: small random lattices and forests, and sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from math import prod
+from typing import Any
 
 from hypothesis import strategies as st
 
-from lattices.spaces import Lattice
+from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import Vocabulary
 
 #: sums of these are exact in binary, so equal totals are equal floats whatever the order
@@ -108,3 +110,82 @@ def sentences(
 ) -> st.SearchStrategy[list[str]]:
     """Draw lists of tokens, possibly empty, possibly with words no lattice has."""
     return st.lists(st.sampled_from([*words, *unknown]), max_size=max_size)
+
+
+@st.composite
+def small_forests(
+    draw: st.DrawFn,
+    *,
+    max_nodes: int = 5,
+    max_edges: int = 9,
+    max_derivations: int = 60,
+    words: Iterable[str] = "abc",
+    exact: bool | None = None,
+    features: bool | None = None,
+) -> Forest:
+    """Draw a forest with at least one derivation.
+
+    It may have unary chains, target sides without words or without anything, up to three
+    tails in any order, a node that one edge uses twice, equal edges, several derivations of
+    one sentence, nodes without a derivation and nodes that the root does not need.
+
+    Parameters
+    ----------
+    max_nodes, max_edges
+        Bounds of the size.
+    max_derivations
+        A bound on the derivations of each node, those included that some other node ends.
+    words
+        The words of the target sides; the vocabulary numbers them in a drawn order.
+    exact, features
+        As of :func:`small_lattices`.
+    """
+    vocabulary = Vocabulary(draw(st.permutations(list(words))))
+    if exact is None:
+        exact = draw(st.booleans())
+    if features is None:
+        features = draw(st.booleans())
+    scores = GRID if exact else GENERAL
+    nodes = draw(st.integers(1, max_nodes))
+    rows: list[list[Any]] = []
+    made: set[int] = set()
+    possible = [0] * nodes
+
+    def add(head: int, tails: list[int], side: list[str | int]) -> None:
+        count = prod(max(1, possible[tail]) for tail in tails)
+        if len(rows) < max_edges and possible[head] + count <= max_derivations:
+            possible[head] += count
+            rows.append([head, tails, side, draw(scores)])
+            if made.issuperset(tails):
+                made.add(head)
+
+    spoken = st.lists(st.sampled_from(sorted(vocabulary)), max_size=2)
+    for head in range(nodes):
+        for _ in range(draw(st.integers(0, 3))):
+            below = st.integers(0, head - 1) if head else st.nothing()
+            tails = draw(st.lists(below, max_size=3)) if head else []
+            add(head, tails, draw(st.permutations([*range(len(tails)), *draw(spoken)])))
+            if rows and rows[-1][0] == head and draw(st.integers(0, 4)) == 0:
+                add(head, rows[-1][1], rows[-1][2])
+    if not made:
+        rows.append([0, [], draw(spoken), draw(scores)])
+        made.add(0)
+    root = max(made) if draw(st.booleans()) else draw(st.sampled_from(sorted(made)))
+    if features:
+        for row in rows:
+            row.append(draw(st.dictionaries(st.sampled_from(FEATURE_NAMES), scores, max_size=2)))
+    number = list(range(nodes))
+    if draw(st.booleans()):
+        # nodes out of order, to be renumbered when the forest is built
+        number = draw(st.permutations(number))
+    return Forest.from_edges(
+        [
+            (number[head], [number[tail] for tail in tails], *rest)
+            for head, tails, *rest in draw(st.permutations(rows))
+        ],
+        root=number[root],
+        nodes=nodes,
+        vocabulary=vocabulary,
+        feature_names=FEATURE_NAMES if features else (),
+        id=draw(st.sampled_from(["", "seg-1"])),
+    )

@@ -9,6 +9,6 @@ from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
 from lattices.spaces.nbest import NBest
 
-Space: TypeAlias = Lattice | NBest
+Space: TypeAlias = Lattice | NBest | Forest
 
 __all__ = ["Forest", "Hypothesis", "Lattice", "NBest", "Space"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
-from lattices.spaces.derivation import derivation_parts, next_derivations
+from lattices.spaces.derivation import derivation_parts, has_derivation, next_derivations
 from lattices.spaces.features import (
     FeatureMatrix,
     Weights,
@@ -24,7 +24,7 @@ from lattices.spaces.features import (
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
 from lattices.spaces.order import counting_sort, topological_numbers
-from lattices.vocabulary import Vocabulary
+from lattices.vocabulary import EPSILON, Vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,7 +122,7 @@ class Forest:
             if self.spans.shape != (self.num_nodes, 2):
                 raise SpaceError(f"spans of shape {self.spans.shape}, for {self.num_nodes} nodes")
         self._normalise()
-        if not self._has_derivation():
+        if not has_derivation(self.head, self.tail, self.tail_offset, self.root, self.num_nodes):
             raise SpaceError("no derivation of the root: some node that it needs has no edge")
 
     def _check_columns(self) -> None:
@@ -187,7 +187,7 @@ class Forest:
             put("head", ints(self.head[order]))
             put("score", floats(self.score[order]))
             for name in ("tail", "symbol"):
-                column, offset = _rows_in_order(
+                column, offset = rows_in_order(
                     getattr(self, name), getattr(self, f"{name}_offset"), order
                 )
                 put(name, column)
@@ -195,14 +195,6 @@ class Forest:
             if self.features is not None:
                 put("features", self.features[order])
         put("in_offset", ints(in_offset))
-
-    def _has_derivation(self) -> bool:
-        made = np.zeros(self.num_nodes, np.bool_)
-        tails, bounds = self.tail.tolist(), self.tail_offset.tolist()
-        for edge, head in enumerate(self.head.tolist()):
-            if not made[head]:
-                made[head] = all(made[tail] for tail in tails[bounds[edge] : bounds[edge + 1]])
-        return bool(made[self.root])
 
     @classmethod
     def from_edges(
@@ -275,8 +267,13 @@ class Forest:
         """
         ends, arcs = lattice.finals, lattice.in_arc
         top = lattice.num_states
-        sides = [[-1, label] if label else [-1] for label in lattice.label[arcs].tolist()]
-        sides = [[], *sides, *([-1] for _ in ends)]
+        label = lattice.label[arcs]
+        # the target sides: nothing at the start, then a slot, and the arc's word if it has one
+        sizes = np.concatenate(([0], 1 + (label != EPSILON), np.ones(len(ends), np.int64)))
+        symbol_offset = np.concatenate(([0], np.cumsum(sizes)))
+        symbol = np.full(symbol_offset[-1], -1)
+        spoken = np.flatnonzero(label != EPSILON)
+        symbol[symbol_offset[1 + spoken] + 1] = label[spoken]
         features = None
         if lattice.features is not None:
             features = _stacked(lattice)
@@ -288,8 +285,8 @@ class Forest:
             ),
             tail=ints(np.concatenate((lattice.src[arcs], ends))),
             tail_offset=ints(np.concatenate(([0], np.arange(count)))),
-            symbol=ints([symbol for side in sides for symbol in side]),
-            symbol_offset=ints(np.cumsum([0, *map(len, sides)])),
+            symbol=ints(symbol),
+            symbol_offset=ints(symbol_offset),
             score=floats(np.concatenate(([0.0], lattice.score[arcs], lattice.final[ends]))),
             num_nodes=top + 1,
             root=top,
@@ -372,7 +369,7 @@ class Forest:
         return f"<Forest {self.id!r} of {self.num_nodes} nodes, {self.num_edges} edges>"
 
 
-def _rows_in_order(
+def rows_in_order(
     column: IntColumn, offset: IntColumn, order: IntColumn
 ) -> tuple[IntColumn, IntColumn]:
     """Return rows of different lengths in another order."""
