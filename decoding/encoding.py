@@ -18,7 +18,8 @@ from decoding.transforms import Transform
 from lattices.errors import FormatError
 from lattices.formats import FORMATS
 from lattices.formats.base import Losses
-from lattices.spaces import Lattice, Space
+from lattices.formats.writing import kind_of
+from lattices.spaces import Space
 
 #: options of writers that name a file: one that is extended, and one that is written beside
 SYMBOLS, ARCHIVE = "symbols", "ark"
@@ -49,7 +50,7 @@ class Ready:
     ----------
     data : bytes
         The segment as a file of its own.
-    space : Lattice or NBest or None
+    space : Lattice, NBest, Forest or None
         The segment itself, where bytes do not add up to a file.
     losses : mapping of str to str
         What the format cannot hold, and where it was.
@@ -78,6 +79,7 @@ class Target:
 
     Examples
     --------
+    >>> from lattices import Lattice
     >>> space = Lattice.from_arcs([(0, 1, "a", -1.0)], finals=[1], id="s1")
     >>> Target("plf", options={"ids": "none"}).ready(space).data
     b"((('a',-1.0,1),),)\\n"
@@ -97,7 +99,7 @@ class Target:
             If the format cannot hold it.
         """
         format = FORMATS.get(self.format)
-        kind = "lattice" if isinstance(space, Lattice) else "nbest"
+        kind = kind_of(space)
         if format.kind not in (kind, "any"):
             raise FormatError(_WRONG_KIND[kind].format(self.format))
         losses = _Noted(format.name, self.lossy, space.id)
@@ -115,6 +117,7 @@ class Target:
 _WRONG_KIND = {
     "lattice": "{} holds no lattices; fstmetrics nbest makes n-best lists of them",
     "nbest": "{} holds no n-best lists",
+    "forest": "{} holds no forests",
 }
 
 

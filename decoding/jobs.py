@@ -12,17 +12,18 @@ from decoding.corpus import Segment
 from decoding.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
 from fstmetrics import CompiledEvaluator, Evaluator, Metric, has_machine
 from fstmetrics.references import Reference
-from lattices.algorithms import best_path, density, path_count, path_lengths
+from lattices.algorithms import best, best_path, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.formats.references import References
-from lattices.spaces import Lattice, NBest, Space
+from lattices.formats.writing import kind_of
+from lattices.spaces import Forest, Lattice, NBest, Space
 
 NO_REFERENCES = "no references in the file, and none were given"
 
 
 def one_best(space: Space) -> tuple[str, ...]:
-    """Return the words the model likes best: of the best path, or of the highest entry.
+    """Return the words the model likes best: of the best path or derivation, or highest entry.
 
     Entries of an n-best list with equal scores stand in the decoder's order.
 
@@ -39,6 +40,8 @@ def one_best(space: Space) -> tuple[str, ...]:
     >>> one_best(Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "the", -0.1)], finals=[1]))
     ('the',)
     """
+    if isinstance(space, Forest):
+        return best(space).tokens
     if isinstance(space, Lattice):
         return space.vocabulary.decode(space.label[best_path(space)].tolist())
     if not len(space):
@@ -61,7 +64,7 @@ class SegmentOracles:
     one_best_stats : tuple of float64 columns
         Its statistics under each metric.
     arcs : int
-        The arcs of a lattice, the words of an n-best list.
+        The arcs of a lattice, the edges of a forest, the words of an n-best list.
     engine : str
         Who searched.
     """
@@ -166,9 +169,15 @@ class OracleJob:
             ),
             one_best=words,
             one_best_stats=tuple(judge.stats(words) for judge in (evaluator, *others)),
-            arcs=space.num_arcs if isinstance(space, Lattice) else len(space.label),
+            arcs=_size(space),
             engine=found[0].engine,
         )
+
+
+def _size(space: Space) -> int:
+    if isinstance(space, Lattice):
+        return space.num_arcs
+    return space.num_edges if isinstance(space, Forest) else len(space.label)
 
 
 def _lattices(spaces: list[Space]) -> TypeGuard[list[Lattice]]:
@@ -182,15 +191,15 @@ def _compiled(evaluators: list[Evaluator]) -> TypeGuard[list[CompiledEvaluator]]
 
 @dataclass(frozen=True)
 class SpaceInfo:
-    """The size of one lattice or n-best list.
+    """The size of one lattice, forest or n-best list.
 
     Attributes
     ----------
-    kind : {"lattice", "nbest"}
+    kind : {"lattice", "nbest", "forest"}
     states, arcs : int or None
-        None for an n-best list.
+        Nodes and edges of a forest; None for an n-best list.
     paths : int
-        Complete paths, exactly; the entries of an n-best list.
+        Complete paths, or derivations, exactly; the entries of an n-best list.
     density : float or None
         Arcs for each word of the best path; None without a path, and for n-best lists.
     shortest, longest : int or None
@@ -224,25 +233,29 @@ class InfoJob:
     def __call__(self, segments: Sequence[Segment]) -> list[SpaceInfo]:
         """Return the size of each segment."""
         return [
-            _lattice_info(segment.space)
-            if isinstance(segment.space, Lattice)
-            else _nbest_info(segment.space)
+            _nbest_info(segment.space)
+            if isinstance(segment.space, NBest)
+            else _graph_info(segment.space)
             for segment in segments
         ]
 
 
-def _lattice_info(lattice: Lattice) -> SpaceInfo:
-    paths = path_count(lattice)
-    lengths = path_lengths(lattice) if paths else None
+def _graph_info(space: Lattice | Forest) -> SpaceInfo:
+    paths = path_count(space)
+    lengths = path_lengths(space) if paths else None
+    if isinstance(space, Lattice):
+        states, arcs, used = space.num_states, space.num_arcs, space.label
+    else:
+        states, arcs, used = space.num_nodes, space.num_edges, space.symbol[space.symbol > 0]
     return SpaceInfo(
-        kind="lattice",
-        states=lattice.num_states,
-        arcs=lattice.num_arcs,
+        kind=kind_of(space),
+        states=states,
+        arcs=arcs,
         paths=paths,
-        density=density(lattice) if paths else None,
+        density=density(space) if paths else None,
         shortest=lengths.shortest if lengths else None,
         longest=lengths.longest if lengths else None,
-        words=frozenset(lattice.vocabulary.decode(np.unique(lattice.label).tolist())),
+        words=frozenset(space.vocabulary.decode(np.unique(used).tolist())),
     )
 
 

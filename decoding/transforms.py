@@ -16,11 +16,11 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from decoding.corpus import Segment
-from lattices.algorithms import Paths, k_best_paths, prune, sample_paths, union
+from lattices.algorithms import Paths, k_best, k_best_paths, prune, sample, sample_paths, union
 from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.formats.references import References
-from lattices.spaces import Lattice, NBest, Space
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import EPSILON
 
@@ -50,7 +50,9 @@ class WithReferences:
 
 @dataclass(frozen=True)
 class KBest:
-    """The k best paths of a lattice, or the k best entries of a list, best first.
+    """The k best paths of a lattice or derivations of a forest, or the k best entries of a list.
+
+    Best first.
 
     Exact, also for distinct sentences: see :func:`lattices.algorithms.kbest.k_best`. Entries
     with equal scores keep their order.
@@ -71,6 +73,8 @@ class KBest:
     def __call__(self, segment: Segment) -> NBest:
         """Return the list."""
         space = segment.space
+        if isinstance(space, Forest):
+            return _as_list(space, k_best(space, self.k, self.distinct))
         if isinstance(space, Lattice):
             return listed(space, k_best_paths(space, self.k, self.distinct))
         order = np.argsort(-space.score, kind="stable").tolist()
@@ -84,7 +88,7 @@ class KBest:
 
 @dataclass(frozen=True)
 class Pruned:
-    """A smaller lattice, as :func:`lattices.prune` makes it; or a list within a beam.
+    """A smaller lattice or forest, as :func:`lattices.prune` makes it; or a list within a beam.
 
     Examples
     --------
@@ -101,7 +105,7 @@ class Pruned:
     def __call__(self, segment: Segment) -> Space:
         """Return what is left."""
         space = segment.space
-        if isinstance(space, Lattice):
+        if not isinstance(space, NBest):
             return prune(
                 space,
                 beam=self.beam,
@@ -117,7 +121,7 @@ class Pruned:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Random paths or entries, each drawn in proportion to ``exp(scale * score)``.
+    """Random paths, derivations or entries, each drawn in proportion to ``exp(scale * score)``.
 
     What is drawn for a segment depends on the seed, on the segment's id and on the segment,
     and on nothing else: not on the others, nor on who draws it.
@@ -137,6 +141,8 @@ class Sampled:
     def __call__(self, segment: Segment) -> NBest:
         """Return the list, in the order of drawing."""
         space, rng = segment.space, _generator(self.seed, segment.id)
+        if isinstance(space, Forest):
+            return _as_list(space, sample(space, self.n, rng, self.scale))
         if isinstance(space, Lattice):
             return listed(space, sample_paths(space, self.n, rng, self.scale))
         if not len(space):
@@ -148,6 +154,12 @@ class Sampled:
 def _generator(seed: int, name: str) -> np.random.Generator:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
     return np.random.default_rng([seed, int.from_bytes(digest, "big")])
+
+
+def _as_list(forest: Forest, found: Sequence[Hypothesis]) -> NBest:
+    return NBest.from_hypotheses(
+        found, vocabulary=forest.vocabulary, feature_names=forest.feature_names, **_about(forest)
+    )
 
 
 def listed(lattice: Lattice, paths: Paths) -> NBest:
@@ -242,7 +254,8 @@ def joined(spaces: Sequence[Space]) -> Space:
 
     Lattices become the union of their paths (see :func:`lattices.union`), lists one list with
     all entries, one system's after the other's. A list among lattices becomes a lattice first,
-    with one path for each entry. Nothing is weighted, and nothing that occurs twice is left out.
+    with one path for each entry. Forests become one forest, and are joined with forests only.
+    Nothing is weighted, and nothing that occurs twice is left out.
 
     Examples
     --------
@@ -254,10 +267,16 @@ def joined(spaces: Sequence[Space]) -> Space:
     """
     if len(spaces) == 1:
         return spaces[0]
-    lists = [space for space in spaces if isinstance(space, NBest)]
-    if spaces and len(lists) == len(spaces):
+    forests = [space for space in spaces if isinstance(space, Forest)]
+    if forests and len(forests) == len(spaces):
+        return union(forests)
+    if forests:
+        raise OptionError("forests are joined with forests; make n-best lists of them first")
+    known = [space for space in spaces if not isinstance(space, Forest)]
+    lists = [space for space in known if isinstance(space, NBest)]
+    if known and len(lists) == len(known):
         return _one_list(lists)
-    filled = [space for space in spaces if isinstance(space, Lattice) or len(space)]
+    filled = [space for space in known if isinstance(space, Lattice) or len(space)]
     return union([as_lattice(space) if isinstance(space, NBest) else space for space in filled])
 
 

@@ -6,22 +6,31 @@ One row a segment. Columns that a kind of space does not have are null in its ro
 column               type             content
 ==================== ================ =======================================================
 id                   string           name of the segment
-kind                 string           ``lattice`` or ``nbest``
+kind                 string           ``lattice``, ``nbest`` or ``forest``
 source               string           the input
 references           list<string>     null in the place of a reference that is a lattice
 reference_lattices   list<string>     those lattices, as objects of the format ``jsonl``
 metadata             string           a JSON object
 label                list<word>       lattices: word of each arc, ``""`` for epsilon;
-                                      n-best lists: the words of all entries
-score                list<double>     log-score of each arc, or of each entry
+                                      n-best lists: the words of all entries; forests:
+                                      those of all target sides, ``""`` for the slot of a tail
+score                list<double>     log-score of each arc, of each entry, or of each edge
 src, dst             list<int32>      lattices: states each arc leaves and enters
 start                int32            lattices: the initial state, 0 if null
 final                list<double>     lattices: log-score of ending in each state, or -inf
 times                list<double>     lattices: seconds of each state
-offset               list<int32>      n-best lists: entry ``i`` has the words from
-                                      ``offset[i]`` up to ``offset[i + 1]``
+offset               list<int32>      n-best lists and forests: entry or edge ``i`` has the
+                                      words from ``offset[i]`` up to ``offset[i + 1]``
+nodes, root          int32            forests: how many nodes; the root, the last one if null
+head                 list<int32>      forests: the node each edge makes
+tail, tail_offset    list<int32>      forests: edge ``i`` has the tails ``tail[tail_offset[i]
+                                      : tail_offset[i + 1]]``
+slot                 list<int32>      forests: for each ``""`` of ``label`` in turn, which tail
+                                      of its edge stands there, from 0
+category             list<word>       forests: category of each node, or null
+span                 list<int32>      forests: begin and end of each node in turn, or null
 feature_names        list<word>       the columns of the features
-feature_offset       list<int32>      features of arcs or entries as a sparse matrix: row
+feature_offset       list<int32>      features of arcs, entries or edges, a sparse matrix: row
 feature_index        list<int32>      ``i`` has the columns ``feature_index[feature_offset[i]
 feature_value        list<double>     : feature_offset[i + 1]]``, and values likewise
 final_feature_offset list<int32>      lattices: features of ending in each state, likewise
@@ -44,17 +53,18 @@ import numpy as np
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Losses
-from lattices.formats.jsonl_writer import ENCODER, json_line
+from lattices.formats.json_fields import ENCODER
+from lattices.formats.jsonl_writer import json_line
 from lattices.optional import require
-from lattices.spaces import Lattice, Space
+from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.features import FeatureMatrix
-from lattices.vocabulary import Vocabulary
+from lattices.vocabulary import EPSILON, Vocabulary
 
 VERSION_KEY = b"fstmetrics.format"
 VERSION = b"1"
-LATTICE, NBEST = "lattice", "nbest"
+LATTICE, NBEST, FOREST = "lattice", "nbest", "forest"
 #: the columns of words
-WORD_COLUMNS = ("label", "feature_names")
+WORD_COLUMNS = ("label", "feature_names", "category")
 #: a batch is full at so many rows, or at so many bytes
 BATCH_ROWS = 128
 BATCH_BYTES = 16_000_000
@@ -90,6 +100,14 @@ def table_schema() -> Schema:
         "final": pa.list_(pa.float64()),
         "times": pa.list_(pa.float64()),
         "offset": pa.list_(pa.int32()),
+        "nodes": pa.int32(),
+        "root": pa.int32(),
+        "head": pa.list_(pa.int32()),
+        "tail": pa.list_(pa.int32()),
+        "tail_offset": pa.list_(pa.int32()),
+        "slot": pa.list_(pa.int32()),
+        "category": pa.list_(word),
+        "span": pa.list_(pa.int32()),
         "feature_names": pa.list_(word),
         "feature_offset": pa.list_(pa.int32()),
         "feature_index": pa.list_(pa.int32()),
@@ -112,10 +130,10 @@ def numbered_schema() -> Schema:
 
 
 class Numbering:
-    """The words and the feature names of a table, numbered as they come."""
+    """The words, the feature names and the categories of a table, numbered as they come."""
 
     def __init__(self) -> None:
-        self.words, self.names = Vocabulary(), Vocabulary()
+        self.words, self.names, self.categories = Vocabulary(), Vocabulary(), Vocabulary()
 
     def named(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         """Iterate over batches of :func:`numbered_schema` with their words in the place of numbers.
@@ -123,7 +141,7 @@ class Numbering:
         All share one dictionary, so the numbering has to be complete.
         """
         pa = pyarrow()
-        known = dict(zip(WORD_COLUMNS, (self.words, self.names), strict=True))
+        known = dict(zip(WORD_COLUMNS, (self.words, self.names, self.categories), strict=True))
         dictionaries = {name: pa.array(["", *words], pa.string()) for name, words in known.items()}
         for batch in batches:
             columns = batch.columns
@@ -143,8 +161,9 @@ def in_batches(spaces: Iterable[Space]) -> Iterator[list[Space]]:
     size = 0
     for space in spaces:
         batch.append(space)
-        # what an arc takes, or an entry; it may be a few times more
-        size += 20 * len(space.label) + 12 * (0 if space.features is None else space.features.nnz)
+        # what an arc takes, an entry or an edge; it may be a few times more
+        size += 20 * len(_labels(space))
+        size += 12 * (0 if space.features is None else space.features.nnz)
         if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -207,11 +226,31 @@ def _row(space: Space, numbering: Numbering, losses: Losses) -> Row:
             "times": space.times,
             **_matrix("final_feature", space.final_features),
         }
-    return row | {"kind": NBEST, "offset": space.offset}
+    if isinstance(space, NBest):
+        return row | {"kind": NBEST, "offset": space.offset}
+    return row | {
+        "kind": FOREST,
+        "offset": space.symbol_offset,
+        "nodes": space.num_nodes,
+        "root": space.root,
+        "head": space.head,
+        "tail": space.tail,
+        "tail_offset": space.tail_offset,
+        "slot": -1 - space.symbol[space.symbol < 0],
+        "category": ints(numbering.categories.add_all(space.categories))
+        if space.categories
+        else None,
+        "span": None if space.spans is None else space.spans.ravel(),
+    }
+
+
+def _labels(space: Space) -> Array:
+    """Return the words of a segment, with epsilon for the slots of forests."""
+    return np.maximum(space.symbol, EPSILON) if isinstance(space, Forest) else space.label
 
 
 def _renumbered(space: Space, words: Vocabulary) -> Array:
-    used, places = np.unique(space.label, return_inverse=True)
+    used, places = np.unique(_labels(space), return_inverse=True)
     spelt = [space.vocabulary.word(label) for label in used.tolist()]
     return ints(words.add_all(spelt))[places]
 

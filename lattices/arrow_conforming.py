@@ -19,7 +19,7 @@ from lattices.arrow_columns import (
     pyarrow,
     table_schema,
 )
-from lattices.errors import FormatError
+from lattices.errors import FormatError, SpaceError
 
 #: what every table of segments has
 REQUIRED = ("label", "score")
@@ -115,6 +115,13 @@ class ListColumn:
     def of(self, row: int) -> Array:
         """Return the list of a row."""
         return self.values[self.bounds[row] : self.bounds[row + 1]]
+
+    def texts(self, row: int) -> tuple[str, ...]:
+        """Return the words of a row."""
+        found = tuple(self.dictionary.take(pyarrow().array(self.of(row))).to_pylist())
+        if None in found:
+            raise SpaceError("a null among words")
+        return found
 
 
 def list_column(batch: RecordBatch, name: str) -> ListColumn:

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from lattices.arrays import Array, IntColumn, ints
 from lattices.arrow_columns import (
+    FOREST,
     LATTICE,
     NBEST,
     WORD_COLUMNS,
@@ -26,11 +27,14 @@ from lattices.arrow_columns import (
     pyarrow,
 )
 from lattices.arrow_conforming import ListColumn, conformed, list_column
+from lattices.arrow_forests import LISTS as FOREST_LISTS
+from lattices.arrow_forests import NEEDED as FOREST_NEEDED
+from lattices.arrow_forests import forest_of
 from lattices.arrow_kernels import normal_lattices, sound_matrices
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.base import Record
+from lattices.formats.json_fields import ENCODER
 from lattices.formats.jsonl import FORMAT as JSON_LINES
-from lattices.formats.jsonl_writer import ENCODER
 from lattices.spaces import Lattice, NBest, Space
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import Vocabulary
@@ -54,6 +58,12 @@ def _no_constant(name: str) -> NoReturn:
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 _EMPTY = csr_array((0, 0))
+#: what the rows of each kind may not lack
+_NEEDED = {
+    LATTICE: "label, score, src, dst and final",
+    NBEST: "label, score and offset",
+    FOREST: f"{', '.join(FOREST_NEEDED)} and nodes",
+}
 
 
 class Rows:
@@ -85,7 +95,7 @@ class Rows:
     def _take_columns(self, vocabulary: Vocabulary) -> None:
         batch = self._batch
         self._vocabulary = vocabulary
-        lists = ("src", "dst", "score", "final", "times", "offset", *WORD_COLUMNS)
+        lists = ("src", "dst", "score", "final", "times", "offset", *FOREST_LISTS, *WORD_COLUMNS)
         matrices = [
             f"{which}_{part}"
             for which in ("feature", "final_feature")
@@ -98,14 +108,19 @@ class Rows:
             name: batch.column(name).to_pylist()
             for name in ("id", "kind", "source", "references", "reference_lattices", "metadata")
         }
+        self._nodes, self._root = (batch.column(name).to_pylist() for name in ("nodes", "root"))
         self._start = ints(batch.column("start").fill_null(0).to_numpy())
         self._names: dict[bytes, tuple[str, ...]] = {}
         present = {name: column.present for name, column in self._lists.items()}
         in_columns = present["label"] & present["score"]
-        self._complete_lattice = in_columns & present["src"] & present["dst"] & present["final"]
-        self._complete_nbest = in_columns & present["offset"]
+        self._complete = {
+            LATTICE: in_columns & present["src"] & present["dst"] & present["final"],
+            NBEST: in_columns & present["offset"],
+            FOREST: np.logical_and.reduce([present[name] for name in FOREST_NEEDED])
+            & batch.column("nodes").is_valid().to_numpy(zero_copy_only=False),
+        }
         self._normal, self._in_arc, self._in_offset, self._out_offset = normal_lattices(
-            self._complete_lattice,
+            self._complete[LATTICE],
             self._lists["label"].at,
             *self._both("src"),
             *self._both("dst"),
@@ -156,19 +171,13 @@ class Rows:
         plain = {name: values[row] for name, values in self._plain.items()}
         kind = plain["kind"]
         if kind is None:
-            kind = NBEST if self._lists["offset"].present[row] else LATTICE
-        if kind not in (LATTICE, NBEST):
-            raise SpaceError(f"kind {kind!r:.40}, expected {LATTICE!r} or {NBEST!r}")
-        needed, complete = (
-            ("label, score, src, dst and final", self._complete_lattice)
-            if kind == LATTICE
-            else ("label, score and offset", self._complete_nbest)
-        )
-        if not complete[row]:
-            raise SpaceError(f"a null where a row of kind {kind!r} needs {needed}")
+            kind = self._kind(row)
+        if kind not in _NEEDED:
+            raise SpaceError(f"kind {kind!r:.40}, expected {' or '.join(map(repr, _NEEDED))}")
+        if not self._complete[kind][row]:
+            raise SpaceError(f"a null where a row of kind {kind!r} needs {_NEEDED[kind]}")
         fields: dict[str, Any] = {
             "vocabulary": self._vocabulary,
-            "label": self._lists["label"].of(row),
             "score": self._lists["score"].of(row),
             "features": self._matrix("feature", "score", row),
             "feature_names": self._feature_names(row),
@@ -179,9 +188,18 @@ class Rows:
             ),
             "metadata": _metadata(plain["metadata"]),
         }
+        if kind == FOREST:
+            return forest_of(self._lists, row, self._nodes[row], self._root[row], fields)
+        fields["label"] = self._lists["label"].of(row)
         if kind == NBEST:
             return NBest(offset=self._lists["offset"].of(row), **fields)
         return self._lattice(row, fields)
+
+    def _kind(self, row: int) -> str:
+        """Return what a row must be that does not say it."""
+        if self._lists["head"].present[row]:
+            return FOREST
+        return NBEST if self._lists["offset"].present[row] else LATTICE
 
     def _lattice(self, row: int, fields: dict[str, Any]) -> Lattice:
         final = self._lists["final"]
@@ -231,11 +249,10 @@ class Rows:
     def _feature_names(self, row: int) -> tuple[str, ...]:
         """Return the names; nearly all rows have the same, so these are looked up once."""
         column = self._lists["feature_names"]
-        numbers = column.of(row)
-        key = numbers.tobytes()
+        key = column.of(row).tobytes()
         if key not in self._names:
-            names = tuple(column.dictionary.take(pyarrow().array(numbers)).to_pylist())
-            if len(set(names)) < len(names) or None in names:
+            names = column.texts(row)
+            if len(set(names)) < len(names):
                 raise SpaceError("'feature_names' are not different strings")
             self._names[key] = names
         return self._names[key]
@@ -252,7 +269,8 @@ class Rows:
                 raise SpaceError("more nulls among 'references' than 'reference_lattices'")
             lattice = JSON_LINES.parse(Record(line.encode("utf-8"), "", 0, 0), self._vocabulary)
             if not isinstance(lattice, Lattice):
-                raise SpaceError("a reference is an n-best list")
+                other = "an n-best list" if isinstance(lattice, NBest) else "a forest"
+                raise SpaceError(f"a reference is {other}")
             found.append(lattice)
         if next(rest, None) is not None:
             raise SpaceError("fewer nulls among 'references' than 'reference_lattices'")

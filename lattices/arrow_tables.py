@@ -15,7 +15,7 @@ from lattices.vocabulary import Vocabulary
 
 
 def to_arrow(spaces: Iterable[Space]) -> Any:
-    """Return lattices and n-best lists as a ``pyarrow.Table``, one row each.
+    """Return lattices, n-best lists and forests as a ``pyarrow.Table``, one row each.
 
     The columns are listed in :mod:`lattices.arrow_columns`. Nothing is lost.
 
@@ -46,7 +46,7 @@ def to_arrow(spaces: Iterable[Space]) -> Any:
 
 
 def from_arrow(table: Any, vocabulary: Vocabulary | None = None) -> Iterator[Space]:
-    """Iterate over the lattices and n-best lists of a table.
+    """Iterate over the lattices, n-best lists and forests of a table.
 
     Parameters
     ----------

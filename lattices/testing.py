@@ -24,53 +24,23 @@ from lattices.errors import FormatError
 from lattices.formats import parse_range, parse_record, read, write
 from lattices.formats.base import Format, IndexedFormat, Losses, Record
 from lattices.formats.streams import HEAD_SIZE
-from lattices.spaces import Hypothesis, Lattice, NBest, Space
+from lattices.formats.writing import kind_of
+from lattices.spaces import Forest, Hypothesis, Lattice, Space
+from lattices.testing_samples import sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
+
+__all__ = [
+    "check_format",
+    "sample_forests",
+    "sample_lattices",
+    "sample_nbests",
+    "sentences",
+]
 
 #: Where scores need not come back bit by bit.
 TOLERANCE = 1e-6
 #: How many places a file is cut at, and how many times it is damaged.
 TRIALS = 250
-
-
-def sample_lattices() -> list[Lattice]:
-    """Return small lattices that any lattice format can hold: words and scores, no more.
-
-    Among them are epsilons, parallel arcs, several final states with scores, a final state
-    with arcs out of it, and a lattice of the empty sentence alone.
-    """
-    words = Vocabulary()
-    arcs = [
-        (0, 1, "the", -0.5),
-        (0, 1, "the", -0.75),
-        (0, 2, "a", -1.25),
-        (1, 2, "", -0.1),
-        (1, 3, "naïve", 0.3),
-        (2, 3, "cat's", -1e-3),
-        (3, 4, "日本語", -2.0),
-    ]
-    return [
-        Lattice.from_arcs(arcs, {3: -0.25, 4: 0.0}, vocabulary=words, id="first"),
-        Lattice.from_arcs([(0, 1, "yes")], [1], vocabulary=words, id="second-1.2"),
-        Lattice.from_arcs([], [0], vocabulary=words, id="nothing"),
-    ]
-
-
-def sample_nbests() -> list[NBest]:
-    """Return small n-best lists that any n-best format can hold, an empty hypothesis among them."""
-    words = Vocabulary()
-    lists = {
-        "first": [("the cat's naïve", -0.5), ("日本語", -0.75), ("the cat's naïve", -1.0)],
-        "second-1.2": [("yes", 0.0), ("", -1e-3)],
-    }
-    return [
-        NBest.from_hypotheses(
-            [Hypothesis(tuple(text.split()), score) for text, score in entries],
-            vocabulary=words,
-            id=name,
-        )
-        for name, entries in lists.items()
-    ]
 
 
 def check_format(
@@ -136,7 +106,7 @@ def _require(holds: bool, otherwise: str) -> None:
 def _check_description(fmt: Format) -> None:
     _require(isinstance(fmt, Format), f"{fmt!r} lacks a method or attribute of Format")
     _require(bool(fmt.name and fmt.description), "name and description may not be empty")
-    _require(fmt.kind in ("lattice", "nbest", "any"), f"kind {fmt.kind!r}")
+    _require(fmt.kind in ("lattice", "nbest", "forest", "any"), f"kind {fmt.kind!r}")
     _require(
         all(suffix.startswith(".") and suffix != ".gz" for suffix in fmt.suffixes),
         f"suffixes {fmt.suffixes}, expected endings such as '.txt'",
@@ -144,18 +114,20 @@ def _check_description(fmt: Format) -> None:
 
 
 def _samples(fmt: Format) -> list[Space]:
-    samples: list[Space] = []
-    if fmt.kind in ("lattice", "any"):
-        samples += sample_lattices()
-    if fmt.kind in ("nbest", "any"):
-        samples += [space.replaced(id=f"list-{space.id}") for space in sample_nbests()]
-    return samples
+    samples: list[Space] = list(sample_lattices())
+    samples += [space.replaced(id=f"list-{space.id}") for space in sample_nbests()]
+    samples += [space.replaced(id=f"forest-{space.id}") for space in sample_forests()]
+    return [space for space in samples if fmt.kind in (kind_of(space), "any")]
 
 
 def sentences(space: Space) -> dict[tuple[str, ...], list[float]]:
-    """Return the scores of every sentence, sorted: one for each path or entry that has it."""
+    """Return the scores of every sentence, sorted: one for each path, derivation or entry."""
     found: dict[tuple[str, ...], list[float]] = {}
-    for hypothesis in space.paths() if isinstance(space, Lattice) else space:
+    if isinstance(space, Lattice):
+        hypotheses: Iterable[Hypothesis] = space.paths()
+    else:
+        hypotheses = space.derivations() if isinstance(space, Forest) else space
+    for hypothesis in hypotheses:
         found.setdefault(hypothesis.tokens, []).append(hypothesis.score)
     return {tokens: sorted(scores) for tokens, scores in found.items()}
 
@@ -328,7 +300,8 @@ def _positions(
 
 
 def _words(space: Space) -> set[str]:
-    return {word for word in map(space.vocabulary.word, set(space.label.tolist())) if word}
+    numbers = space.symbol if isinstance(space, Forest) else space.label
+    return {space.vocabulary.word(number) for number in set(numbers.tolist()) if number > 0}
 
 
 def _check_garbage(fmt: Format, options: Mapping[str, Any]) -> None:

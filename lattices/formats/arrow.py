@@ -89,7 +89,7 @@ class ArrowIPC(ColumnarFormat):
     """See the module."""
 
     name = "arrow"
-    description = "Arrow IPC file, lattices and n-best lists; exact, complete, read by position"
+    description = "Arrow IPC file, all kinds of segments; exact, complete, read by position"
     suffixes = (".arrow", ".feather")
 
     def sniff(self, head: bytes) -> bool:

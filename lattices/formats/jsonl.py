@@ -1,4 +1,4 @@
-"""Lattices and n-best lists as JSON lines: the native format, which loses nothing.
+"""Lattices, n-best lists and forests as JSON lines: the native format, which loses nothing.
 
 One object a line. A lattice::
 
@@ -13,70 +13,68 @@ value}]``; the features may also stand in ``final_features``. ``id``, ``src``, `
 
     {"id": "7", "nbest": [{"words": "the house", "score": -1.2, "features": {"lm": -2.0}}]}
 
-where ``words`` may be a list, for words with blanks in them. Scores are natural logarithms,
-higher is better. Keys not named here are kept in ``metadata`` and written back.
+where ``words`` may be a list, for words with blanks in them. A forest::
+
+    {"id": "7", "nodes": [{"id": 0, "cat": "X", "span": [1, 2]}, {"id": 1, "cat": "S", "span":
+     [0, 2]}], "root": 1, "edges": [{"head": 0, "tails": [], "rhs": ["house"], "score": -0.5},
+     {"head": 1, "tails": [0], "rhs": ["the", 0], "score": -0.7, "features": {"lm": -1.2}}]}
+
+In ``rhs`` a string is a word and a whole number an index into ``tails``. ``nodes`` may be how
+many there are, and ``root`` is the last of them where it is not given; ``tails``, ``score``,
+``features``, ``cat`` and ``span`` are optional, the last two for all nodes or none.
+
+Scores are natural logarithms, higher is better. Keys of a segment that are not named here are
+kept in ``metadata`` and written back.
 """
 
 from __future__ import annotations
 
-import gc
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from lattices.arrays import FloatColumn, floats, ints
+from lattices.arrays import floats, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Format, Losses, Record, split_words, text_lines
-from lattices.formats.jsonl_writer import ENCODER, KEYS, json_line
+from lattices.formats.cdec_forest import OPENING as CDEC_OPENING
+from lattices.formats.json_fields import (
+    collector_paused,
+    decoded,
+    feature_rows,
+    number_column,
+    strings,
+    typed,
+)
+from lattices.formats.jsonl_forests import FOREST_KEYS, forest_of
+from lattices.formats.jsonl_writer import KEYS, json_line
+from lattices.formats.travatar import OPENING as TRAVATAR_OPENING
 from lattices.spaces import Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import Vocabulary
 
 STATES_WITHOUT_ARCS = 1_000_000
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise SpaceError(f"{name} is no JSON number")
-
+#: more than the columns of lattices can hold
+_HUGE = 2**31
 
 _OPENING = re.compile(rb'\s*\{\s*["}]')
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the cycle collector from walking thousands of objects that hold no cycle.
-
-    It would take an eighth of the time of reading.
-    """
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
+_OTHERS = (CDEC_OPENING, TRAVATAR_OPENING)
 
 
 class JsonLines(Format):
     """See the module."""
 
     name = "jsonl"
-    description = "JSON lines, lattices and n-best lists; exact and complete"
+    description = "JSON lines, lattices, n-best lists and forests; exact and complete"
     kind = "any"
     suffixes = (".jsonl", ".ndjson")
     exact = True
     appendable = True
 
     def sniff(self, head: bytes) -> bool:
-        """Tell whether the first line begins an object."""
-        return _OPENING.match(head) is not None
+        """Tell whether the first line begins an object, and none of cdec or Travatar."""
+        return bool(_OPENING.match(head)) and not any(other.match(head) for other in _OTHERS)
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut at line ends; blank lines are nothing."""
@@ -85,15 +83,9 @@ class JsonLines(Format):
             yield Record(text, path, line, number)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
-        """Return the lattice or n-best list of one line, in time linear in its length."""
-        with _collector_paused():
-            try:
-                fields = _DECODER.decode(record.text())
-            except json.JSONDecodeError as problem:
-                raise record.error(f"not JSON: {problem.msg}, column {problem.colno}") from problem
-            # lone surrogates can be spelled in JSON, but are no text and could not be written
-            if b"\\ud" in record.payload or b"\\uD" in record.payload:
-                ENCODER.encode(fields).encode("utf-8")
+        """Return the segment of one line, in time linear in its length."""
+        with collector_paused():
+            fields = decoded(record)
             if not isinstance(fields, dict):
                 raise record.error(f"a line holds one object, not {type(fields).__name__}")
             return _space(fields, vocabulary)
@@ -110,14 +102,13 @@ FORMAT = JsonLines()
 
 
 def _space(fields: dict[str, Any], vocabulary: Vocabulary) -> Space:
-    if "nodes" in fields and "edges" in fields:
-        raise SpaceError(
-            "this is a forest ('nodes' and 'edges'); jsonl reads lattices and n-best lists"
-        )
+    which = [key for key in ("arcs", "nbest", "edges") if key in fields]
+    if len(which) > 1:
+        raise SpaceError(f"both {which[0]!r} and {which[1]!r} in one object")
     if "nbest" in fields:
-        if "arcs" in fields:
-            raise SpaceError("both 'arcs' and 'nbest' in one object")
         return _nbest(fields, vocabulary)
+    if "edges" in fields:
+        return forest_of(fields, vocabulary, _common(fields, vocabulary, FOREST_KEYS))
     return _lattice(fields, vocabulary)
 
 
@@ -125,29 +116,31 @@ def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
     for key in ("arcs", "finals"):
         if key not in fields:
             raise SpaceError(f"no {key!r} in the object")
-    src, dst, words, score, rows = _columns(_typed(fields, "arcs", list))
+    src, dst, words, score, rows = _columns(typed(fields, "arcs", list))
     ending, final_rows = _finals(fields)
-    start = _typed(fields, "start", int, 0)
-    states = _typed(fields, "states", int, None)
+    start = typed(fields, "start", int, 0)
+    states = typed(fields, "states", int, None)
     if states is None:
         states = 1 + max((start, *src, *dst, *ending))
     if not 0 < states <= STATES_WITHOUT_ARCS + 2 * len(src):
         # one wrong digit must not ask for all the memory there is
         raise SpaceError(f"{states} states for {len(src)} arcs")
+    if src and not -_HUGE < min(chain(src, dst)) <= max(chain(src, dst)) < _HUGE:
+        raise SpaceError(f"a state of an arc that is none of {states} states")
     if not all(0 <= state < states for state in ending):
         raise SpaceError(f"final states {sorted(ending)}, expected numbers from 0 to {states - 1}")
     final = np.full(states, -np.inf)
     final[list(ending)] = list(ending.values())
-    names = _strings(fields, "feature_names")
-    features = _feature_rows(rows, names)
+    names = strings(fields, "feature_names")
+    features = feature_rows(rows, names)
     ends = sorted(final_rows)
-    last = _feature_rows([final_rows[end] for end in ends], names, ends, states) if ends else None
+    last = feature_rows([final_rows[end] for end in ends], names, ends, states) if ends else None
     if features.shape[1] < len(names):
         # the finals have brought names that no arc uses
         features.resize((len(src), len(names)))
-    times = _typed(fields, "times", list, None)
+    times = typed(fields, "times", list, None)
     if times is not None:
-        times = _number_column(times, "times")
+        times = number_column(times, "times")
         if not np.isfinite(times).all():
             raise SpaceError("a time is not finite")
     return Lattice(
@@ -155,7 +148,7 @@ def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
         src=ints(src),
         dst=ints(dst),
         label=ints(vocabulary.add_all(words)),
-        score=_number_column(score, "scores of arcs"),
+        score=number_column(score, "scores of arcs"),
         final=floats(final),
         start=start,
         features=features if names else None,
@@ -192,8 +185,8 @@ def _columns(arcs: list[Any]) -> tuple[Sequence[Any], ...]:
 def _finals(fields: dict[str, Any]) -> tuple[dict[int, float], dict[int, Mapping[str, float]]]:
     """Return the scores and the features of ending in a state."""
     scores: dict[int, Any] = {}
-    rows = {_state(state): row for state, row in _typed(fields, "final_features", dict, {}).items()}
-    for key, value in _typed(fields, "finals", dict).items():
+    rows = {_state(state): row for state, row in typed(fields, "final_features", dict, {}).items()}
+    for key, value in typed(fields, "finals", dict).items():
         state = _state(key)
         if isinstance(value, list):
             if len(value) != 2 or state in rows:
@@ -204,73 +197,28 @@ def _finals(fields: dict[str, Any]) -> tuple[dict[int, float], dict[int, Mapping
         raise SpaceError(
             f"'final_features' of states {sorted(rows.keys() - scores)}, not in 'finals'"
         )
-    checked = _number_column(list(scores.values()), "scores of final states").tolist()
+    checked = number_column(list(scores.values()), "scores of final states").tolist()
     return dict(zip(scores, checked, strict=True)), rows
 
 
 def _state(key: str) -> int:
-    if not (key.isascii() and key.isdecimal()):
-        raise SpaceError(f"{key!r} for a final state, expected a number from 0")
+    if not (key.isascii() and key.isdecimal() and len(key) < 19):
+        raise SpaceError(f"{key!r:.40} for a final state, expected a number from 0")
     return int(key)
 
 
-def _number_column(values: Sequence[Any], what: str) -> FloatColumn:
-    # numpy looks at every entry anyway, so its verdict on the type costs nothing
-    column = np.array(values)
-    if column.ndim != 1 or column.dtype.kind not in "biuf":
-        odd = next((value for value in values if not isinstance(value, int | float)), values)
-        raise SpaceError(f"{odd!r:.40} among the {what}, expected a number")
-    return floats(column)
-
-
-def _feature_rows(
-    rows: Sequence[Any], names: list[str], places: list[int] | slice | None = None, height: int = 0
-) -> FeatureMatrix:
-    """Return one sparse row for each mapping or None; new names are appended to ``names``.
-
-    With ``places``, which ascend, these are some of the ``height`` rows and the others empty.
-    Few arcs have their set of names to themselves, so names are looked up once for each
-    set, not once for each value.
-    """
-    kinds = set(map(type, rows))
-    if not kinds <= {dict, type(None)}:
-        odd = next(row for row in rows if type(row) not in (dict, type(None)))
-        raise SpaceError(f"{odd!r:.40} for features, expected an object")
-    filled = rows if kinds == {dict} else [row or {} for row in rows]
-    patterns = list(map(tuple, filled))
-    distinct = dict.fromkeys(patterns)
-    number = {name: index for index, name in enumerate(dict.fromkeys(chain(names, *distinct)))}
-    names[:] = number
-    columns = {
-        pattern: np.array([number[name] for name in pattern], np.int32) for pattern in distinct
-    }
-    if places is None:
-        height, places = len(rows), slice(None)
-    bounds = np.zeros(height + 1, np.int32)
-    bounds[1:][places] = list(map(len, filled))
-    values = list(chain.from_iterable(map(dict.values, filled)))
-    return csr_array(
-        (
-            _number_column(values, "features"),
-            np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)]),
-            bounds.cumsum(dtype=np.int32),
-        ),
-        shape=(height, len(number)),
-    )
-
-
 def _nbest(fields: dict[str, Any], vocabulary: Vocabulary) -> NBest:
-    entries = _typed(fields, "nbest", list)
+    entries = typed(fields, "nbest", list)
     if not {dict}.issuperset(map(type, entries)):
         raise SpaceError("an entry of 'nbest' is not an object")
     words = [_entry_words(entry) for entry in entries]
-    names = _strings(fields, "feature_names")
-    features = _feature_rows([entry.get("features") for entry in entries], names)
+    names = strings(fields, "feature_names")
+    features = feature_rows([entry.get("features") for entry in entries], names)
     return NBest(
         vocabulary=vocabulary,
         label=ints(vocabulary.add_all(chain.from_iterable(words))),
         offset=ints(np.cumsum([0, *map(len, words)])),
-        score=_number_column([entry.get("score", 0.0) for entry in entries], "scores"),
+        score=number_column([entry.get("score", 0.0) for entry in entries], "scores"),
         features=features if names else None,
         feature_names=tuple(names),
         **_common(fields, vocabulary),
@@ -286,37 +234,21 @@ def _entry_words(entry: dict[str, Any]) -> list[str]:
     raise SpaceError(f"{words!r} for the words of an entry, expected a string or a list of words")
 
 
-def _common(fields: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
+def _common(
+    fields: dict[str, Any], vocabulary: Vocabulary, keys: frozenset[str] = KEYS
+) -> dict[str, Any]:
     name = fields.get("id", "")
     if type(name) not in (str, int):
         raise SpaceError(f"{name!r} for 'id', expected a string")
     references = [
         _lattice(entry, vocabulary) if isinstance(entry, dict) else entry
-        for entry in _typed(fields, "refs", list, [])
+        for entry in typed(fields, "refs", list, [])
     ]
     if not all(isinstance(entry, str | Lattice) for entry in references):
         raise SpaceError("a reference is neither a string nor a lattice")
     return {
         "id": str(name),
-        "source": _typed(fields, "src", str, ""),
+        "source": typed(fields, "src", str, ""),
         "references": tuple(references),
-        "metadata": {key: fields[key] for key in fields if key not in KEYS},
+        "metadata": {key: fields[key] for key in fields if key not in keys},
     }
-
-
-_REQUIRED = object()
-
-
-def _typed(fields: dict[str, Any], key: str, kind: type, default: Any = _REQUIRED) -> Any:
-    """Return a field of exactly this type, or the default when it is absent."""
-    value = fields[key] if default is _REQUIRED else fields.get(key, default)
-    if value is not default and type(value) is not kind:
-        raise SpaceError(f"{value!r:.40} for {key!r}, expected {kind.__name__}")
-    return value
-
-
-def _strings(fields: dict[str, Any], key: str) -> list[str]:
-    values = _typed(fields, key, list, [])
-    if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
-        raise SpaceError(f"{key!r} are not different strings")
-    return list(values)

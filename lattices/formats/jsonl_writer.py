@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from lattices.formats.base import Losses, split_words
-from lattices.spaces import Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix
+from lattices.formats.json_fields import ENCODER, feature_objects, order_of_names
+from lattices.formats.jsonl_forests import COMMON_KEYS, FOREST_KEYS, forest_fields
+from lattices.spaces import Forest, Lattice, NBest, Space
 
-_COMMON_KEYS = ("id", "src", "refs", "feature_names", "nbest")
 #: Keys with a meaning of their own; metadata cannot have these names.
-KEYS = frozenset((*_COMMON_KEYS, "states", "start", "finals", "final_features", "arcs", "times"))
-ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+KEYS = COMMON_KEYS | {"states", "start", "finals", "final_features", "times"}
 
 
 def json_line(space: Space, losses: Losses) -> bytes:
     """Return one segment as a line."""
-    fields = _lattice_fields(space) if isinstance(space, Lattice) else _nbest_fields(space)
+    if isinstance(space, Lattice):
+        fields = _lattice_fields(space)
+    elif isinstance(space, NBest):
+        fields = _nbest_fields(space)
+    else:
+        fields = forest_fields(space)
     return ENCODER.encode({**_common_fields(space, losses), **fields}).encode("utf-8") + b"\n"
 
 
 def _common_fields(space: Space, losses: Losses) -> dict[str, Any]:
     where = f"segment {space.id!r}"
+    taken = FOREST_KEYS if isinstance(space, Forest) else KEYS
     fields: dict[str, Any] = {"id": space.id}
     if space.source:
         fields["src"] = space.source
@@ -40,7 +44,7 @@ def _common_fields(space: Space, losses: Losses) -> dict[str, Any]:
         fields["refs"] = references
     for key, value in space.metadata.items():
         try:
-            if not isinstance(key, str) or key in KEYS:
+            if not isinstance(key, str) or key in taken:
                 raise TypeError("a key that is taken")
             ENCODER.encode(value)
         except (TypeError, ValueError):
@@ -48,24 +52,6 @@ def _common_fields(space: Space, losses: Losses) -> dict[str, Any]:
         else:
             fields[key] = value
     return fields
-
-
-def _feature_objects(matrix: FeatureMatrix, names: Sequence[str]) -> list[dict[str, float]]:
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    used = [names[index] for index in matrix.indices.tolist()]
-    values = matrix.data.tolist()
-    return [
-        dict(zip(used[low:high], values[low:high], strict=True))
-        for low, high in pairwise(matrix.indptr.tolist())
-    ]
-
-
-def _order_of_names(space: Space, rows: Iterable[Mapping[str, float]]) -> dict[str, Any]:
-    """Return the names as a field, unless a reader would find them in this order by itself."""
-    met = tuple(dict.fromkeys(chain.from_iterable(rows)))
-    return {} if met == space.feature_names else {"feature_names": list(space.feature_names)}
 
 
 def _lattice_fields(lattice: Lattice) -> dict[str, Any]:
@@ -79,10 +65,10 @@ def _lattice_fields(lattice: Lattice) -> dict[str, Any]:
     rows: list[dict[str, float]] = []
     last: dict[str, dict[str, float]] = {}
     if lattice.features is not None:
-        rows = _feature_objects(lattice.features, lattice.feature_names)
+        rows = feature_objects(lattice.features, lattice.feature_names)
         columns.append(rows)
     if lattice.final_features is not None:
-        objects = _feature_objects(lattice.final_features, lattice.feature_names)
+        objects = feature_objects(lattice.final_features, lattice.feature_names)
         last = {str(state): objects[state] for state in lattice.finals.tolist() if objects[state]}
     fields: dict[str, Any] = {
         "states": lattice.num_states,
@@ -91,7 +77,7 @@ def _lattice_fields(lattice: Lattice) -> dict[str, Any]:
     }
     if last:
         fields["final_features"] = last
-    fields |= _order_of_names(lattice, chain(rows, last.values()))
+    fields |= order_of_names(lattice.feature_names, chain(rows, last.values()))
     if lattice.times is not None:
         fields["times"] = lattice.times.tolist()
     fields["arcs"] = list(zip(*columns, strict=True))
@@ -107,7 +93,7 @@ def _nbest_fields(nbest: NBest) -> dict[str, Any]:
         entries.append({"words": words, "score": score})
     rows: list[dict[str, float]] = []
     if nbest.features is not None:
-        rows = _feature_objects(nbest.features, nbest.feature_names)
+        rows = feature_objects(nbest.features, nbest.feature_names)
         for fields, row in zip(entries, rows, strict=True):
             fields["features"] = row
-    return {**_order_of_names(nbest, rows), "nbest": entries}
+    return {**order_of_names(nbest.feature_names, rows), "nbest": entries}

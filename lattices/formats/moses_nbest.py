@@ -54,7 +54,9 @@ class MosesNBest(Format):
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line has four fields, or two if it is longer than the head."""
         first, end, _ = head.lstrip().partition(b"\n")
-        return first.count(b"|||") >= (3 if end or len(head) < HEAD_SIZE else 1)
+        # the rules in cdec's forests have such fields, too
+        is_json = first.startswith(b"{")
+        return not is_json and first.count(b"|||") >= (3 if end or len(head) < HEAD_SIZE else 1)
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the first field changes; a line without fields spoils the list it is in."""

@@ -70,7 +70,7 @@ class Parquet(ColumnarFormat):
     """See the module."""
 
     name = "parquet"
-    description = "Parquet, lattices and n-best lists; exact, complete, small, read by position"
+    description = "Parquet, all kinds of segments; exact, complete, small, read by position"
     suffixes = (".parquet",)
     write_options: Mapping[str, str] = {
         "compression": f"one of {', '.join(CODECS)}; {CODECS[0]} by default"

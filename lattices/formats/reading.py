@@ -1,4 +1,4 @@
-"""Reading files of any format: as records, or as lattices and n-best lists."""
+"""Reading files of any format: as records, or as lattices, n-best lists and forests."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _read_records(
 
 
 def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
-    """Return the lattice or n-best list of one record.
+    """Return the lattice, n-best list or forest of one record.
 
     A segment that does not name itself is called by the stem of the file name if the format
     has one segment a file, and by the number of the record otherwise.
@@ -187,7 +187,7 @@ def read(
     on_error: ErrorHandler | None = None,
     **options: Any,
 ) -> Iterator[Space]:
-    """Iterate over the lattices and n-best lists of a file, a directory or standard input.
+    """Iterate over the segments of a file, a directory or standard input.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def read(
 
     Yields
     ------
-    Lattice or NBest
+    Lattice, NBest or Forest
         In the order of the file; memory is that of one segment, or of a few where a file is
         read by position.
 

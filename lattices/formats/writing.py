@@ -1,4 +1,4 @@
-"""Writing lattices and n-best lists in any format: whole files, or none."""
+"""Writing lattices, n-best lists and forests in any format: whole files, or none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lattices.errors import FormatError, OptionError
 from lattices.formats.base import Format, Losses
 from lattices.formats.known import available, by_suffix, check_options, listed, named
 from lattices.formats.streams import PathLike, created
-from lattices.spaces import Lattice, NBest, Space
+from lattices.spaces import Forest, Lattice, NBest, Space
 
 
 def write(
@@ -21,7 +21,7 @@ def write(
     lossy: bool = False,
     **options: Any,
 ) -> None:
-    """Write lattices or n-best lists to a file, a directory or standard output.
+    """Write lattices, n-best lists or forests to a file, a directory or standard output.
 
     Parameters
     ----------
@@ -90,13 +90,25 @@ def format_for_writing(path: str, format: str | Format | None) -> Format:
     raise OptionError(f"no format by the suffix of {path!r}; format= is one of {listed(known)}")
 
 
+def kind_of(space: Space) -> str:
+    """Return the kind of a segment, as formats call it.
+
+    Examples
+    --------
+    >>> kind_of(Lattice.from_arcs([], [0]))
+    'lattice'
+    """
+    if isinstance(space, Lattice):
+        return "lattice"
+    return "nbest" if isinstance(space, NBest) else "forest"
+
+
 def _fitting(chosen: Format, spaces: Iterable[Space]) -> Iterator[Space]:
     """Iterate over ``spaces``, all of the kind that the format holds."""
     for space in spaces:
-        if not isinstance(space, Lattice | NBest):
-            raise TypeError(f"{type(space).__name__} is neither a Lattice nor an NBest")
-        kind = "lattice" if isinstance(space, Lattice) else "nbest"
-        if chosen.kind not in (kind, "any"):
+        if not isinstance(space, Lattice | NBest | Forest):
+            raise TypeError(f"{type(space).__name__} is neither a Lattice, an NBest nor a Forest")
+        if chosen.kind not in (kind_of(space), "any"):
             raise FormatError(f"{chosen.name} holds no {type(space).__name__} ({space.id!r})")
         yield space
 

@@ -28,7 +28,7 @@ from lattices.algorithms import Paths, hypotheses, k_best_paths
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, formats
 from lattices.formats.base import Losses
-from lattices.testing import sample_nbests
+from lattices.testing import sample_forests, sample_nbests
 from tests.strategies import small_lattices
 
 
@@ -240,7 +240,9 @@ def test_files_that_may_be_put_one_after_the_other(name: str) -> None:
     # any format of lattices holds these, and the id of the third is its place
     slots = [(0, 1, "a", -0.25), (0, 1, "the", -1.5), (1, 2, "cat", 0.0)]
     spaces: list[Space] = [Lattice.from_arcs(slots, [2], id=id) for id in ("first", "0", "2")]
-    if format.kind != "lattice":
+    if format.kind == "forest":
+        spaces = list(sample_forests())
+    elif format.kind != "lattice":
         spaces = [*(spaces if format.kind == "any" else []), *sample_nbests()]
         spaces[-1] = spaces[-1].replaced(id="last")
     together = io.BytesIO()

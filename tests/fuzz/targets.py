@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from lattices.algorithms import path_count
 from lattices.errors import FormatError, SpaceError
 from lattices.formats import FORMATS, parse_range, parse_record
 from lattices.formats.base import Format, IndexedFormat, Losses
 from lattices.formats.references import LAYOUTS, References, read_references
 from lattices.formats.streams import HEAD_SIZE
 from lattices.formats.symbols import read_symbols
-from lattices.spaces import Lattice, Space
+from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.testing import sentences
 from lattices.vocabulary import Vocabulary
 from tests.lattices.comparing import best_score, parts
@@ -260,11 +261,23 @@ def _check_same(came: Space, again: Space, data: bytes) -> None:
             if one.keys() != other.keys():
                 raise Finding(f"sentences {one}, {other} in {data!r}")
             pairs += [pair for key in one for pair in zip(one[key], other[key], strict=True)]
-    else:
+    elif isinstance(came, Forest) and isinstance(again, Forest):
+        counts = path_count(came), path_count(again)
+        if counts[0] != counts[1]:
+            raise Finding(f"{counts} derivations in {data!r}")
+        pairs = []
+        if counts[0] <= FEW:
+            one, other = sentences(came), sentences(again)
+            if one.keys() != other.keys():
+                raise Finding(f"sentences {one}, {other} in {data!r}")
+            pairs = [pair for key in one for pair in zip(one[key], other[key], strict=True)]
+    elif isinstance(came, NBest) and isinstance(again, NBest):
         texts, others = [[each.tokens for each in space] for space in (came, again)]
         if texts != others:
             raise Finding(f"{texts}, but {others} in {data!r}")
         pairs = list(zip(came.score.tolist(), again.score.tolist(), strict=True))
+    else:
+        raise Finding(f"{came}, but {again} in {data!r}")
     for one, other in pairs:
         if one != other and not math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-6 * size):
             raise Finding(f"score {one}, {other} in {data!r}")

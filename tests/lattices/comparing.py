@@ -12,7 +12,7 @@ import numpy as np
 from lattices.errors import FormatError
 from lattices.formats import read
 from lattices.formats.base import Format, Losses
-from lattices.spaces import Lattice, Space
+from lattices.spaces import Forest, Lattice, Space
 
 
 def by_name(matrix: Any, names: tuple[str, ...], rows: int) -> list[dict[str, float]]:
@@ -36,6 +36,12 @@ def parts(space: Space) -> dict[str, Any]:
         "score": space.score.tolist(),
     }
     rows = len(space.score)
+    if isinstance(space, Forest):
+        return {
+            **common,
+            **hypergraph(space),
+            "features": by_name(space.features, space.feature_names, rows),
+        }
     if not isinstance(space, Lattice):
         entries = [space.tokens(entry) for entry in range(rows)]
         features = by_name(space.features, space.feature_names, rows)
@@ -46,6 +52,22 @@ def parts(space: Space) -> dict[str, Any]:
         "features": by_name(space.features, space.feature_names, rows),
         "final_features": by_name(space.final_features, space.feature_names, space.num_states),
         "times": None if space.times is None else space.times.tolist(),
+    }
+
+
+def hypergraph(forest: Forest) -> dict[str, Any]:
+    """Return nodes, edges and target sides."""
+    words = ["", *forest.vocabulary]
+    return {
+        "head": forest.head.tolist(),
+        "tail": forest.tail.tolist(),
+        "tail_offset": forest.tail_offset.tolist(),
+        "symbols": [words[each] if each > 0 else each for each in forest.symbol.tolist()],
+        "symbol_offset": forest.symbol_offset.tolist(),
+        "nodes": forest.num_nodes,
+        "root": forest.root,
+        "categories": forest.categories,
+        "spans": None if forest.spans is None else forest.spans.tolist(),
     }
 
 

@@ -149,7 +149,7 @@ ONE = {"finals": {"1": 0}, "arcs": [[0, 1, "a", 0]]}
         (b'{"finals": {"0": 0}, "arcs": [[0, 1, "a", -Infinity]]}', "-Infinity is no JSON"),
         ({}, "no 'arcs'"),
         ({"arcs": []}, "no 'finals'"),
-        ({"nodes": 3, "edges": []}, "this is a forest"),
+        ({"nodes": 3, "edges": []}, "no derivation of the root"),
         ({**ONE, "nbest": []}, "both 'arcs' and 'nbest'"),
         ({**ONE, "finals": {}}, "no state is final"),
         ({**ONE, "finals": {"5": 0}, "states": 2}, r"final states \[5\], expected .* 0 to 1"),

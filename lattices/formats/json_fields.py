@@ -1,0 +1,198 @@
+"""What the formats made of JSON share: decoding, and fields of a given type in bulk."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import SpaceError
+from lattices.formats.base import Record
+from lattices.spaces.features import FeatureMatrix
+
+#: for output: no blanks, and no numbers but finite ones
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise SpaceError(f"{name} is no JSON number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        again = next(name for name, count in counts.items() if count > 1)
+        raise SpaceError(f"{again!r:.40} twice in one object")
+    return fields
+
+
+def _decoder(make_object: Callable[[list[tuple[str, Any]]], Any]) -> json.JSONDecoder:
+    return json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=make_object)
+
+
+_DECODER, _PAIRS_DECODER = _decoder(_object), _decoder(tuple)
+
+
+def decoded(record: Record, *, pairs: bool = False) -> Any:
+    r"""Return the JSON value of a record, or say what is wrong with it.
+
+    Parameters
+    ----------
+    pairs
+        Whether objects are tuples of their keys and values, which may repeat a key; where they
+        are dictionaries, a repeated key is an error.
+
+    Examples
+    --------
+    >>> decoded(Record(b'{"a": [{}], "a": 1}', "", 1, 0), pairs=True)
+    (('a', [()]), ('a', 1))
+    """
+    text = record.text()
+    try:
+        value = (_PAIRS_DECODER if pairs else _DECODER).decode(text)
+    except json.JSONDecodeError as problem:
+        raise record.error(
+            f"not JSON: {problem.msg}, column {problem.colno}", problem.lineno - 1
+        ) from problem
+    except SpaceError:
+        raise
+    except ValueError as problem:
+        # what else json raises: there is a limit to what Python takes for a number
+        raise record.error("a whole number of thousands of digits") from problem
+    except RecursionError as problem:
+        raise record.error("lists or objects in one another, too many (recursion)") from problem
+    # lone surrogates can be spelled in JSON, but are no text and could not be written
+    if b"\\ud" in record.payload or b"\\uD" in record.payload:
+        ENCODER.encode(value).encode("utf-8")
+    return value
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the cycle collector from walking thousands of objects that hold no cycle.
+
+    It would take an eighth of the time of reading.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+_REQUIRED = object()
+
+
+def typed(fields: dict[str, Any], key: str, kind: type, default: Any = _REQUIRED) -> Any:
+    """Return a field of exactly this type, or the default when it is absent.
+
+    Examples
+    --------
+    >>> typed({"start": 3}, "start", int, 0), typed({}, "start", int, 0)
+    (3, 0)
+    """
+    if default is _REQUIRED and key not in fields:
+        raise SpaceError(f"no {key!r} in the object")
+    value = fields.get(key, default)
+    if value is not default and type(value) is not kind:
+        raise SpaceError(f"{value!r:.40} for {key!r}, expected {kind.__name__}")
+    return value
+
+
+def strings(fields: dict[str, Any], key: str) -> list[str]:
+    """Return a field that is a list of different strings, or nothing."""
+    values = typed(fields, key, list, [])
+    if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
+        raise SpaceError(f"{key!r} are not different strings")
+    return list(values)
+
+
+def check_types(values: Sequence[Any], kinds: set[type], what: str) -> None:
+    """Raise SpaceError for the first value that is of none of the types.
+
+    Examples
+    --------
+    >>> check_types([0, True], {int}, "the head of an edge")
+    Traceback (most recent call last):
+    lattices.errors.SpaceError: True for the head of an edge, expected int
+    """
+    if not kinds.issuperset(map(type, values)):
+        odd = next(value for value in values if type(value) not in kinds)
+        expected = " or ".join(sorted(kind.__name__ for kind in kinds))
+        raise SpaceError(f"{odd!r:.40} for {what}, expected {expected}")
+
+
+def number_column(values: Sequence[Any], what: str) -> FloatColumn:
+    """Return a column of numbers, or raise SpaceError for what is none."""
+    # numpy looks at every entry anyway, so its verdict on the type costs nothing
+    column = np.array(values)
+    if column.ndim != 1 or column.dtype.kind not in "biuf":
+        odd = next((value for value in values if not isinstance(value, int | float)), values)
+        raise SpaceError(f"{odd!r:.40} among the {what}, expected a number")
+    return floats(column)
+
+
+def feature_rows(
+    rows: Sequence[Any], names: list[str], places: list[int] | slice | None = None, height: int = 0
+) -> FeatureMatrix:
+    """Return one sparse row for each mapping or None; new names are appended to ``names``.
+
+    With ``places``, which ascend, these are some of the ``height`` rows and the others empty.
+    Few arcs have their set of names to themselves, so names are looked up once for each
+    set, not once for each value.
+    """
+    kinds = set(map(type, rows))
+    if not kinds <= {dict, type(None)}:
+        odd = next(row for row in rows if type(row) not in (dict, type(None)))
+        raise SpaceError(f"{odd!r:.40} for features, expected an object")
+    filled = rows if kinds == {dict} else [row or {} for row in rows]
+    patterns = list(map(tuple, filled))
+    distinct = dict.fromkeys(patterns)
+    number = {name: index for index, name in enumerate(dict.fromkeys(chain(names, *distinct)))}
+    names[:] = number
+    columns = {
+        pattern: np.array([number[name] for name in pattern], np.int32) for pattern in distinct
+    }
+    if places is None:
+        height, places = len(rows), slice(None)
+    bounds = np.zeros(height + 1, np.int32)
+    bounds[1:][places] = list(map(len, filled))
+    values = list(chain.from_iterable(map(dict.values, filled)))
+    return csr_array(
+        (
+            number_column(values, "features"),
+            np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)]),
+            bounds.cumsum(dtype=np.int32),
+        ),
+        shape=(height, len(number)),
+    )
+
+
+def feature_objects(matrix: FeatureMatrix, names: Sequence[str]) -> list[dict[str, float]]:
+    """Return the features that each row stores, by name, zeros among them."""
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    used = [names[index] for index in matrix.indices.tolist()]
+    values = matrix.data.tolist()
+    return [
+        dict(zip(used[low:high], values[low:high], strict=True))
+        for low, high in pairwise(matrix.indptr.tolist())
+    ]
+
+
+def order_of_names(names: tuple[str, ...], rows: Iterable[Mapping[str, float]]) -> dict[str, Any]:
+    """Return the names as a field, unless a reader would find them in this order by itself."""
+    met = tuple(dict.fromkeys(chain.from_iterable(rows)))
+    return {} if met == names else {"feature_names": list(names)}
