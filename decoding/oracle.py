@@ -8,7 +8,16 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from fstmetrics import CompiledEvaluator, Edit, Evaluator, has_machine, quality
+from decoding.forest_oracle import best_derivations
+from fstmetrics import (
+    CompiledEvaluator,
+    Edit,
+    Evaluator,
+    has_machine,
+    nbest_stats,
+    quality,
+    scores_of,
+)
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice
 from lattices.algorithms import density_masks, k_best, max_marginals, subset
@@ -20,7 +29,7 @@ from lattices.engines.ranked import best_sentences, worst_sentences
 from lattices.engines.row_search import cut_lowest_path, lowest_path
 from lattices.engines.rows import RowMachine
 from lattices.errors import OptionError
-from lattices.spaces import Hypothesis, Lattice, NBest, Space
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
@@ -108,7 +117,8 @@ def oracle(
     so that higher is better. With ``worst`` it is minimised; the worst with a negative
     ``model_weight`` is fear, the sentence that the model likes and the metric does not.
     Ties go to the higher model score, then to the smaller sentence in the order of its
-    words, then to the smaller arc numbers, on every engine.
+    words, then to the smaller arc numbers, on every engine; but with soft matches the
+    ``openfst`` engine, which has single precision, may choose another of nearly equal paths.
 
     The best of a lattice takes one intersection, and the ``k`` best no more than that in
     kind; both are always exact. The worst goes through rows (:mod:`lattices.engines.rows`)
@@ -116,7 +126,8 @@ def oracle(
 
     Parameters
     ----------
-    space : Lattice or NBest
+    space : Lattice, NBest or Forest
+        Of a forest the best sentence is found, not the k best or the worst.
     evaluator : Evaluator
         ``metric.against(references)``.
     k : int, optional
@@ -156,6 +167,14 @@ def oracle(
             f"{evaluator.metric} has no machine and cannot search a lattice; "
             "take its n-best list (lattices.k_best)"
         )
+    elif isinstance(space, Forest):
+        if worst or k not in (None, 1):
+            raise OptionError(
+                f"of forest {space.id!r} the best sentence is searched for, not the k best "
+                "or the worst; take its n-best list"
+            )
+        best = best_derivations([space], [evaluator], model_weight=model_weight, engine=engine)
+        found = [_judged(each.hypothesis, evaluator, each.exact, each.engine) for each in best]
     elif not worst and k in (None, 1):
         found = oracles([space], [evaluator], model_weight=model_weight, engine=engine)
     elif worst:
@@ -271,7 +290,8 @@ def _worst(
         if ranked is None:
             some = k_best(lattice, max(k, _STAND_INS), distinct=True)
             entries = [(each.tokens, each.score) for each in some]
-            chosen = _ranked(entries, evaluator, k, True, model_weight)
+            scores = [evaluator.score(each.tokens) for each in some]
+            chosen = _ranked(entries, scores, evaluator, k, True, model_weight)
             return [_judged(some[place], evaluator, False, "scorer") for place in chosen]
         paths = list(ranked)
     return [
@@ -286,12 +306,14 @@ def _of_nbest(
     if not len(nbest):
         raise OptionError(f"n-best list {nbest.id!r} is empty")
     entries = [(nbest.tokens(entry), score) for entry, score in enumerate(nbest.score.tolist())]
-    chosen = _ranked(entries, evaluator, k, worst, model_weight)
+    scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest)).tolist()
+    chosen = _ranked(entries, scores, evaluator, k, worst, model_weight)
     return [_judged(nbest[entry], evaluator, True, "scorer") for entry in chosen]
 
 
 def _ranked(
     entries: Sequence[tuple[tuple[str, ...], float]],
+    scores: Sequence[float],
     evaluator: Evaluator,
     k: int,
     worst: bool,
@@ -299,12 +321,10 @@ def _ranked(
 ) -> list[int]:
     """Return the places of the k best or worst sentences; of equal ones the best entry counts."""
     sign = 1.0 if worst else -1.0
-    quality_of: dict[tuple[str, ...], float] = {}
     first: dict[tuple[str, ...], tuple[float, float, tuple[str, ...], int]] = {}
-    for place, (tokens, score) in enumerate(entries):
-        if tokens not in quality_of:
-            quality_of[tokens] = quality(evaluator.metric, evaluator.score(tokens))
-        key = (sign * (quality_of[tokens] + model_weight * score), -score, tokens, place)
+    for place, ((tokens, model), score) in enumerate(zip(entries, scores, strict=True)):
+        worth = quality(evaluator.metric, score) + model_weight * model
+        key = (sign * worth, -model, tokens, place)
         first[tokens] = min(key, first.get(tokens, key))
     return [place for *_, place in sorted(first.values())[:k]]
 
