@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import corpus, engines, nbest, rows, scaling
+from benchmarks import corpus, engines, forests, nbest, rows, scaling
 from benchmarks.data import ROOT, corpora, machine
 
 TEXT = """# Benchmarks
@@ -70,6 +70,12 @@ Its peak memory with two workers, on copies of `d10`:
 ## N-best lists
 
 {nbest}
+
+## Forests
+
+Milliseconds a forest for the exact oracle, one thread, with the derivation:
+
+{forests}
 """
 
 
@@ -95,6 +101,7 @@ def main() -> None:
         end_to_end="\n".join(corpus.end_to_end()),
         memory="\n".join(corpus.memory()),
         nbest="\n".join(nbest.measure()),
+        forests="\n".join(forests.measure()),
     )
     target = ROOT / "docs" / "benchmarks.md"
     target.write_text(page, encoding="utf-8")
