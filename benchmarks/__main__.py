@@ -58,7 +58,7 @@ from text to text for them on such a machine:
 
 ## Whole corpora
 
-The command `fstmetrics oracle --metric grr -o OUT`, from start to exit, on ten copies of `d50`
+The command `fstmetrics oracle --metric grr -o OUT`, from start to exit, on five copies of `d50`
 under new ids:
 
 {end_to_end}

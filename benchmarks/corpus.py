@@ -96,7 +96,7 @@ def _timed(path: Path) -> float:
     return time.perf_counter() - started
 
 
-def end_to_end(copies: int = 10) -> list[str]:
+def end_to_end(copies: int = 5) -> list[str]:
     """Return arcs a second of the whole command, from start to exit, with one and two workers."""
     some = _source("d50")
     rows = [

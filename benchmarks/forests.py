@@ -41,7 +41,8 @@ def measure() -> list[str]:
     (small,) = _read("cdec-forests/0.json.gz")
     lines.append(_row("cdec 0, 4 references", [small], [four], rounds=5))
     (urdu,) = _read("cdec-forests/urdu.json.gz")
-    words = [word for found in lattices.sample(urdu, 20, seed=0) for word in found.tokens]
+    drawn = lattices.sample(urdu, 20, np.random.default_rng(0))
+    words = [word for found in drawn for word in found.tokens]
     for length in (7, 15, 30, 60, 120):
         lines.append(_row("cdec urdu, its own words", [urdu], [[words[:length]]], rounds=2))
     return lines

@@ -18,6 +18,7 @@ COMMANDS = (
     "score",
     "compare",
     "correlate",
+    "study",
     "info",
     "convert",
     "nbest",

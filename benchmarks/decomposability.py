@@ -1,0 +1,345 @@
+"""Where BLEU does not decompose: writes ``docs/experiments/decomposability.md``.
+
+Run as ``python -m benchmarks.decomposability``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations, product
+from time import process_time
+
+import numpy as np
+
+import lattices
+from benchmarks.data import DATA
+from benchmarks.decomposability_text import TEXT
+from benchmarks.pages import write_page
+from benchmarks.wmt15_data import FOLDER, PAIRS, Pair, read_pair, tokenized
+from fstmetrics import (
+    BLEU,
+    BLEUSBP,
+    GRR,
+    WER,
+    Comparison,
+    Metric,
+    corpus_stats,
+    nbest_stats,
+    paired_bootstrap,
+    quality,
+    scores_of,
+    substitution_test,
+)
+from fstmetrics.references import Reference
+from lattices import Lattice, NBest
+from lattices.arrays import FloatColumn
+
+METRICS: dict[str, Metric] = {"BLEU": BLEU(), "BLEU-SBP": BLEUSBP(), "4-GRR": GRR(), "WER": WER()}
+LEVEL = 0.05
+#: what is added to a model score for each word
+BONUSES = np.linspace(-3.0, 3.0, 61)
+PARTS = ("news", "discussions", "both")
+SHARES = (0.03, 0.05, 0.08, 0.10)
+DELETING = (("en-de", "Neural-MT"), ("fr-en", "uedin-jhu-phrase"))
+
+
+def contradictions(metric: Metric, pair: Pair) -> Iterator[tuple[str, str, Comparison, Comparison]]:
+    """Yield the systems of which each is significantly better than the other."""
+    stats = dict(zip(pair.outputs, pair.stats(metric), strict=True))
+    for a, b in combinations(stats, 2):
+        tests = [substitution_test(metric, stats[x], stats[y]) for x, y in ((a, b), (b, a))]
+        if all(one.p_value < LEVEL and (one.wins or 0) > (one.losses or 0) for one in tests):
+            yield a, b, tests[0], tests[1]
+
+
+def inversions(metric: Metric, genres: Sequence[Pair]) -> tuple[int, list[tuple[str, ...]]]:
+    """Return how often one choice of systems is better on both genres, and when worse together.
+
+    A choice is one system for each genre.
+    """
+    totals = [
+        {
+            name: rows.sum(axis=0)
+            for name, rows in zip(pair.outputs, pair.stats(metric), strict=True)
+        }
+        for pair in genres
+    ]
+    alone = [
+        {name: quality(metric, metric.score(row)) for name, row in of.items()} for of in totals
+    ]
+    choices = [*product(*totals)]
+    together = {
+        choice: quality(metric, metric.score(totals[0][choice[0]] + totals[1][choice[1]]))
+        for choice in choices
+    }
+    better, inverted = 0, []
+    for one, other in permutations(choices, 2):
+        if all(of[x] > of[y] for of, x, y in zip(alone, one, other, strict=True)):
+            better += 1
+            loss = together[other] - together[one]
+            if loss > 0:
+                inverted.append((loss, (*one, *other)))
+    return better, [names for _, names in sorted(inverted, reverse=True)]
+
+
+def lists_of_genres() -> dict[str, tuple[list[NBest], list[Sequence[Reference]]]]:
+    """Return n-best lists and references, German captions and Russian sentences."""
+    folder = DATA / "multi30k-deen"
+    captions = [*lattices.read(folder / "val.de-en.100best.gz")]
+    lines = (folder / "val.en").read_text(encoding="utf-8").splitlines()
+    russian = [*lattices.read(DATA / "hifst-ruen" / "lattices.jsonl.gz")]
+    best = [
+        NBest.from_hypotheses(lattices.k_best(lattice, 100))
+        for lattice in russian
+        if isinstance(lattice, Lattice)
+    ]
+    return {
+        "captions": ([one for one in captions if isinstance(one, NBest)], [[x] for x in lines]),
+        "Russian": (best, [lattice.references for lattice in russian]),
+    }
+
+
+def totals_by_bonus(
+    metric: Metric, lists: Sequence[NBest], references: Sequence[Sequence[Reference]]
+) -> FloatColumn:
+    """Return the statistics of the best entries under each bonus for words."""
+    totals = np.zeros((len(BONUSES), len(metric.stat_names)))
+    for nbest, of_segment in zip(lists, references, strict=True):
+        rows = nbest_stats(metric.against(of_segment), nbest)
+        scores = np.array([entry.score for entry in nbest])
+        lengths = np.array([len(entry.tokens) for entry in nbest])
+        totals += rows[np.argmax(scores + BONUSES[:, None] * lengths, axis=1)]
+    return totals
+
+
+def tuned(
+    metric: Metric, captions: FloatColumn, russian: FloatColumn
+) -> dict[str, tuple[int, int]]:
+    """Return the bonuses that are best for each genre, and those best for both together."""
+    of_each = [int(np.argmax(_qualities(metric, rows))) for rows in (captions, russian)]
+    joint = _qualities(metric, (captions[:, None] + russian).reshape(-1, captions.shape[1]))
+    together = np.unravel_index(int(np.argmax(joint)), (len(captions), len(russian)))
+    return {
+        "by genre": (of_each[0], of_each[1]),
+        "together": (int(together[0]), int(together[1])),
+    }
+
+
+def _qualities(metric: Metric, rows: FloatColumn) -> FloatColumn:
+    scores = scores_of(metric, rows)
+    return scores if metric.higher_is_better else -scores
+
+
+def blanked(metric: Metric, pair: Pair, system: str, deleted: FloatColumn) -> Comparison:
+    """Compare a system that says nothing for some segments with the one that always speaks."""
+    references = [[line] for line in pair.references]
+    lines = pair.outputs[system]
+    rest = ["" if gone else line for line, gone in zip(lines, deleted, strict=True)]
+    return paired_bootstrap(
+        metric, corpus_stats(metric, rest, references), corpus_stats(metric, lines, references)
+    )
+
+
+def least_agreed(pair: Pair, system: str, share: float) -> FloatColumn:
+    """Return which segments to blank: those least like the other systems', for a share of words.
+
+    It does not look at the reference: a system could do it by itself.
+    """
+    others = [lines for name, lines in pair.outputs.items() if name != system]
+    metric = BLEU(smooth="exp", effective_order=True)
+    lines = pair.outputs[system]
+    agreement = scores_of(metric, corpus_stats(metric, lines, list(zip(*others, strict=True))))
+    order = np.argsort(agreement, kind="stable")
+    words = np.array([len(line.split()) for line in lines])
+    deleted = np.zeros(len(lines), dtype=bool)
+    deleted[order[np.cumsum(words[order]) <= share * words.sum()]] = True
+    return deleted
+
+
+def attacked(metric: Metric, pair: Pair, system: str) -> tuple[list[int], list[float]]:
+    """Return segments in the order in which blanking them helps most, and the gains.
+
+    Greedy, with the reference in view, until the score is below that of the whole output.
+    """
+    references = [[line] for line in pair.references]
+    lines = pair.outputs[system]
+    rows = corpus_stats(metric, lines, references)
+    change = corpus_stats(metric, [""] * len(lines), references) - rows
+    total = rows.sum(axis=0)
+    base = quality(metric, metric.score(total))
+    left, order, gains = [*range(len(lines))], [], []
+    while left:
+        tried = _qualities(metric, total + change[left])
+        best = int(np.argmax(tried))
+        if tried[best] < base:
+            break
+        order.append(left.pop(best))
+        gains.append(float(tried[best]) - base)
+        total = total + change[order[-1]]
+    return order, gains
+
+
+def _effect(comparison: Comparison) -> str:
+    p_value = comparison.p_value
+    shown = "p < 0.01" if p_value < 0.01 else f"p = {p_value:.2f}"
+    return f"{100 * comparison.effect:+.2f} ({shown})"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    rule = "|" + "---|" * left + "--:|" * (len(header) - left)
+    return "\n".join(
+        ["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
+    )
+
+
+def _command(pair: str, baseline: str, system: str) -> str:
+    """Return the command that makes one test, in the folder of the language pair."""
+    (reference,) = (FOLDER / pair).glob("*-ref.*")
+    files = [next((FOLDER / pair).glob(f"*2015.{name}.*")).name for name in (baseline, system)]
+    return (
+        f"fstmetrics compare {' '.join(files)} \\\n    --refs {reference.name} "
+        "--test sign-substitution \\\n    --metric bleu:tokenize=13a bleu-sbp:tokenize=13a"
+    )
+
+
+def sign_tests(pairs: dict[str, Pair]) -> dict[str, str]:
+    """Return the first scenario: how often the test contradicts itself, and where most."""
+    found = {
+        metric: [
+            (name, *one)
+            for name, pair in pairs.items()
+            for one in contradictions(METRICS[metric], pair)
+        ]
+        for metric in METRICS
+    }
+    comparisons = sum(len(pair.outputs) * (len(pair.outputs) - 1) // 2 for pair in pairs.values())
+    where, a, b, _, _ = min(found["BLEU"], key=lambda one: max(one[3].p_value, one[4].p_value))
+    pair, rows = pairs[where], []
+    for name, metric in METRICS.items():
+        stats = dict(zip(pair.outputs, pair.stats(metric), strict=True))
+        row = [name]
+        for x, y in ((a, b), (b, a)):
+            test = substitution_test(metric, stats[x], stats[y])
+            score = 100 * metric.score(stats[x].sum(axis=0))
+            row += [f"{score:.2f}", f"{test.wins} : {test.losses}", f"{test.p_value:.1g}"]
+        rows.append(row)
+    header = ["metric", a, "won : lost", "p", b, "won : lost", "p"]
+    lengths = [rows.sum(axis=0)[-2:] for rows in pair.stats(BLEU())]
+    ratios = {name: row[0] / row[1] for name, row in zip(pair.outputs, lengths, strict=True)}
+    return {
+        "sign_counts": ", ".join(f"{metric} {len(some)}" for metric, some in found.items()),
+        "comparisons": str(comparisons),
+        "sign_table": _table(header, rows),
+        "sign_pair": where,
+        "sign_commands": "\n".join(_command(where, *two) for two in ((b, a), (a, b))),
+        "sign_lengths": f"{ratios[a]:.3f} and {ratios[b]:.3f}",
+    }
+
+
+def genres(pairs: dict[str, Pair]) -> dict[str, str]:
+    """Return the second scenario: choices of real systems, and a bonus for words that is tuned."""
+    counts: list[str] = []
+    example: tuple[str, ...] = ()
+    for name, metric in METRICS.items():
+        better, inverted = inversions(metric, [pairs["de-en"], pairs["fr-en"]])
+        counts.append(f"{name} {len(inverted)} of {better}")
+        example = example or inverted[0]
+    rows = []
+    for name, metric in METRICS.items():
+        totals = [
+            dict(zip(pairs[pair].outputs, pairs[pair].stats(metric), strict=True))
+            for pair in ("de-en", "fr-en")
+        ]
+        scores: list[list[float]] = []
+        for news, discussion in (example[:2], example[2:]):
+            parts = totals[0][news].sum(axis=0), totals[1][discussion].sum(axis=0)
+            scores.append([metric.score(part) for part in (*parts, parts[0] + parts[1])])
+        shown = [f"{100 * score:.2f}" for both in zip(*scores, strict=True) for score in both]
+        rows.append([name, *shown])
+    tuning = []
+    lists = lists_of_genres()
+    for name, metric in METRICS.items():
+        captions, russian = (totals_by_bonus(metric, *of_genre) for of_genre in lists.values())
+        for what, (first, second) in tuned(metric, captions, russian).items():
+            chosen = captions[first], russian[second], captions[first] + russian[second]
+            tuning.append(
+                [
+                    name,
+                    what,
+                    f"{BONUSES[first]:+.1f}, {BONUSES[second]:+.1f}",
+                    *(f"{100 * metric.score(row):.2f}" for row in chosen),
+                ]
+            )
+    return {
+        "inversions": ", ".join(counts),
+        "first": " with ".join(example[:2]),
+        "second": " with ".join(example[2:]),
+        "genre_table": _table(
+            ["metric", *(f"{part}: {which}" for part in PARTS for which in ("first", "second"))],
+            rows,
+        ),
+        "penalty_table": _table(
+            ["metric", "tuned", "bonus a word", "captions", "Russian", "both"], tuning, 2
+        ),
+    }
+
+
+def deletions(pairs: dict[str, Pair]) -> dict[str, str]:
+    """Return the third scenario: by agreement, and by an attack on each metric."""
+    rows = []
+    for name, system in DELETING:
+        pair = pairs[name]
+        for share in SHARES:
+            deleted = least_agreed(pair, system, share)
+            effects = [_effect(blanked(one, pair, system, deleted)) for one in METRICS.values()]
+            rows.append([f"{name} {system}", f"{share:.0%}", str(deleted.sum()), *effects])
+    attacks = []
+    for name, system in DELETING:
+        pair = pairs[name]
+        words = np.array([len(line.split()) for line in pair.outputs[system]])
+        for label, metric in METRICS.items():
+            order, gains = attacked(metric, pair, system)
+            most = int(np.argmax(gains)) + 1 if gains else 0
+            deleted = np.zeros(len(words), dtype=bool)
+            deleted[order[:most]] = True
+            effects = [_effect(blanked(one, pair, system, deleted)) for one in METRICS.values()]
+            parts = (words[order[:most]].sum() / words.sum(), words[order].sum() / words.sum())
+            attacks.append(
+                [f"{name} {system}", label, f"{parts[0]:.1%}", *effects, f"{parts[1]:.1%}"]
+            )
+    long_gains: list[float] = []
+    short_gains: list[float] = []
+    for pair in pairs.values():
+        for system, stats in zip(pair.outputs, pair.stats(BLEU()), strict=True):
+            length, expected = stats.sum(axis=0)[-2:]
+            _, gains = attacked(BLEU(), pair, system)
+            (long_gains if length > expected else short_gains).append(100 * max(gains, default=0.0))
+    header = ["system", "words deleted", "segments", *METRICS]
+    return {
+        "deletion_table": _table(header, rows),
+        "attack_table": _table(
+            ["system", "attack on", "words deleted", *METRICS, "words for nothing"], attacks, 2
+        ),
+        "long": f"{len(long_gains)}",
+        "long_gains": f"{min(long_gains):.2f} to {max(long_gains):.2f}",
+        "short": f"{len(short_gains)}",
+        "short_gain": f"{max(short_gains):.2f}",
+        "code": inspect.getsource(least_agreed) + "\n\n" + inspect.getsource(blanked),
+    }
+
+
+def main() -> None:
+    """Compute, and write the page."""
+    begin = process_time()
+    pairs = {name: read_pair(name).mapped(tokenized) for name in PAIRS}
+    parts: dict[str, str] = {}
+    for scenario in (sign_tests, genres, deletions):
+        parts |= scenario(pairs)
+        print(scenario.__name__, f"{process_time() - begin:.0f} s", flush=True)
+    minutes = (process_time() - begin) / 60
+    write_page("decomposability.md", TEXT.format(**parts, minutes=minutes))
+
+
+if __name__ == "__main__":
+    main()

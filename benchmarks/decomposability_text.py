@@ -1,0 +1,73 @@
+"""The words of ``docs/experiments/decomposability.md``."""
+
+TEXT = """# Where BLEU does not decompose
+
+Written by `python -m benchmarks.decomposability` in {minutes:.1f} minutes of processor time.
+Chiang, DeNeefe, Chan and Ng (EMNLP 2008) show three ways in which BLEU can be led astray, because a
+long sentence pays for a short one anywhere else in the corpus. Here they are on outputs of WMT15,
+tokenised as by mteval-v13a, and on n-best lists. Scores and effects are in per cent; p-values of
+effects are by 1,000 paired resamples of the segments.
+
+## A sign test that contradicts itself
+
+Collins et al. (2005) count the segments whose output, put into the output of the other system,
+raises the other's corpus score. Of all {comparisons} comparisons of two systems, so many find
+**each** of them significantly better than the other (p < 0.05): {sign_counts}.
+The plainest case is on {sign_pair}, where the outputs have {sign_lengths} times the words of the
+reference:
+
+{sign_table}
+
+```
+{sign_commands}
+```
+
+## Two genres: better on each, worse on both
+
+Take German news and French discussions, both into English, and choose a system for each. A choice
+that is better on news and better on discussions should be better on both together. It is worse this
+often: {inversions}. The worst case for BLEU is
+{first} against {second}:
+
+{genre_table}
+
+In the paper, systems are tuned. Here the 100-best lists of Multi30k (German image captions) and of
+HiFST (60 Russian sentences) are reranked by the model score and a bonus for each word. Tuned by
+genre, each genre gets the bonus that is best for it; tuned together, the two bonuses are those that
+are best for the corpus of both:
+
+{penalty_table}
+
+Under BLEU it pays to be worse on the Russian: its surplus of words makes up for captions that are
+short. BLEU-SBP, 4-GRR and WER want the same either way. For the last two it cannot be otherwise,
+since they are averages with weights that do not depend on the system. BLEU-SBP's precisions are
+still those of the corpus; that it is not misled here is a finding, not a law.
+
+## Silence
+
+A system that says nothing for a part of its input should lose. Here those outputs are blanked that
+are least like the other systems' outputs, which needs no reference:
+
+{deletion_table}
+
+BLEU rises while the system falls silent, and with 8 % of its words gone it has lost nothing
+significant on either system, as in the paper's Table 6. BLEU-SBP, 4-GRR and WER (an error rate:
+plus is worse) object at once. What was run:
+
+```python
+{code}```
+
+With the reference in view, an attack can blank what hurts a metric most, one segment after the
+other. The effects are those where the attacked metric is at its best; the last column is the share
+of all words that can go before its score is back where it was:
+
+{attack_table}
+
+Nobody is safe from that. An output that earns less than nothing, with more words inserted than
+matched, is better left out under 4-GRR and WER, and one that matches hardly anything under
+BLEU-SBP. But BLEU-SBP and 4-GRR gain a sixth of what BLEU gains or less, and what they gain by is a
+gain under all four; the attack on BLEU is a loss under the three others. WER, for which an empty
+output is never worse than 100 %, gains more than these two, on en-de as much as BLEU. BLEU is open
+to the attack where the output is longer than the references: of the {long} systems that are, it
+gains {long_gains}; of the {short} that are not, {short_gain} at most.
+"""
