@@ -35,11 +35,46 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _decoder(make_object: Callable[[list[tuple[str, Any]]], Any]) -> json.JSONDecoder:
+def _decoder(make_object: Callable[[list[tuple[str, Any]]], Any] | None) -> json.JSONDecoder:
     return json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=make_object)
 
 
-_DECODER, _PAIRS_DECODER = _decoder(_object), _decoder(tuple)
+_FAST, _STRICT, _PAIRS = _decoder(None), _decoder(_object), _decoder(tuple)
+
+
+def _value(record: Record, text: str) -> Any:
+    """Return the JSON value, after a second and careful look if a key may be there twice.
+
+    The fast decoder keeps the last of equal keys without a word. But the keys can be counted in
+    the text, where each ends in ``":``, and in what was decoded.
+    """
+    payload = record.payload
+    value = _FAST.decode(text)
+    sure = b'\\"' not in payload and b"\\\\" not in payload
+    if sure and payload.count(b'":') == _usual_keys(value):
+        return value
+    return _STRICT.decode(text)
+
+
+def _usual_keys(value: Any) -> int:
+    """Return how many keys there are where lattices, forests and lists have them; never more."""
+    if type(value) is not dict:
+        return 0
+    count = len(value)
+    for part in value.values():
+        if type(part) is dict:
+            count += len(part) + _keys_within(part.values())
+        elif type(part) is list:
+            count += _keys_within(part)
+            inner = [row.values() for row in part if type(row) is dict]
+            count += sum(map(_keys_within, inner))
+    return count
+
+
+def _keys_within(rows: Iterable[Any]) -> int:
+    """Count the keys of objects, and of those that stand at the end of lists."""
+    ends = [row[-1] if type(row) is list and row else row for row in rows]
+    return sum([len(end) for end in ends if type(end) is dict])
 
 
 def decoded(record: Record, *, pairs: bool = False) -> Any:
@@ -58,7 +93,7 @@ def decoded(record: Record, *, pairs: bool = False) -> Any:
     """
     text = record.text()
     try:
-        value = (_PAIRS_DECODER if pairs else _DECODER).decode(text)
+        value = _PAIRS.decode(text) if pairs else _value(record, text)
     except json.JSONDecodeError as problem:
         raise record.error(
             f"not JSON: {problem.msg}, column {problem.colno}", problem.lineno - 1
