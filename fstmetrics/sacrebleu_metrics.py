@@ -6,6 +6,7 @@ They also show how little a foreign metric needs: statistics that add up, and a 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,19 +22,19 @@ from lattices.optional import require
 from lattices.spaces import Lattice
 
 
-class SacreBLEUMetric(Signature):
+class SacreBLEUMetric(Signature, ABC):
     """What the metrics of sacreBLEU have in common; scores are 1/100 of sacreBLEU's."""
 
     higher_is_better: ClassVar[bool] = True
 
     @property
+    @abstractmethod
     def stat_names(self) -> tuple[str, ...]:
         """Name sacreBLEU's sufficient statistics."""
-        raise NotImplementedError
 
+    @abstractmethod
     def implementation(self, references: Sequence[str] | None = None) -> Any:
         """Return sacreBLEU's metric, with these references of one segment prepared."""
-        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the options, not the object of sacreBLEU's."""

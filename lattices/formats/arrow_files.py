@@ -7,6 +7,7 @@ it once; a file that has changed since is opened again.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ def damage_reported(path: str) -> Iterator[None]:
         raise FormatError(f"the file is damaged: {problem}", path) from problem
 
 
-class BatchFile:
+class BatchFile(ABC):
     """An open file: its batches by number, and where each of them begins.
 
     Parameters
@@ -56,9 +57,9 @@ class BatchFile:
         self.starts = np.cumsum([0, *rows])
         self.vocabulary = Vocabulary()
 
+    @abstractmethod
     def batch(self, number: int) -> RecordBatch:
         """Return one batch; nothing inside it is checked."""
-        raise NotImplementedError
 
     def __len__(self) -> int:
         """Return how many segments there are."""
@@ -91,13 +92,13 @@ class ColumnarFormat(IndexedFormat):
     kind = "any"
     exact = True
 
+    @abstractmethod
     def open(self, source: Source) -> BatchFile:
         """Return a file that is read by position; whatever is raised means that it is damaged."""
-        raise NotImplementedError
 
+    @abstractmethod
     def batches(self, stream: BinaryIO) -> Iterator[RecordBatch]:
         """Iterate over the batches of a stream; whatever is raised means that it is damaged."""
-        raise NotImplementedError
 
     def count(self, path: str) -> int:
         """Return how many segments a plain file holds."""
