@@ -70,13 +70,13 @@ def __dir__() -> list[str]:
 class _Package(ModuleType):
     """The package itself, where ``decoding.oracle`` is the function, whoever was imported first.
 
-    The import system puts a submodule into its package as an attribute, and the function
-    has its module's name.
+    The import system puts a submodule into its package as an attribute, and two functions
+    have their module's name.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "oracle" and isinstance(value, ModuleType):
-            value = value.oracle
+        if name in ("mbr", "oracle") and isinstance(value, ModuleType):
+            value = getattr(value, name)
         super().__setattr__(name, value)
 
 

@@ -1,0 +1,1 @@
+"""Discriminative training: weights under which a decoder says what the metric likes."""
