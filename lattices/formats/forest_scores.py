@@ -1,9 +1,8 @@
 r"""Scores of forests in files that have nothing but features.
 
 The decoders that wrote them know the weights, and the files do not: the score of every edge is
-0 until ``weights`` are given, or :meth:`lattices.Forest.reweighted` is called. Weights are a file
-with lines ``name value`` (cdec, Joshua) or ``name=value`` (Travatar), where ``#`` begins a
-comment, or a mapping; every feature that an edge has needs one.
+0 until ``weights`` are given, or :meth:`lattices.Forest.reweighted` is called. Weights are a
+mapping or a file (:mod:`lattices.formats.weights`); every feature that an edge has needs one.
 
 What we write there has the scores too, as one feature more, called ``score``: it is taken for
 the score where it is met, and is no feature then.
@@ -11,20 +10,16 @@ the score where it is met, and is no feature then.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
-from lattices.errors import FormatError
-from lattices.formats.base import Losses, choice, split_words
-from lattices.formats.fields import finite_number
+from lattices.formats.base import Losses, choice
 from lattices.formats.json_fields import feature_objects
-from lattices.formats.streams import opened
+from lattices.formats.weights import read_weights
 from lattices.spaces import Forest
 from lattices.spaces.features import FeatureMatrix, weight_vector
 
@@ -32,53 +27,6 @@ from lattices.spaces.features import FeatureMatrix, weight_vector
 SCORE = "score"
 WEIGHTS = {"weights": "file with lines 'name value': the weight of each feature"}
 SCORES = {"scores": f"feature (default: as the feature {SCORE!r}), or none"}
-
-
-def read_weights(path: str | os.PathLike[str]) -> Mapping[str, float]:
-    r"""Return the weights of a file; read once for as long as the file is the same.
-
-    Raises
-    ------
-    FormatError
-        With the line that is neither ``name value`` nor ``name=value``, or repeats a name.
-    OSError
-        If there is no such file.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "weights")
-    >>> _ = file.write_text("# tuned\nLanguageModel 0.5\nWordPenalty=-1e-2\n")
-    >>> dict(read_weights(file))
-    {'LanguageModel': 0.5, 'WordPenalty': -0.01}
-    """
-    name = os.fspath(path)
-    found = os.stat(name)
-    return _read_weights(name, found.st_mtime_ns, found.st_size)
-
-
-@lru_cache(maxsize=8)
-def _read_weights(path: str, modified: int, size: int) -> Mapping[str, float]:
-    with opened(path) as (_, stream):
-        data = stream.read()
-    weights: dict[str, float] = {}
-    for line, text in enumerate(data.split(b"\n"), start=1):
-        try:
-            row = split_words(text.decode("utf-8"))
-        except UnicodeDecodeError as problem:
-            raise FormatError(f"invalid UTF-8: {problem.reason}", path, line) from problem
-        if not row or row[0].startswith("#"):
-            continue
-        if len(row) == 1:
-            name, _, value = row[0].rpartition("=")
-            row = [name, value]
-        number = finite_number(row[1]) if len(row) == 2 else None
-        if number is None or not row[0]:
-            raise FormatError("expected a feature and its weight", path, line)
-        if row[0] in weights:
-            raise FormatError(f"a second weight of {row[0]!r:.40}", path, line)
-        weights[row[0]] = number
-    return weights
 
 
 def weighted(
