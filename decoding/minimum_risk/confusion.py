@@ -1,0 +1,204 @@
+"""The confusion network of a space: bins of words, with a posterior for each.
+
+A decision by expected edits aligns every path of a space to the bins of one sentence; who stands
+in a bin, and how probably, is what the alignment leaves behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, IntColumn, floats
+from lattices.formats.confusion import Alternatives, lattice_of
+from lattices.spaces import Lattice
+from lattices.vocabulary import EPSILON, Vocabulary
+
+
+class Alternative(NamedTuple):
+    """A word of a bin, "" for none: its posterior, and when it begins and ends on average.
+
+    The times are None where the space has none, and of a word of posterior 0.
+    """
+
+    word: str
+    posterior: float
+    begin: float | None = None
+    end: float | None = None
+
+
+class ConfidentWord(NamedTuple):
+    """A word of the sentence: its posterior, and when it begins and ends, None without times."""
+
+    word: str
+    confidence: float
+    begin: float | None = None
+    end: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfusionNetwork:
+    """Bins of alternatives, of which the sentence has one each, in read-only columns.
+
+    The sentence has ``L`` words and ``2 L + 1`` bins: those of its words, and before, between and
+    after them bins in which it has no word.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        The words behind ``label``.
+    label : int32 column, one entry an alternative
+        0 is no word. A bin has a label once; the most probable alternative comes first, of
+        equals the first in the order of words, no word before any.
+    posterior : float64 column, one entry an alternative
+        They sum to one in each bin. The word of the sentence is among them even where its
+        posterior is 0, which a sentence that was given may have.
+    offset : int32 column
+        Bin ``i`` is the alternatives from ``offset[i]`` up to ``offset[i + 1]``.
+    chosen : int32 column, one entry a bin
+        The alternative of the sentence.
+    begin, end : float64 columns or None
+        When each alternative begins and ends, in seconds, averaged over the paths that have it
+        there; ``nan`` for a posterior of 0.
+    bin_begin, bin_end : float64 columns or None
+        When each bin begins and ends, averaged over all paths, and put in order where a bin
+        would end after the next one begins, see :func:`in_order`.
+    id : str
+    references : tuple
+        Those of the space.
+
+    Examples
+    --------
+    >>> from decoding.minimum_risk.edit import edit
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "cat"), (1, 2, "", -2.0)], [2]
+    ... )
+    >>> network = edit(lattice).network
+    >>> [{found.word: round(found.posterior, 2) for found in row} for row in network.bins]
+    [{'': 1.0}, {'a': 0.69, 'the': 0.31}, {'': 1.0}, {'cat': 0.88, '': 0.12}, {'': 1.0}]
+    >>> [(found.word, round(found.confidence, 2)) for found in network.words]
+    [('a', 0.69), ('cat', 0.88)]
+    """
+
+    vocabulary: Vocabulary
+    label: IntColumn
+    posterior: FloatColumn
+    offset: IntColumn
+    chosen: IntColumn
+    begin: FloatColumn | None = None
+    end: FloatColumn | None = None
+    bin_begin: FloatColumn | None = None
+    bin_end: FloatColumn | None = None
+    id: str = ""
+    references: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        """Return how many bins there are."""
+        return len(self.chosen)
+
+    def __repr__(self) -> str:
+        """Return the segment's name and the size."""
+        return f"<ConfusionNetwork {self.id!r} of {len(self)} bins>"
+
+    @property
+    def bins(self) -> tuple[tuple[Alternative, ...], ...]:
+        """The alternatives of every bin, the most probable one first."""
+        word = self.vocabulary.word
+        begins, ends = _optional(self.begin, len(self.label)), _optional(self.end, len(self.label))
+        all_of_them = [
+            Alternative(word(label), posterior, begin, end)
+            for label, posterior, begin, end in zip(
+                self.label.tolist(), self.posterior.tolist(), begins, ends, strict=True
+            )
+        ]
+        bounds = self.offset.tolist()
+        return tuple(tuple(all_of_them[first:last]) for first, last in pairwise(bounds))
+
+    @property
+    def times(self) -> tuple[tuple[float, float], ...] | None:
+        """When each bin begins and ends; None where the space has no times."""
+        if self.bin_begin is None or self.bin_end is None:
+            return None
+        return tuple(zip(self.bin_begin.tolist(), self.bin_end.tolist(), strict=True))
+
+    @property
+    def words(self) -> tuple[ConfidentWord, ...]:
+        """The words of the sentence with confidences and times.
+
+        A word's times are its own, not those of its bin, and put in order where it would end
+        after the next one begins. A word that no path has in its place has its bin's.
+        """
+        labels = self.label[self.chosen]
+        spoken = np.flatnonzero(labels != EPSILON)
+        entries = self.chosen[spoken]
+        words = [self.vocabulary.word(label) for label in labels[spoken].tolist()]
+        confidences = self.posterior[entries].tolist()
+        if self.begin is None or self.end is None or self.bin_begin is None or self.bin_end is None:
+            return tuple(map(ConfidentWord, words, confidences))
+        nowhere = np.isnan(self.begin[entries])
+        begins = np.where(nowhere, self.bin_begin[spoken], self.begin[entries])
+        ends = np.where(nowhere, self.bin_end[spoken], self.end[entries])
+        begins, ends = in_order(begins, ends)
+        return tuple(map(ConfidentWord, words, confidences, begins.tolist(), ends.tolist()))
+
+    def to_lattice(self) -> Lattice:
+        """Return the network as a lattice: a state before, between and after the bins.
+
+        The score of an arc is the logarithm of its posterior; alternatives of posterior 0 are
+        left out. The time of a state is when the bin after it begins.
+
+        Examples
+        --------
+        >>> from decoding.minimum_risk.edit import edit
+        >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (0, 1, "")], [1])
+        >>> sorted(path.text for path in edit(lattice).network.to_lattice().paths())
+        ['', 'a', 'b']
+        """
+        times = None
+        if self.bin_begin is not None and self.bin_end is not None:
+            times = floats(np.append(self.bin_begin, self.bin_end[-1]))
+        return lattice_of(
+            Alternatives(self.label, self.posterior, self.offset.tolist()),
+            self.vocabulary,
+            drop_zeros=True,
+            id=self.id,
+            times=times,
+            references=self.references,
+        )
+
+
+def in_order(begins: FloatColumn, ends: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
+    """Return the times nearest to these, by least squares, of which none is before another.
+
+    Times that are out of order are replaced by their mean, as many as it takes: isotonic
+    regression by pooling adjacent violators.
+
+    Examples
+    --------
+    >>> begins, ends = in_order(np.array([0.0, 1.0]), np.array([2.0, 3.0]))
+    >>> begins.tolist(), ends.tolist()
+    ([0.0, 1.5], [1.5, 3.0])
+    """
+    both = np.stack((begins, ends), axis=1).reshape(-1)
+    if not (both[1:] < both[:-1]).any():
+        return floats(begins), floats(ends)
+    pools: list[tuple[float, int]] = []
+    for time in both.tolist():
+        total, count = time, 1
+        while pools and pools[-1][0] * count > total * pools[-1][1]:
+            more, others = pools.pop()
+            total, count = total + more, count + others
+        pools.append((total, count))
+    means, counts = zip(*((total / count, count) for total, count in pools), strict=True)
+    # two means that are equal may have been rounded apart
+    both = np.maximum.accumulate(np.repeat(means, counts))
+    return floats(both[::2]), floats(both[1::2])
+
+
+def _optional(times: FloatColumn | None, count: int) -> list[float | None]:
+    if times is None:
+        return [None] * count
+    return [None if time != time else time for time in times.tolist()]
