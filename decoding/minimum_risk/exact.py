@@ -1,0 +1,323 @@
+"""The true expected metric of a sentence over everything a system could have said.
+
+``pairwise`` averages over a list of evidence, ``edit`` minimises a bound. Here the mean of WER,
+WRR, CER or GRR is over *all* paths of a lattice, each with its posterior probability:
+
+    E(c) = sum over paths e of P(e) * metric(c, e)
+
+with the words of the path as the reference and the candidate as the hypothesis. This is what
+the other methods are measured by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decoding.minimum_risk.evidence import Evidence
+from decoding.minimum_risk.evidence_lists import Spaces, as_systems, candidates_of, listing
+from decoding.minimum_risk.exact_graphs import (
+    EvidenceGraph,
+    checked_metric,
+    evidence_graph,
+    reading_alignments,
+    sampled_graph,
+    values_by_length,
+)
+from decoding.minimum_risk.pairwise import ranked
+from decoding.minimum_risk.results import Consensus
+from fstmetrics import AlignmentMetric, Metric
+from fstmetrics.references import tokens_of
+from lattices.arrays import FloatColumn, floats
+from lattices.engines.row_expectation_lists import Expectations, expectations
+from lattices.errors import OptionError, SpaceError
+from lattices.spaces import Forest, NBest, Space
+
+#: pairs of a lattice state and a row that one candidate may take
+DEFAULT_BUDGET = 100_000
+#: prefixes that are less probable than this are not followed
+NEGLIGIBLE = 1e-15
+#: the most probability that may be lost so where the result is still called exact
+_LOST = 1e-9
+#: the most sentences that can be all candidates of a space
+MOST_SENTENCES = 10_000
+Beyond = Literal["sample", "raise"]
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedMetric:
+    """What to expect of each of several sentences.
+
+    Attributes
+    ----------
+    expected : float64 column, one entry a candidate
+        The mean of the metric over the evidence.
+    deviation : float64 column
+        The standard deviation of the metric over the evidence.
+    standard_error : float64 column
+        Of ``expected``: 0 where it is exact, otherwise what the samples leave open.
+    exact : bool column
+        Whether the mean is over all of the evidence.
+    lost : float
+        The largest probability, over candidates, of prefixes that were not followed.
+    evidence : int
+        How many sentences were averaged over, -1 if all of a lattice were.
+    """
+
+    expected: FloatColumn
+    deviation: FloatColumn
+    standard_error: FloatColumn
+    exact: NDArray[np.bool_]
+    lost: float
+    evidence: int
+
+
+def expected_metric(
+    evidence: Evidence | Spaces,
+    metric: Metric,
+    candidates: NBest | Sequence[str | Sequence[str]],
+    *,
+    scale: float = 1.0,
+    system_weights: Sequence[float] | None = None,
+    normalised: bool = True,
+    budget: int = DEFAULT_BUDGET,
+    negligible: float = NEGLIGIBLE,
+    beyond: Beyond = "sample",
+    samples: int = 1000,
+    seed: int = 0,
+) -> ExpectedMetric:
+    """Return the expected metric of sentences over all paths of a lattice.
+
+    A path has probability ``exp(scale * score)`` over the sum of that over all paths; paths
+    with the same words count together, of course. Metrics are normalised by the path that plays
+    the reference, so states of the lattice are split by the number of words behind them; then
+    the candidate's automaton reads the lattice (:mod:`lattices.engines.row_expectation_lists`).
+
+    Cost for each candidate: the pairs of a state and a row, typically some thousands, a few
+    milliseconds. Long and dense lattices have millions; beyond the ``budget``, all candidates
+    are averaged over the same random paths, and the result says so.
+
+    Parameters
+    ----------
+    evidence : Evidence, Lattice, NBest or Forest, or a sequence of spaces
+        Several spaces are several systems, whose distributions are mixed. A forest is made a
+        lattice; where that is too large it is sampled, or an error.
+    metric : WER, WRR, CER or GRR
+        Soft matches too; their similarities are rounded to 2^-30.
+    candidates : NBest, or sequence of sentences
+        They need not be in the evidence.
+    scale : float
+        Of the scores of spaces; not used for :class:`Evidence`.
+    system_weights : sequence of float, optional
+        One for each space, equal by default; scaled to sum to 1.
+    normalised : bool
+        False gives the expected numerator: the expected number of errors for an error rate, which
+        is what speech recognition minimises, or the matches less costs for a recognition rate.
+    budget : int
+        The most pairs that a candidate may take; lists need none.
+    negligible : float
+        Prefixes (of one state and row, together) that are less probable are not followed. The
+        total is reported; above 1e-9 the result is not called exact.
+    beyond : {"sample", "raise"}
+        What to do beyond the budget.
+    samples, seed : int
+        How many paths are drawn then.
+
+    Raises
+    ------
+    OptionError
+        If the metric is another one, or if beyond the budget with ``beyond="raise"``.
+    SpaceError
+        If a lattice has no complete path.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "c"), (1, 2, "")], finals=[2])
+    >>> found = expected_metric(lattice, WER(), ["a c", "a", "d"])
+    >>> found.expected.tolist(), found.exact.tolist()
+    ([0.875, 0.625, 1.0], [True, True, True])
+    >>> expected_metric(lattice, WER(), ["a c", "a"], normalised=False).expected.tolist()
+    [1.0, 1.0]
+    """
+    if beyond not in ("sample", "raise"):
+        raise OptionError(f"beyond={beyond}: expected one of sample, raise")
+    if budget < 1:
+        raise OptionError(f"a budget is at least 1, not {budget}")
+    if samples < 2:
+        raise OptionError(f"at least 2 samples are drawn, not {samples}")
+    if not 0.0 <= negligible < 1.0:
+        raise OptionError(f"a negligible probability is at least 0 and below 1, not {negligible}")
+    known = checked_metric(metric)
+    sentences = [
+        candidates.tokens(entry) if isinstance(candidates, NBest) else tokens_of(candidates[entry])
+        for entry in range(len(candidates))
+    ]
+    systems: Sequence[Evidence | Space]
+    systems = (evidence,) if isinstance(evidence, Evidence) else as_systems(evidence)
+    shares = _shares(system_weights, len(systems))
+    mean = second = np.zeros(len(sentences))
+    error, lost = np.zeros(len(sentences)), 0.0
+    exact, counts = True, 0
+    for share, system in zip(shares, systems, strict=True):
+        if share == 0.0:
+            continue
+        found, graph = _within(system, known, sentences, scale, normalised, budget, negligible)
+        drawn = found is None
+        if found is None:
+            assert not isinstance(system, Evidence)
+            if beyond == "raise":
+                raise OptionError(
+                    f"the expected metric over {_name(system)} takes more than {budget} pairs "
+                    "of a state and a row: raise the budget, prune, or take samples"
+                )
+            graph = sampled_graph(system, known, scale, samples, seed)
+            found = _expected(graph, known, sentences, normalised, 2**62, 0.0)
+            error = error + share**2 * found.variance / (samples - 1)
+        mean = mean + share * found.mean
+        second = second + share * (found.variance + found.mean**2)
+        lost = max(lost, float(found.lost.max(initial=0.0)))
+        if lost > 0.5:
+            raise OptionError(f"with negligible={negligible} most of {_name(system)} is lost")
+        exact = exact and not drawn and lost <= _LOST
+        assert graph is not None
+        counts = -1 if counts < 0 or graph.sentences < 0 else counts + graph.sentences
+    return ExpectedMetric(
+        floats(mean),
+        floats(np.sqrt(np.maximum(second - mean**2, 0.0))),
+        floats(np.sqrt(error)),
+        np.full(len(sentences), exact),
+        lost,
+        counts,
+    )
+
+
+def _within(
+    system: Evidence | Space,
+    metric: AlignmentMetric,
+    sentences: Sequence[Sequence[str]],
+    scale: float,
+    normalised: bool,
+    budget: int,
+    negligible: float,
+) -> tuple[Expectations | None, EvidenceGraph | None]:
+    """Return expectations and what they are over, or None if the budget does not suffice."""
+    try:
+        graph = evidence_graph(system, metric, scale)
+    except SpaceError:
+        if isinstance(system, Forest):
+            return None, None
+        raise
+    # the prefix tree of a list has no more pairs than nodes
+    most = budget if graph.sentences < 0 else len(graph.graph.stop) + 1
+    found = _expected(graph, metric, sentences, normalised, most, negligible)
+    return (found if (found.pairs >= 0).all() else None), graph
+
+
+def _expected(
+    graph: EvidenceGraph,
+    metric: AlignmentMetric,
+    sentences: Sequence[Sequence[str]],
+    normalised: bool,
+    budget: int,
+    negligible: float,
+) -> Expectations:
+    alignments = reading_alignments(sentences, graph, metric)
+    one = alignments[0].heaviest if alignments else 1.0
+    constant, factor = values_by_length(metric, graph.graph.longest, one, normalised)
+    return expectations(graph.graph, alignments, constant, factor, budget, negligible)
+
+
+def _shares(weights: Sequence[float] | None, systems: int) -> list[float]:
+    shares = np.ones(systems) if weights is None else np.asarray(weights, dtype=np.float64)
+    if shares.shape != (systems,):
+        raise OptionError(f"{shares.size} weights of systems, but there are {systems}")
+    if not (np.isfinite(shares).all() and (shares >= 0.0).all() and shares.sum() > 0.0):
+        raise OptionError(
+            f"weights of systems are finite, not negative and not all zero, not {shares.tolist()}"
+        )
+    result: list[float] = (shares / shares.sum()).tolist()
+    return result
+
+
+def _name(system: Evidence | Space) -> str:
+    space = system.nbest if isinstance(system, Evidence) else system
+    return f"{type(space).__name__} {space.id!r}"
+
+
+def exact(
+    spaces: Spaces,
+    metric: Metric,
+    *,
+    scale: float = 1.0,
+    candidates: int | Spaces | Literal["all"] | None = None,
+    evidence: Evidence | Spaces | None = None,
+    system_weights: Sequence[float] | None = None,
+    normalised: bool = True,
+    budget: int = DEFAULT_BUDGET,
+    beyond: Beyond = "sample",
+    samples: int = 1000,
+    seed: int = 0,
+) -> Consensus:
+    """Return the candidate with the best true expected metric: reranking by exact risk.
+
+    Ties, up to 1e-12, go to the higher model score, then to the smaller sentence.
+
+    Parameters
+    ----------
+    spaces : Lattice, Forest or NBest, or a sequence of them
+        Of one system or of several.
+    metric : WER, WRR, CER or GRR
+    candidates : int, "all" or spaces, optional
+        How many sentences can be chosen, the best of each space; or where they come from. By
+        default all entries of a list, 100 sentences of a lattice or forest.
+    evidence : Evidence or spaces, optional
+        What to average over, by default what the candidates come from.
+    scale, system_weights, normalised, budget, beyond, samples, seed
+        As of :func:`expected_metric`.
+
+    Examples
+    --------
+    The best path is not the sentence with the fewest errors to expect:
+
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -1.0), (0, 2, "b", -1.1), (0, 2, "b", -2.5), (1, 3, "x"), (2, 3, "y"),
+    ...      (2, 3, "z", -0.1)], finals=[3],
+    ... )
+    >>> found = exact(lattice, WER())
+    >>> found.text, round(found.expected, 4), found.exact, found.evidence
+    ('b y', 0.4797, True, -1)
+    """
+    own = as_systems(spaces)
+    size: int | None = None
+    sources = own
+    if candidates == "all":
+        size = MOST_SENTENCES + 1
+    elif isinstance(candidates, int):
+        size = candidates
+    elif candidates is not None:
+        sources = as_systems(candidates)
+    choices = candidates_of([listing(space, size) for space in sources])
+    if candidates == "all" and any(len(one.nbest) == size for one in choices.listings):
+        raise OptionError(f"there are more than {MOST_SENTENCES} sentences: give a number of them")
+    found = expected_metric(
+        own if evidence is None else evidence, metric, choices.nbest, scale=scale,
+        system_weights=system_weights, normalised=normalised, budget=budget, beyond=beyond,
+        samples=samples, seed=seed,
+    )  # fmt: skip
+    best = int(ranked(choices.nbest, found.expected, metric)[0])
+    return Consensus(
+        hypothesis=choices.hypothesis(best),
+        expected=float(found.expected[best]),
+        method="exact",
+        exact=bool(found.exact.all()),
+        candidates=len(choices.nbest),
+        evidence=found.evidence,
+    )

@@ -1,0 +1,110 @@
+"""Expected values over rows, their variance and gradient, judged by listing and by differences."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fstmetrics import GRR, WRR, AlignmentMetric
+from lattices import Lattice
+from lattices.engines.row_expectation import RowExpectation, row_expectation
+from lattices.engines.rows import RowMachine
+from lattices.errors import SpaceError
+from tests.judges import score_by_recursion
+from tests.strategies import sentences, small_lattices
+
+METRICS = (WRR(), GRR(), GRR(n=2, alpha=-0.9, beta=1))
+
+
+def listed(
+    lattice: Lattice, references: list[list[str]], metric: AlignmentMetric, scale: float
+) -> tuple[float, float, float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return log total, mean, variance and the covariances of arcs and ends, path by path."""
+    paths = list(lattice.paths())
+    score = np.array([scale * path.score for path in paths])
+    total = math.log(np.exp(score - score.max()).sum()) + score.max()
+    part = np.exp(score - total)
+    value = np.array([score_by_recursion(path.tokens, references, metric) for path in paths])
+    mean = float(part @ value)
+    arcs, ends = np.zeros(lattice.num_arcs), np.zeros(lattice.num_states)
+    passed = np.zeros(lattice.num_arcs)
+    for path, share, worth in zip(paths, part, value, strict=True):
+        for arc in path.arcs:
+            arcs[arc] += scale * share * (worth - mean)
+            passed[arc] += share
+        end = lattice.dst[path.arcs[-1]] if path.arcs else lattice.start
+        ends[end] += scale * share * (worth - mean)
+    return total, mean, float(part @ value**2) - mean**2, arcs, ends, passed
+
+
+def in_rates(
+    lattice: Lattice, references: list[list[str]], metric: AlignmentMetric, scale: float
+) -> tuple[RowExpectation, float]:
+    machine = metric.against(references).machine(lattice.vocabulary)
+    rows = RowMachine(machine.automaton, lattice.num_states)
+    found = row_expectation(lattice, rows, scale=scale)
+    assert found is not None
+    return found, machine.unit
+
+
+@settings(max_examples=40)
+@given(
+    small_lattices(),
+    st.lists(sentences(max_size=5), min_size=1, max_size=2),
+    st.sampled_from(METRICS),
+    st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+)
+def test_equals_enumeration(
+    lattice: Lattice, references: list[list[str]], metric: AlignmentMetric, scale: float
+) -> None:
+    total, mean, variance, arcs, ends, passed = listed(lattice, references, metric, scale)
+    found, unit = in_rates(lattice, references, metric, scale)
+    assert found.log_total == pytest.approx(total, abs=1e-9)
+    assert unit * found.mean == pytest.approx(mean, abs=1e-9)
+    assert unit**2 * found.variance == pytest.approx(variance, abs=1e-8)
+    assert unit * found.gradient == pytest.approx(arcs, abs=1e-8)
+    assert unit * found.final_gradient == pytest.approx(ends, abs=1e-8)
+    assert found.probability == pytest.approx(passed, abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(small_lattices(), sentences(max_size=5), st.data())
+def test_gradient_equals_differences(
+    lattice: Lattice, reference: list[str], data: st.DataObject
+) -> None:
+    if not lattice.num_arcs:
+        return
+    arc = data.draw(st.integers(0, lattice.num_arcs - 1))
+    step = 1e-4
+
+    def mean(change: float) -> float:
+        score = lattice.score.copy()
+        score[arc] += change
+        found, unit = in_rates(lattice.replaced(score=score), [reference], GRR(), 2.0)
+        return unit * found.mean
+
+    found, unit = in_rates(lattice, [reference], GRR(), 2.0)
+    slope = (mean(step) - mean(-step)) / (2 * step)
+    assert unit * found.gradient[arc] == pytest.approx(slope, abs=1e-5)
+
+
+def test_budget_and_dead_lattices() -> None:
+    lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "a"), (1, 2, "b")], finals=[2])
+    machine = GRR().against(["a b"]).machine(lattice.vocabulary)
+    assert row_expectation(lattice, RowMachine(machine.automaton, 3), budget=2) is None
+    dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3)
+    machine = GRR().against(["a b"]).machine(dead.vocabulary)
+    with pytest.raises(SpaceError, match="no complete path"):
+        row_expectation(dead, RowMachine(machine.automaton, 3))
+
+
+def test_distant_scores() -> None:
+    lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", -1e6)], finals=[1])
+    found, unit = in_rates(lattice, [["a"]], WRR(), 1.0)
+    assert unit * found.mean == 1.0
+    assert found.variance == 0.0
+    assert np.isfinite(found.gradient).all()
