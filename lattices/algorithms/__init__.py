@@ -40,6 +40,8 @@ from lattices.algorithms.forest_pruning import (
 from lattices.algorithms.forest_to_lattice import forest_to_lattice
 from lattices.algorithms.forest_trimming import TrimmedForest, forest_subset
 from lattices.algorithms.inside_outside import Posteriors
+from lattices.algorithms.ngram_posteriors import ngram_posteriors
+from lattices.algorithms.ngram_tables import NgramPosteriors
 from lattices.algorithms.openfst_operations import determinize, minimize
 from lattices.algorithms.paths import Paths
 from lattices.algorithms.pruning import MaxMarginals, density_masks, max_marginals
@@ -51,6 +53,7 @@ __all__ = [
     "ForestMaxMarginals",
     "ForestPosteriors",
     "MaxMarginals",
+    "NgramPosteriors",
     "PathLengths",
     "Paths",
     "Posteriors",
@@ -72,6 +75,7 @@ __all__ = [
     "log_path_count",
     "max_marginals",
     "minimize",
+    "ngram_posteriors",
     "outside",
     "path_count",
     "path_lengths",

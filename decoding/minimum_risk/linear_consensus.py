@@ -1,0 +1,231 @@
+"""Fast consensus decoding: the sentence most like the expected n-gram counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from decoding.minimum_risk.linear import checked_weights, count, listed, made_ready, mixed_values
+from decoding.minimum_risk.linear_search import ListSearch, ranked_entries
+from decoding.minimum_risk.results import Consensus
+from lattices.algorithms import NgramPosteriors, k_best, k_best_paths
+from lattices.algorithms.ngram_contexts import checked_order
+from lattices.algorithms.ngram_tables import COUNT, check_kinds
+from lattices.algorithms.ngram_trie import LENGTH, SUFFIX
+from lattices.arrays import FloatColumn, floats, ints, kernel
+from lattices.errors import OptionError
+from lattices.spaces import Forest, Hypothesis, NBest, Space
+from lattices.vocabulary import EPSILON
+
+#: expected counts are rounded to multiples of this, so that the order of sums does not matter
+_UNIT = 2.0**-36
+
+
+@overload
+def consensus(
+    spaces: Space | Sequence[Space],
+    *,
+    scale: float = 1.0,
+    order: int = 4,
+    candidates: int = 1000,
+    merge: str = "sum",
+    evidence: Space | Sequence[Space] | None = None,
+    system_weights: Sequence[float] | None = None,
+    k: None = None,
+) -> Consensus: ...
+@overload
+def consensus(
+    spaces: Space | Sequence[Space],
+    *,
+    scale: float = 1.0,
+    order: int = 4,
+    candidates: int = 1000,
+    merge: str = "sum",
+    evidence: Space | Sequence[Space] | None = None,
+    system_weights: Sequence[float] | None = None,
+    k: int,
+) -> list[Consensus]: ...
+def consensus(
+    spaces: Space | Sequence[Space],
+    *,
+    scale: float = 1.0,
+    order: int = 4,
+    candidates: int = 1000,
+    merge: str = "sum",
+    evidence: Space | Sequence[Space] | None = None,
+    system_weights: Sequence[float] | None = None,
+    k: int | None = None,
+) -> Consensus | list[Consensus]:
+    """Return the candidate with the highest BLEU against expected n-gram counts.
+
+    With ``c(u)`` the expected count of each n-gram over *all* sentences of the evidence, and
+    ``L`` the expected number of words, a sentence ``E`` is worth
+
+    ``BLEU(E) = exp(min(0, 1 - L / |E|) + mean over n of log P_n)``, where
+    ``P_n = sum over n-grams u of length n of min(#u(E), c(u)) / (|E| - n + 1)``.
+
+    This is fast consensus decoding of DeNero et al. 2009: the reference is replaced by the mean
+    of its features. It is not the mean of BLEU over references, which ``pairwise`` maximises,
+    but takes time linear in the number of candidates. The mean is over the orders that ``E`` is
+    long enough for; BLEU is 0 if some ``P_n`` is, or if ``E`` has no words though ``L > 0``.
+
+    The objective does not decompose over arcs. Candidates are therefore the best sentences of
+    the model, each once, as in the paper; the answer is the best of these, and ``exact`` says no
+    more than that. Cost: expected counts (:func:`lattices.ngram_posteriors`), the list, and
+    O(words of the list x order).
+
+    Parameters
+    ----------
+    spaces : Lattice, Forest or NBest, or several
+        What candidates come from.
+    scale : float
+        What scores are multiplied by before they become probabilities.
+    order : int
+        The longest n-grams.
+    candidates : int
+        How many sentences of each lattice or forest; of a list all are taken.
+    merge, evidence, system_weights, k
+        As of :func:`~decoding.minimum_risk.linear.linear`; ``k`` of forests, too.
+
+    Raises
+    ------
+    SpaceError
+        If a lattice has no complete path, a list is empty, or there are too many contexts.
+
+    References
+    ----------
+    J. DeNero, D. Chiang and K. Knight. Fast consensus decoding over translation forests.
+    ACL 2009.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -1.0), (1, 2, "b"), (2, 5, "e"),
+    ...      (0, 3, "x", -1.1), (0, 3, "y", -1.2), (3, 4, "c"), (4, 5, "d")], finals=[5]
+    ... )
+    >>> found = consensus(lattice)
+    >>> found.text, found.method, found.candidates
+    ('x c d', 'consensus', 3)
+    """
+    for name, least in (("k", 1 if k is None else k), ("candidates", candidates)):
+        if least < 1:
+            raise OptionError(f"{name} is at least 1, not {least}")
+    order = checked_order(order)
+    check_kinds(COUNT, merge)
+    _, sources = made_ready(listed(spaces) if evidence is None else evidence, None, order)
+    weights = checked_weights(system_weights, len(sources))
+    posteriors = [source.posteriors(scale, COUNT, merge) for source in sources]
+    pools = [_pool(space, candidates, order) for space in listed(spaces)]
+    number = count([pool.search for pool in pools]), count(sources)
+    found: list[Consensus] = []
+    for pool in pools:
+        worth = _bleu(pool.search, posteriors, weights)
+        for entry in pool.highest(worth, k or 1):
+            each = pool.hypothesis(entry)
+            found.append(Consensus(each, float(worth[entry]), "consensus", True, *number))
+    first: dict[tuple[str, ...], Consensus] = {}
+    for result in found:
+        first.setdefault(result.tokens, result)
+    results = sorted(
+        first.values(), key=lambda each: (-each.expected, -each.hypothesis.score, each.tokens)
+    )
+    return results[:k] if k is not None else results[0]
+
+
+class _Pool(NamedTuple):
+    """The candidates of one space: their words, and how to get at one of them."""
+
+    search: ListSearch
+    hypothesis: Callable[[int], Hypothesis]
+    distinct: bool
+
+    def highest(self, worth: FloatColumn, k: int) -> list[int]:
+        """Return the ``k`` entries worth most, and all that are worth as much as the last."""
+        if not self.distinct:
+            return ranked_entries(self.search.space, worth, k)
+        limit = np.partition(worth, -k)[-k] if k < len(worth) else -np.inf
+        return [int(entry) for entry in np.flatnonzero(worth >= limit)]
+
+
+def _pool(space: Space, number: int, order: int) -> _Pool:
+    if isinstance(space, NBest):
+        return _Pool(ListSearch(space, order), space.__getitem__, False)
+    if isinstance(space, Forest):
+        some = k_best(space, number, distinct=True)
+        nbest = NBest.from_hypotheses(
+            (Hypothesis(each.tokens) for each in some), vocabulary=space.vocabulary
+        )
+        return _Pool(ListSearch(nbest, order), some.__getitem__, True)
+    lattice = space
+    paths = k_best_paths(lattice, number, distinct=True)
+    label = lattice.label[paths.arcs]
+    words = np.concatenate(([0], np.cumsum(label != EPSILON)))
+    nbest = NBest(
+        lattice.vocabulary,
+        ints(label[label != EPSILON]),
+        ints(words[paths.offset]),
+        floats(np.zeros(len(paths.offset) - 1)),
+    )
+
+    def hypothesis(entry: int) -> Hypothesis:
+        return lattice.hypothesis(
+            paths.arcs[paths.offset[entry] : paths.offset[entry + 1]].tolist()
+        )
+
+    return _Pool(ListSearch(nbest, order), hypothesis, True)
+
+
+def _bleu(
+    search: ListSearch, posteriors: Sequence[NgramPosteriors], weights: FloatColumn
+) -> FloatColumn:
+    """Return what each candidate is worth."""
+    expected = np.rint(mixed_values(search, posteriors, weights) / _UNIT) * _UNIT
+    length = sum(
+        weight * one.value[one.length == 1].sum()
+        for one, weight in zip(posteriors, weights.tolist(), strict=True)
+    )
+    rounded = float(np.rint(length / _UNIT) * _UNIT)
+    nbest = search.space
+    return floats(
+        _worth(nbest.offset, search.gram, search.ngrams.row, expected, rounded, search.order)
+    )
+
+
+@kernel
+def _worth(offset, gram, row, expected, length, order):  # type: ignore[no-untyped-def]
+    worth = np.zeros(len(offset) - 1)
+    times = np.zeros(len(row), np.int64)
+    matched = np.zeros(order + 1)
+    for entry in range(len(worth)):
+        begin, end = offset[entry], offset[entry + 1]
+        size = end - begin
+        if size == 0:
+            worth[entry] = 0.0 if length > 0.0 else 1.0
+            continue
+        matched[:] = 0.0
+        for place in range(begin, end):
+            ending = gram[place]
+            while ending > 0:
+                before = min(float(times[ending]), expected[ending])
+                times[ending] += 1
+                after = min(float(times[ending]), expected[ending])
+                matched[row[ending, LENGTH]] += after - before
+                ending = row[ending, SUFFIX]
+        for place in range(begin, end):
+            ending = gram[place]
+            while ending > 0:
+                times[ending] = 0
+                ending = row[ending, SUFFIX]
+        orders = min(order, size)
+        total, possible = 0.0, True
+        for n in range(1, orders + 1):
+            if matched[n] <= 0.0:
+                possible = False
+                break
+            total += np.log(matched[n] / (size - n + 1))
+        if possible:
+            worth[entry] = np.exp(min(0.0, 1.0 - length / size) + total / orders)
+    return worth

@@ -1,0 +1,254 @@
+"""The parameters of lattice MBR that do best on a development set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from decoding.jobs import NO_REFERENCES, one_best
+from decoding.minimum_risk.linear import checked_weights, listed, made_ready, merged, mixed_values
+from decoding.minimum_risk.linear_gains import linear_factors, ngram_gains, word_gain
+from decoding.outcomes import Segment
+from fstmetrics import Evaluator, Metric, quality
+from fstmetrics.references import Reference
+from lattices.algorithms.ngram_tables import PRESENCE, check_kinds
+from lattices.arrays import FloatColumn
+from lattices.errors import OptionError
+from lattices.formats.references import References
+from lattices.spaces import Space
+
+SCALES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+PRECISIONS = (0.6, 0.7, 0.8, 0.9)
+RATIOS = (0.5, 0.6, 0.7, 0.8)
+UNIGRAMS = (10.0,)
+
+
+@dataclass(frozen=True)
+class LinearGrid:
+    """The points to try: every combination of these values.
+
+    Attributes
+    ----------
+    scales, ps, rs, Ts : tuple of float
+        Values of ``scale``, ``p``, ``r`` and ``T`` of
+        :func:`~decoding.minimum_risk.linear.linear`.
+    order, word_penalty, merge
+        As there, the same at every point.
+    system_weights : tuple of float, optional
+        As there, where segments have several spaces.
+
+    Examples
+    --------
+    >>> LinearGrid(scales=(1.0, 2.0), ps=(0.5,), rs=(0.7,)).points
+    [(1.0, 0.5, 0.7, 10.0), (2.0, 0.5, 0.7, 10.0)]
+    """
+
+    scales: tuple[float, ...] = SCALES
+    ps: tuple[float, ...] = PRECISIONS
+    rs: tuple[float, ...] = RATIOS
+    Ts: tuple[float, ...] = UNIGRAMS
+    order: int = 4
+    word_penalty: float | None = None
+    merge: str = "sum"
+    system_weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing, before anything is computed."""
+        for name in ("scales", "ps", "rs", "Ts"):
+            values = getattr(self, name)
+            if not values:
+                raise OptionError(f"no value for {name}, expected at least one")
+            if len(set(values)) < len(values):
+                raise OptionError(f"{name} has a value twice: {', '.join(map(str, values))}")
+        if not np.isfinite(self.scales).all():
+            raise OptionError(f"scales are finite numbers, not {self.scales}")
+        for p, r, T in product(self.ps, self.rs, self.Ts):
+            linear_factors(p, r, T, self.order, word_penalty=self.word_penalty)
+        check_kinds(PRESENCE, self.merge)
+
+    @property
+    def points(self) -> list[tuple[float, float, float, float]]:
+        """All points (scale, p, r, T), the last value changing fastest."""
+        return list(product(self.scales, self.ps, self.rs, self.Ts))
+
+    def choices(self, space: Space | Sequence[Space]) -> list[tuple[str, ...]]:
+        """Return the sentence that is chosen at each point.
+
+        The space is unfolded once, posteriors are computed once for each scale, and each
+        (p, r) is one search; ``T`` changes nothing without a word penalty, and is then not
+        searched for.
+        """
+        searches, _ = made_ready(space, None, self.order)
+        weights = checked_weights(self.system_weights, len(searches))
+        chosen: list[tuple[str, ...]] = []
+        for scale in self.scales:
+            posteriors = [each.posteriors(scale, PRESENCE, self.merge) for each in searches]
+            values = [mixed_values(each, posteriors, weights) for each in searches]
+            for p, r in product(self.ps, self.rs):
+                for T in self.Ts if self.word_penalty else self.Ts[:1]:
+                    factors = linear_factors(p, r, T, self.order, word_penalty=self.word_penalty)
+                    word = word_gain(factors)
+                    found = [
+                        each.best(ngram_gains(factors, each.ngrams, value), word)
+                        for each, value in zip(searches, values, strict=True)
+                    ]
+                    chosen.append(merged(found, 1)[0].hypothesis.tokens)
+                if not self.word_penalty:
+                    chosen += [chosen[-1]] * (len(self.Ts) - 1)
+        return chosen
+
+    def stats(self, space: Space | Sequence[Space], evaluator: Evaluator) -> FloatColumn:
+        """Return the statistics of the model's best, then of what is chosen at each point."""
+        known: dict[tuple[str, ...], FloatColumn] = {}
+        words = [one_best(listed(space)[0]), *self.choices(space)]
+        for each in words:
+            if each not in known:
+                known[each] = evaluator.stats(each)
+        return np.array([known[each] for each in words], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class TuningPoint:
+    """What the corpus scores with certain parameters."""
+
+    scale: float
+    p: float
+    r: float
+    T: float
+    score: float
+
+
+@dataclass(frozen=True)
+class TuningTable:
+    """All points of a grid with the score of each, the best first.
+
+    Attributes
+    ----------
+    points : tuple of TuningPoint
+        Points of equal score stand in the order of the grid.
+    metric : str
+    one_best : float
+        What the model's own choices score.
+    segments : int
+    """
+
+    points: tuple[TuningPoint, ...]
+    metric: str
+    one_best: float
+    segments: int
+
+    @property
+    def best(self) -> TuningPoint:
+        """The point with the best score, the first in the grid of equals."""
+        return self.points[0]
+
+
+def tune_linear(
+    spaces: Iterable[Space | Sequence[Space]],
+    references: Sequence[Iterable[Reference]],
+    metric: Metric,
+    *,
+    scales: Iterable[float] = SCALES,
+    ps: Iterable[float] = PRECISIONS,
+    rs: Iterable[float] = RATIOS,
+    Ts: Iterable[float] = UNIGRAMS,
+    order: int = 4,
+    word_penalty: float | None = None,
+    merge: str = "sum",
+    system_weights: Sequence[float] | None = None,
+) -> TuningTable:
+    """Return what :func:`~decoding.minimum_risk.linear.linear` scores at each point of a grid.
+
+    Cost: each space is unfolded once; then, for each scale, posteriors once, and a search,
+    linear in the arcs, for each (p, r). Statistics are computed once for each sentence that is
+    ever chosen, and no more of them are kept than one row a point.
+
+    Parameters
+    ----------
+    spaces : iterable of Lattice, Forest or NBest
+        One for each segment, or a sequence of them where there are several systems.
+    references : sequence
+        One list of references for each segment.
+    metric : Metric
+        Any; the score is that of the whole corpus.
+    scales, ps, rs, Ts : iterables of float
+        The values to combine.
+    order, word_penalty, merge, system_weights
+        As of :func:`~decoding.minimum_risk.linear.linear`.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -1.0), (1, 2, "b"), (2, 5, "e"),
+    ...      (0, 3, "x", -1.1), (0, 3, "y", -1.2), (3, 4, "c"), (4, 5, "d")], finals=[5]
+    ... )
+    >>> table = tune_linear([lattice], [["x c d"]], WER(), scales=[1, 100], ps=[0.85], rs=[0.75])
+    >>> [(point.scale, point.score) for point in table.points], table.one_best
+    ([(1.0, 0.0), (100.0, 1.0)], 1.0)
+    """
+    grid = LinearGrid(
+        scales=tuple(map(float, scales)),
+        ps=tuple(map(float, ps)),
+        rs=tuple(map(float, rs)),
+        Ts=tuple(map(float, Ts)),
+        order=order,
+        word_penalty=word_penalty,
+        merge=merge,
+        system_weights=None if system_weights is None else tuple(map(float, system_weights)),
+    )
+    rows = np.zeros((1 + len(grid.points), len(metric.stat_names)))
+    segments = 0
+    for space in spaces:
+        if segments == len(references):
+            raise OptionError(f"more spaces than the {len(references)} lists of references")
+        rows += grid.stats(space, metric.against(references[segments]))
+        segments += 1
+    if segments != len(references):
+        raise OptionError(f"{segments} spaces, but references for {len(references)} segments")
+    return tuning_table(grid, metric, rows, segments)
+
+
+def tuning_table(grid: LinearGrid, metric: Metric, rows: FloatColumn, segments: int) -> TuningTable:
+    """Return the table of a corpus from the sums of :meth:`LinearGrid.stats`."""
+    if not segments:
+        raise OptionError("no segment to tune on")
+    one, *scores = [metric.score(row) for row in rows]
+    points = [TuningPoint(*point, score) for point, score in zip(grid.points, scores, strict=True)]
+    points.sort(key=lambda point: -quality(metric, point.score))
+    return TuningTable(tuple(points), str(metric), one, segments)
+
+
+@dataclass(frozen=True)
+class TuningJob:
+    """The statistics of each segment at each point: a job of :func:`decoding.corpus.run`.
+
+    Attributes
+    ----------
+    grid : LinearGrid
+    metric : Metric
+    references : References or None
+        Those of the segments themselves if None.
+    """
+
+    grid: LinearGrid
+    metric: Metric
+    references: References | None = None
+
+    def __call__(self, segments: Sequence[Segment]) -> list[FloatColumn]:
+        """Return the statistics of each segment."""
+        return [
+            self.grid.stats(segment.space, self.metric.against(self._references(segment)))
+            for segment in segments
+        ]
+
+    def _references(self, segment: Segment) -> tuple[Reference, ...]:
+        if self.references is not None:
+            return self.references.get(segment.id, segment.position)
+        if not segment.space.references:
+            raise OptionError(NO_REFERENCES)
+        return segment.space.references

@@ -1,0 +1,118 @@
+"""Fast consensus decoding against a plain definition."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoding.minimum_risk.linear_consensus import consensus
+from lattices import Forest, Hypothesis, Lattice, NBest, OptionError, Space, SpaceError
+from tests.decoding.minimum_risk.test_linear import every_path, ngrams_of
+from tests.strategies import small_forests, small_lattices
+
+Words = tuple[str, ...]
+
+
+def expected_counts(
+    systems: Sequence[Space], weights: Sequence[float], order: int, scale: float
+) -> dict[Words, float]:
+    found: dict[Words, float] = defaultdict(float)
+    for system, weight in zip(systems, weights, strict=True):
+        paths = every_path(system)
+        masses = [math.exp(scale * path.score) for path in paths]
+        for path, mass in zip(paths, masses, strict=True):
+            for ngram in ngrams_of(path.tokens, order):
+                found[ngram] += weight / sum(weights) * mass / sum(masses)
+    return found
+
+
+def bleu(words: Words, counts: dict[Words, float], order: int) -> float:
+    """Return the definition in the docstring, written out."""
+    length = math.fsum(value for ngram, value in counts.items() if len(ngram) == 1)
+    if not words:
+        return 1.0 if length == 0.0 else 0.0
+    logs = []
+    for n in range(1, min(order, len(words)) + 1):
+        own = Counter(ngram for ngram in ngrams_of(words, order) if len(ngram) == n)
+        matched = math.fsum(min(times, counts.get(ngram, 0.0)) for ngram, times in own.items())
+        if matched <= 1e-13:
+            return 0.0
+        logs.append(math.log(matched / (len(words) - n + 1)))
+    return math.exp(min(0.0, 1.0 - length / len(words)) + sum(logs) / len(logs))
+
+
+@given(
+    st.one_of(small_lattices(words="ab", max_states=7, max_arcs=14), small_forests(words="ab")),
+    st.integers(1, 4),
+    st.sampled_from([1.0, 0.3]),
+)
+def test_the_best_of_all_sentences(space: Lattice | Forest, order: int, scale: float) -> None:
+    counts = expected_counts([space], [1.0], order, scale)
+    worth = {path.tokens: bleu(path.tokens, counts, order) for path in every_path(space)}
+    found = consensus(space, order=order, scale=scale, k=len(worth) + 1)
+    assert [each.expected for each in found] == pytest.approx(
+        sorted(worth.values(), reverse=True), abs=1e-7
+    )
+    for each in found:
+        assert each.expected == pytest.approx(worth[each.tokens], abs=1e-7)
+        assert each.hypothesis == space.hypothesis(each.hypothesis.arcs)
+        assert (each.method, each.candidates, each.evidence) == ("consensus", len(worth), -1)
+    assert consensus(space, order=order, scale=scale) == found[0]
+    short = consensus(space, order=order, scale=scale, k=2)
+    assert [each.expected for each in short] == [each.expected for each in found[:2]]
+
+
+@settings(max_examples=50)
+@given(small_lattices(words="abc"), small_forests(words="bca"), st.floats(0.1, 3.0))
+def test_several_systems(one: Lattice, other: Forest, weight: float) -> None:
+    systems, weights = [one, other], [weight, 1.0]
+    counts = expected_counts(systems, weights, 4, 1.0)
+    worth = {
+        path.tokens: bleu(path.tokens, counts, 4)
+        for system in systems
+        for path in every_path(system)
+    }
+    found = consensus(systems, system_weights=weights)
+    assert found.expected == pytest.approx(max(worth.values()), abs=1e-7)
+    listed = consensus(
+        NBest.from_hypotheses(map(Hypothesis, worth)), evidence=systems, system_weights=weights
+    )
+    assert listed.expected == pytest.approx(found.expected, abs=1e-9)
+
+
+def test_few_candidates_are_the_best_of_the_model() -> None:
+    lattice = Lattice.from_arcs(
+        [(0, 1, "a", -1.0), (0, 1, "b", -1.1), (0, 1, "c", -1.2), (1, 2, "d")], finals=[2]
+    )
+    assert consensus(lattice, candidates=1).text == "a d"
+    assert consensus(lattice, candidates=2).candidates == 2
+
+
+def test_sentences_without_words() -> None:
+    empty = Lattice.from_arcs([(0, 1, "")], finals=[1])
+    assert (consensus(empty).tokens, consensus(empty).expected) == ((), 1.0)
+    some = NBest.from_hypotheses([Hypothesis((), 0.0), Hypothesis(("a",), -9.0)])
+    assert consensus(some).expected > 0.0
+    assert consensus(some).text == "a"
+
+
+def test_equal_entries_are_one_sentence_and_the_higher_score_stands_for_it() -> None:
+    some = [Hypothesis(("a",), -2.0), Hypothesis(("b",), -3.0), Hypothesis(("a",), -1.0)]
+    found = consensus(NBest.from_hypotheses(some), k=3)
+    assert [(each.text, each.hypothesis.index) for each in found] == [("a", 2), ("b", 1)]
+
+
+def test_what_is_refused() -> None:
+    lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
+    for options in ({"k": 0}, {"candidates": 0}, {"order": 0}, {"merge": "mean"}):
+        with pytest.raises(OptionError):
+            consensus(lattice, **options)  # type: ignore[call-overload]
+    with pytest.raises(SpaceError, match="no complete path"):
+        consensus(Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3))
+    with pytest.raises(SpaceError, match="empty"):
+        consensus(NBest.from_hypotheses([]))
