@@ -1,4 +1,4 @@
-"""What to choose: oracles over search spaces, alone and over a whole corpus.
+"""What to choose: oracles, minimum-Bayes-risk decisions, and training, alone and over a corpus.
 
 The names below are loaded when they are first used: ``import decoding`` costs nothing.
 """
@@ -13,20 +13,33 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decoding.corpus import Done, Failure, Segment, run
     from decoding.jobs import InfoJob, OracleJob
+    from decoding.mbr import mbr
+    from decoding.mbr_jobs import MBRJob
+    from decoding.minimum_risk.evidence import Evidence, evidence_of
+    from decoding.minimum_risk.results import Consensus
     from decoding.nbest import CorpusOracle, corpus_oracle, rerank
     from decoding.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
+    from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
 
 __all__ = [
+    "Consensus",
     "CorpusOracle",
     "DensityPoint",
     "Done",
+    "Evidence",
     "Failure",
+    "HopeFear",
     "InfoJob",
+    "MBRJob",
     "Oracle",
     "OracleJob",
     "Segment",
     "corpus_oracle",
     "density_curve",
+    "evidence_of",
+    "hope_fear",
+    "hope_fears",
+    "mbr",
     "oracle",
     "oracles",
     "rerank",
@@ -34,16 +47,24 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Consensus": "minimum_risk.results",
     "CorpusOracle": "nbest",
     "DensityPoint": "oracle",
     "Done": "corpus",
+    "Evidence": "minimum_risk.evidence",
     "Failure": "corpus",
+    "HopeFear": "training.hope_fear",
     "InfoJob": "jobs",
+    "MBRJob": "mbr_jobs",
     "Oracle": "oracle",
     "OracleJob": "jobs",
     "Segment": "corpus",
     "corpus_oracle": "nbest",
     "density_curve": "oracle",
+    "evidence_of": "minimum_risk.evidence",
+    "hope_fear": "training.hope_fear",
+    "hope_fears": "training.hope_fear",
+    "mbr": "mbr",
     "oracle": "oracle",
     "oracles": "oracle",
     "rerank": "nbest",

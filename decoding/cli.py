@@ -15,6 +15,8 @@ from typing import Any
 
 COMMANDS = (
     "oracle",
+    "mbr",
+    "tune-mbr",
     "score",
     "compare",
     "correlate",
@@ -25,6 +27,7 @@ COMMANDS = (
     "prune",
     "sample",
     "union",
+    "confusion",
     "compile",
     "formats",
     "metrics",
@@ -68,7 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        module = import_module(f"decoding.commands.{name}")
+        module = import_module(f"decoding.commands.{name.replace('-', '_')}")
         subparser = commands.add_parser(
             name,
             help=module.SUMMARY,

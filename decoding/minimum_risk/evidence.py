@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, floats
+from decoding.minimum_risk.evidence_kernels import equal_sentences
+from decoding.minimum_risk.evidence_lists import Listing, Spaces, as_systems, listing, rows
+from decoding.outcomes import Segment
+from decoding.transforms import Sampled, joined
+from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import OptionError
-from lattices.spaces import NBest
+from lattices.spaces import NBest, Space
+
+#: one weight for each entry of a list, or that for the list of each system
+EntryWeights: TypeAlias = "Sequence[float] | Sequence[Sequence[float]] | Array"
+
+#: how the probabilities of equal entries become that of the sentence
+MERGES = ("sum", "max")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +55,194 @@ class Evidence:
         if not np.isfinite(weight).all() or (weight < 0.0).any():
             wrong = weight[~(np.isfinite(weight) & (weight >= 0.0))][0]
             raise OptionError(f"a weight of evidence is finite and not negative, not {wrong}")
-        if weight.sum() <= 0.0:
+        # the largest first, so that the sum of huge weights is finite and tiny ones are not lost
+        largest = weight.max()
+        if largest <= 0.0:
             raise OptionError("the weights of the evidence are all zero")
-        self.__dict__["weight"] = floats(weight / weight.sum())
+        share = weight / largest
+        self.__dict__["weight"] = floats(share / share.sum())
+
+
+def evidence_of(
+    spaces: Spaces,
+    *,
+    scale: float = 1.0,
+    k: int | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    weights: EntryWeights | None = None,
+    uniform: bool = False,
+    system_weights: Sequence[float] | None = None,
+    merge: str = "sum",
+) -> Evidence:
+    """Return sentences of one or several spaces with their probabilities.
+
+    The probability of an entry is ``exp(scale * score)`` over the sum of that over all entries
+    of its list: the model's posterior, sharper with a larger scale, uniform at scale 0. A
+    sentence that occurs several times is there once, with the sum of its probabilities. Those
+    of several systems are mixed: ``sum over systems of system_weight * probability``.
+
+    A list stands for a space by all of its entries. A lattice is represented by its ``k`` best
+    sentences, and each has the mass of *all* its paths, not of the best alone. A forest is
+    represented by its ``k`` best derivations, which may make fewer sentences, each with the
+    mass of those derivations that were listed. In samples a sentence has its frequency.
+
+    Parameters
+    ----------
+    spaces : Lattice, Forest or NBest, or a sequence of them
+        What one system, or each of several, said about one segment.
+    scale : float
+        From 0 on.
+    k : int, optional
+        The size of the list of each system: by default all entries of a list, and 100 of a
+        lattice or forest.
+    samples : int, optional
+        Draw that many paths, derivations or entries by their probabilities, instead of the
+        best. They depend on ``seed``, on the id and the content of the space.
+    seed : int
+    weights : sequence of float, optional
+        The weight of each entry, before equal ones are merged, in place of the model's; for
+        several systems one sequence each.
+    uniform : bool
+        All entries of a list weigh the same.
+    system_weights : sequence of float, optional
+        One for each system, equal by default; scaled to sum to 1.
+    merge : {"sum", "max"}
+        With ``max`` a sentence has the probability of its best entry or path alone, as in
+        HiFST; what is left sums to 1 again.
+
+    Raises
+    ------
+    OptionError
+        If a list is empty, a weight is negative or not finite, weights are all zero or too many,
+        or options contradict each other.
+
+    Examples
+    --------
+    >>> from lattices import Hypothesis, Lattice
+    >>> some = [Hypothesis(("a",), 0.0), Hypothesis(("b",), 0.0), Hypothesis(("a",), 0.0)]
+    >>> evidence_of(NBest.from_hypotheses(some)).weight.round(4).tolist()
+    [0.6667, 0.3333]
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "a"), (0, 1, "b")], finals=[1])
+    >>> evidence_of(lattice).weight.round(4).tolist()
+    [0.6667, 0.3333]
+    >>> evidence_of(lattice, merge="max").weight.tolist()
+    [0.5, 0.5]
+    """
+    systems = as_systems(spaces)
+    if samples is not None:
+        _check_sampling(samples, k, weights, uniform, merge)
+        drawn = Sampled(samples, seed, _checked_scale(scale))
+        lists = [drawn(Segment(0, "", 0, space)) for space in systems]
+        made = [Listing(one, one, one.__getitem__) for one in lists]
+        return evidence_from(made, uniform=True, system_weights=system_weights)
+    return evidence_from(
+        [evidence_listing(space, k, merge) for space in systems],
+        scale=scale,
+        weights=weights,
+        uniform=uniform,
+        system_weights=system_weights,
+        merge=merge,
+    )
+
+
+def evidence_listing(space: Space, k: int | None, merge: str) -> Listing:
+    """Return the list that stands for a space as evidence.
+
+    For the sum over derivations of a forest these must be in the list, as many as there may be.
+    """
+    return listing(space, k, distinct=merge == "max")
+
+
+def evidence_from(
+    listings: Sequence[Listing],
+    *,
+    scale: float = 1.0,
+    weights: EntryWeights | None = None,
+    uniform: bool = False,
+    system_weights: Sequence[float] | None = None,
+    merge: str = "sum",
+) -> Evidence:
+    """Return the evidence in lists that are there already; as :func:`evidence_of`."""
+    _checked_scale(scale)
+    if merge not in MERGES:
+        raise OptionError(f"merge={merge}: expected one of {', '.join(MERGES)}")
+    if weights is not None and (uniform or scale != 1.0):
+        raise OptionError("the weights are given: there is no scale, and they are not uniform")
+    given = _given_weights(weights, len(listings))
+    parts = [
+        _of_list(one, scale, own, uniform, merge) for one, own in zip(listings, given, strict=True)
+    ]
+    if len(parts) == 1:
+        _system_shares(system_weights, 1)
+        return parts[0]
+    shares = _system_shares(system_weights, len(parts))
+    together = joined([part.nbest for part in parts])
+    assert isinstance(together, NBest)
+    mixed = [share * part.weight for share, part in zip(shares, parts, strict=True)]
+    return _merged(together, np.concatenate(mixed), "sum")
+
+
+def _checked_scale(scale: float) -> float:
+    if not (np.isfinite(scale) and scale >= 0.0):
+        raise OptionError(f"a scale is a finite number from 0 on, not {scale}")
+    return scale
+
+
+def _check_sampling(
+    samples: int, k: int | None, weights: object, uniform: bool, merge: str
+) -> None:
+    if samples < 1:
+        raise OptionError(f"at least 1 sample is drawn, not {samples}")
+    if k is not None:
+        raise OptionError("evidence is the k best or samples, not both")
+    if weights is not None or uniform or merge != "sum":
+        raise OptionError("samples weigh by how often they were drawn, and by nothing else")
+
+
+def _given_weights(weights: EntryWeights | None, systems: int) -> list[FloatColumn | None]:
+    if weights is None:
+        return [None] * systems
+    columns = [weights] if systems == 1 else list(weights)
+    if len(columns) != systems:
+        raise OptionError(f"weights of {len(columns)} systems, but there are {systems}")
+    try:
+        return [floats(np.asarray(each, dtype=np.float64)) for each in columns]
+    except (TypeError, ValueError):
+        raise OptionError("weights are numbers, one sequence of them for each system") from None
+
+
+def _system_shares(system_weights: Sequence[float] | None, systems: int) -> FloatColumn:
+    shares = floats(np.ones(systems) if system_weights is None else system_weights)
+    if shares.shape != (systems,):
+        raise OptionError(f"{shares.size} weights of systems, but there are {systems}")
+    if not (np.isfinite(shares).all() and (shares >= 0.0).all() and shares.sum() > 0.0):
+        raise OptionError(
+            f"weights of systems are finite, not negative and not all zero, not {shares.tolist()}"
+        )
+    return floats(shares / shares.sum())
+
+
+def _of_list(
+    one: Listing, scale: float, own: FloatColumn | None, uniform: bool, merge: str
+) -> Evidence:
+    if not len(one.nbest):
+        raise OptionError(f"there is no evidence in {one.space.id!r}")
+    if own is not None:
+        # checked before entries of weight zero are left out
+        return _merged(one.nbest, Evidence(one.nbest, own).weight, merge)
+    if uniform:
+        return _merged(one.nbest, np.ones(len(one.nbest)), merge)
+    masses = one.log_masses(scale, merge == "sum")
+    return _merged(one.nbest, np.exp(masses - masses.max()), merge)
+
+
+def _merged(nbest: NBest, weight: FloatColumn, merge: str) -> Evidence:
+    """Return each sentence once; those without any weight are left out."""
+    sentence, first = equal_sentences(nbest.label, nbest.offset)
+    if len(first) == len(nbest) and (weight > 0.0).all():
+        return Evidence(nbest, floats(weight))
+    total = np.zeros(len(first))
+    (np.add if merge == "sum" else np.maximum).at(total, sentence, weight)
+    kept = total > 0.0
+    return Evidence(rows(nbest, first[kept]), floats(total[kept]))

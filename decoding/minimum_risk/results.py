@@ -15,11 +15,13 @@ class Consensus:
     ----------
     hypothesis : Hypothesis
         The sentence with its model score; with features and path where the space has them.
+        Of several spaces, those of the first that has the sentence.
     expected : float
         What the method maximised or minimised for it: the expected metric in the metric's own
-        direction; the linear gain for ``linear``; for ``edit`` the expected number of edits.
+        direction; the metric against the average of the evidence for ``aggregate``; the linear
+        gain for ``linear``; for ``edit`` the expected number of edits.
     method : str
-        ``pairwise``, ``linear``, ``consensus``, ``edit``, ``exact`` or ``search``.
+        ``pairwise``, ``aggregate``, ``linear``, ``consensus``, ``edit``, ``exact`` or ``search``.
     exact : bool
         Whether no candidate of the method is better by its own objective.
     candidates : int

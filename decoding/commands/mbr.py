@@ -1,0 +1,301 @@
+"""``fstmetrics mbr``: the sentences of which most can be expected."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from decoding.commands.arguments import (
+    STANDARD,
+    add_inputs,
+    add_metrics,
+    add_output,
+    add_references,
+    check_inputs,
+    check_outputs,
+    finite,
+    opened_references,
+    option,
+    parsed_metrics,
+    positive,
+    report_failures,
+    settling,
+)
+from decoding.commands.running import (
+    add_resuming,
+    add_running,
+    check_running,
+    corpus_outcomes,
+    file_stamps,
+    resumable_output,
+)
+
+if TYPE_CHECKING:
+    from decoding.commands.mbr_output import MBRTotals
+    from lattices.formats.references import References
+    from lattices.spaces import Space
+
+SUMMARY = "the sentences with the best expected metric: minimum-Bayes-risk decoding"
+DESCRIPTION = """\
+Choose from each lattice, forest or n-best list the sentence with the best expected metric, if
+any sentence that the model believes in may be the right one. No references are needed.
+
+tsv   (default) one line a segment, in the order of the input: id, expectation, words.
+jsonl one object a line: id, rank, expected, words, text, method, metric, exact, candidates,
+      evidence, model_score, features, and with references scores (under every metric).
+
+With references, in the input or by --refs, a summary of the corpus goes to standard error: what
+the model's own best, the chosen sentences and the oracles score, under every metric.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics mbr nbest.gz --metric bleu:smooth=exp,effective_order=true --scale 10
+  fstmetrics mbr lattices.jsonl.gz --metric wer --refs refs.txt --summary summary.json
+  fstmetrics mbr one.gz --systems two.gz three.gz --system-weights 0.5 0.3 0.2 --metric wer
+  fstmetrics mbr lattices.jsonl.gz --method linear --set p=0.7 --set r=0.8 --metric bleu
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "SPACES")
+    add_references(parser)
+    add_metrics(parser, "; the expectation of the first one decides, the others score")
+    parser.add_argument(
+        "--method",
+        metavar="NAME",
+        default="auto",
+        help="auto, pairwise, linear, consensus, edit, exact or search (default: auto: edit for "
+        "wer and wrr over lattices, pairwise for all else)",
+    )
+    parser.add_argument(
+        "--scale",
+        metavar="S",
+        type=finite,
+        default=1.0,
+        help="what scores are multiplied by before they become probabilities (default: 1)",
+    )
+    parser.add_argument(
+        "--candidates", metavar="K", type=positive, help="sentences that can be chosen"
+    )
+    parser.add_argument(
+        "--samples", metavar="N", type=positive, help="draw so many sentences as evidence"
+    )
+    parser.add_argument(
+        "--evidence", metavar="FILE", help="spaces to average over instead, with the same ids"
+    )
+    parser.add_argument(
+        "--systems",
+        metavar="FILE",
+        nargs="+",
+        default=[],
+        help="what other systems said, with the same ids: combined with SPACES",
+    )
+    parser.add_argument(
+        "--system-weights",
+        metavar="W",
+        nargs="+",
+        type=finite,
+        help="one for SPACES and one for each of --systems (default: equal)",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        type=option,
+        action="append",
+        default=[],
+        help="any other option of the method, such as uniform=true, evidence_size=50, p=0.7 or "
+        "theta=-0.1/0.2/0.3/0.4/0.5; may be repeated",
+    )
+    parser.add_argument(
+        "-k", metavar="K", type=positive, default=1, help="the K best of each segment (default: 1)"
+    )
+    parser.add_argument(
+        "--no-oracle", action="store_true", help="do not look for the oracle of each segment"
+    )
+    add_running(parser)
+    add_resuming(parser)
+    parser.add_argument(
+        "--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default: tsv)"
+    )
+    add_output(parser)
+    parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "SPACES")
+    check_running(arguments)
+    if arguments.summary == arguments.output:
+        arguments.parser.error("--summary and -o are the same file")
+    if STANDARD in (arguments.evidence, *arguments.systems):
+        arguments.parser.error("--evidence and --systems are files, not standard input")
+    check_outputs(arguments.output, arguments.summary)
+    from decoding.commands.mbr_output import MBRLines, MBRTotals
+    from lattices.formats.streams import created
+
+    metrics = parsed_metrics(arguments)
+    options = _options(arguments)
+    objective = _checked_method(arguments, options)
+    references = opened_references(arguments)
+    decision = {
+        "method": arguments.method,
+        "scale": arguments.scale,
+        "k": arguments.k,
+        "options": options,
+        "objective": objective,
+        "oracles": not arguments.no_oracle,
+    }
+    tables = {
+        "evidence": _table(arguments.evidence) if arguments.evidence else None,
+        "systems": tuple(map(_table, arguments.systems)),
+    }
+    job = MBRLines(metrics, references, arguments.format, {**decision, **tables})
+    totals = MBRTotals(metrics)
+    with ExitStack() as stack:
+        summary_file = (
+            stack.enter_context(created(arguments.summary)) if arguments.summary else None
+        )
+        task = _task(arguments, [str(metric) for metric in metrics], decision)
+        journal = stack.enter_context(resumable_output(arguments, task))
+        totals.restore(journal.states)
+        outcomes = stack.enter_context(
+            corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
+        )
+        for outcome in outcomes:
+            journal.write(outcome, totals.add(outcome))
+            if journal.is_due:
+                journal.enter(totals.state())
+        _check(totals, references)
+        summary = {**totals.summary(), "scale": arguments.scale, "k": arguments.k, **options}
+        if summary_file is not None:
+            summary_file.write(json.dumps(summary, indent=2, ensure_ascii=False).encode() + b"\n")
+    report_failures(totals.failures)
+    if not arguments.quiet:
+        print(_for_people(summary), file=sys.stderr)
+    return 1 if totals.failures else 0
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the method, from the arguments of their own and from --set."""
+    options = {
+        name: value
+        for name in ("candidates", "samples", "system_weights")
+        if (value := getattr(arguments, name)) is not None
+    }
+    for key, text in arguments.set:
+        if key in options:
+            arguments.parser.error(f"{key} is given twice")
+        options[key] = _value(text)
+    return options
+
+
+def _value(text: str) -> Any:
+    """Return what an option's text means: a number, numbers between slashes, true, false."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    try:
+        return [float(part) for part in text.split("/")]
+    except ValueError:
+        return text
+
+
+def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> bool:
+    """Refuse options before any file is read; return whether the method takes a metric."""
+    from decoding.mbr import method_options
+    from lattices.errors import OptionError
+
+    # auto has the options of the method that takes anything
+    method = "pairwise" if arguments.method == "auto" else arguments.method
+    _, known = method_options(method)
+    given = {
+        *options,
+        *(["evidence"] if arguments.evidence else []),
+        *(["k"] if arguments.k > 1 else []),
+    }
+    for name in sorted(given):
+        if name not in known or name == "metric":
+            others = ", ".join(sorted(known - {"metric"}))
+            raise OptionError(f"method {method} has no option {name!r} (it has {others})")
+    return "metric" in known
+
+
+def _table(path: str) -> dict[str, Space]:
+    """Return the spaces of a file by their ids."""
+    import lattices
+
+    return {space.id: space for space in lattices.read(path)}
+
+
+def _task(
+    arguments: argparse.Namespace, metrics: list[str], decision: dict[str, Any]
+) -> dict[str, Any]:
+    """Return all that the output depends on: a run is resumed by one that has the same."""
+    import decoding
+
+    others = [*([arguments.evidence] if arguments.evidence else []), *arguments.systems]
+    return {
+        "version": decoding.__version__,
+        "input": file_stamps(arguments.paths),
+        "input format": arguments.input_format,
+        "input options": sorted(map(list, arguments.option)),
+        "references": file_stamps(arguments.refs or []),
+        "reference format": arguments.refs_format,
+        "reference ids": arguments.refs_id,
+        "evidence": bool(arguments.evidence),
+        "others": file_stamps(others),
+        "metrics": metrics,
+        "format": arguments.format,
+        **decision,
+    }
+
+
+def _check(totals: MBRTotals, references: References | None) -> None:
+    """Refuse to write results if there are none, or if they may belong to other references."""
+    from lattices.errors import FormatError
+
+    if references is not None and totals.records:
+        try:
+            references.finish(totals.records)
+        except FormatError:
+            # a file that could not be read may be what makes the numbers differ
+            report_failures(totals.failures)
+            raise
+    if not totals.segments:
+        report_failures(totals.failures[:-1])
+        last = totals.failures[-1] if totals.failures else "there is no segment in the input"
+        raise FormatError(f"{last} (nothing could be decoded)")
+
+
+def _for_people(summary: dict[str, Any]) -> str:
+    from decoding.report import table
+
+    lines = []
+    if summary["judged"]:
+        kinds = ("one_best", "mbr", "oracle")
+        scores = [
+            [name, *("-" if row[kind] is None else f"{row[kind]:.4f}" for kind in kinds)]
+            for name, row in summary["metrics"].items()
+        ]
+        lines.append(table(["metric", "1-best", "mbr", "oracle"], scores))
+    without = summary["segments"] - summary["judged"]
+    lines.append(
+        f"{summary['segments']} segments, {summary['failed']} failed"
+        + (f", {without} without references" if without else "")
+    )
+    lines.append(
+        f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "
+        f"method {summary['method']}"
+    )
+    unproven = summary["results"] - summary["exact"]
+    if unproven:
+        lines.append(f"{unproven} of {summary['results']} results are not proven the best")
+    return "\n".join(lines)

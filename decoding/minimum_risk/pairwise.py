@@ -1,0 +1,175 @@
+"""Every candidate against every sentence of evidence, under any metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from decoding.minimum_risk.evidence import Evidence
+from decoding.minimum_risk.evidence_lists import rows
+from decoding.minimum_risk.pairwise_chrf import chrf_scores
+from decoding.minimum_risk.pairwise_edit import alignment_scores, edit_scores, is_edit_distance
+from decoding.minimum_risk.pairwise_ngram import bleu_scores, per_scores
+from fstmetrics import PER, AlignmentMetric, Metric, nbest_stats, scores_of
+from fstmetrics.bleu import BLEU
+from fstmetrics.sacrebleu_metrics import ChrF
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError
+from lattices.spaces import NBest
+
+#: scores of pairs that are in memory at once
+_PAIRS = 1 << 22
+#: expectations closer than this differ by rounding
+EQUAL = 1e-12
+
+_Scorer = Callable[[NBest, NBest, Any], FloatColumn]
+
+
+def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatColumn:
+    """Return the metric of each candidate against each sentence of evidence as its reference.
+
+    Entry ``[e, c]`` is ``metric.against([evidence e]).score(candidate c)``. WER, WRR, CER, GRR,
+    PER, BLEU, BLEU-SBP and chrF have kernels for whole matrices; any other metric prepares each
+    sentence of evidence as a reference and scores the list of candidates.
+
+    Parameters
+    ----------
+    candidates, evidence : NBest
+        With the same vocabulary or not; faster if they are the same object.
+    metric : Metric
+
+    Returns
+    -------
+    float64 array
+        One row a sentence of evidence, one column a candidate.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
+    >>> score_matrix(nbest, nbest, WER()).tolist()
+    [[0.0, 0.5], [1.0, 0.0]]
+    """
+    if not (len(candidates) and len(evidence)):
+        return np.empty((len(evidence), len(candidates)))
+    return (_family(metric) or _one_by_one)(candidates, evidence, metric)
+
+
+def has_kernel(metric: Metric) -> bool:
+    """Tell whether whole matrices of the metric's scores are computed at once.
+
+    Examples
+    --------
+    >>> from fstmetrics import TBLEU, WER
+    >>> has_kernel(WER()), has_kernel(TBLEU())
+    (True, False)
+    """
+    return _family(metric) is not None
+
+
+def _family(metric: Metric) -> _Scorer | None:
+    """Return the kernel for a metric, unless its class has changed what a score is."""
+    kind: Any = type(metric)
+    if isinstance(metric, AlignmentMetric):
+        plain = (
+            kind.against is AlignmentMetric.against
+            and kind.score is AlignmentMetric.score
+            and kind.units is AlignmentMetric.units
+            and kind.possible is AlignmentMetric.possible
+        )
+        if plain and is_edit_distance(metric):
+            return edit_scores
+        costs = (metric.order, metric.insertion, metric.deletion)
+        return alignment_scores if plain and (not metric.error_rate or costs == (1, 1, 0)) else None
+    if isinstance(metric, BLEU):
+        plain = kind.against is BLEU.against and kind.units is BLEU.units
+        return bleu_scores if plain and kind.score is BLEU.score else None
+    if kind is PER:
+        return per_scores
+    return chrf_scores if kind is ChrF else None
+
+
+def _one_by_one(candidates: NBest, evidence: NBest, metric: Metric) -> FloatColumn:
+    return np.array(
+        [
+            scores_of(metric, nbest_stats(metric.against([evidence.tokens(entry)]), candidates))
+            for entry in range(len(evidence))
+        ]
+    )
+
+
+def expected_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> FloatColumn:
+    """Return the expected metric of each candidate.
+
+    ``sum over e of weight(e) * metric(candidate, e)``: the average of sentence scores in the
+    metric's own definition, each normalised by its own sentence of evidence. For BLEU that is
+    sentence BLEU with the smoothing that the metric has.
+
+    Cost: one score a pair, see :func:`score_matrix`; memory is bounded however many there are.
+
+    Raises
+    ------
+    OptionError
+        If the metric gives a score that is no number.
+
+    References
+    ----------
+    Kumar and Byrne. Minimum Bayes-risk decoding for statistical machine translation. NAACL
+    2004.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
+    >>> expected_scores(nbest, Evidence(nbest, [3, 1]), WER()).tolist()
+    [0.25, 0.375]
+    """
+    step = max(1, _PAIRS // max(1, len(candidates)))
+    if len(evidence.nbest) <= step:
+        total = evidence.weight @ score_matrix(candidates, evidence.nbest, metric)
+    else:
+        total = np.zeros(len(candidates))
+        for first in range(0, len(evidence.nbest), step):
+            last = min(first + step, len(evidence.nbest))
+            some = rows(evidence.nbest, ints(np.arange(first, last)))
+            total += evidence.weight[first:last] @ score_matrix(candidates, some, metric)
+    return checked_expectations(total, metric)
+
+
+def checked_expectations(expected: FloatColumn, metric: Metric) -> FloatColumn:
+    """Return expectations that can be compared, or raise OptionError."""
+    if np.isnan(expected).any():
+        raise OptionError(f"{metric} gives a sentence of evidence no score: its mean is no number")
+    return floats(expected)
+
+
+def ranked(nbest: NBest, expected: FloatColumn, metric: Metric, k: int = 1) -> IntColumn:
+    """Return the places of the ``k`` candidates with the best expectations, best first.
+
+    Expectations that differ by no more than 1e-12 are equal. Ties go to the higher model score,
+    then to the smaller sentence in the order of its words.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> some = [Hypothesis(("b",), -1.0), Hypothesis(("a",), -1.0), Hypothesis(("c",), -3.0)]
+    >>> ranked(NBest.from_hypotheses(some), np.array([0.5, 0.5 + 1e-15, 0.5]), WER(), 2).tolist()
+    [1, 0]
+    """
+    worth = expected if metric.higher_is_better else -expected
+    order = np.argsort(-worth, kind="stable")
+    falls = -np.diff(worth[order], prepend=worth[order[0]])
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(falls > EQUAL)
+    # no more than those that are in the same group as the last one that is asked for
+    limit = group[order[min(k, len(order)) - 1]]
+    few = np.flatnonzero(group <= limit).tolist()
+    if len(few) == 1:
+        return ints(few)
+    key = [(group[place], -nbest.score[place], nbest.tokens(place)) for place in few]
+    return ints([few[place] for place in sorted(range(len(few)), key=key.__getitem__)[:k]])

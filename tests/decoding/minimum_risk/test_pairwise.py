@@ -1,0 +1,219 @@
+"""Matrices of scores and expectations: the same as a double loop over the metric."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import lattices
+from decoding.minimum_risk import pairwise as pairwise_module
+from decoding.minimum_risk.evidence import Evidence
+from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked, score_matrix
+from decoding.minimum_risk.pairwise_edit import alignment_scores, edit_scores
+from fstmetrics import (
+    BLEU,
+    BLEUSBP,
+    CER,
+    GRR,
+    PER,
+    TBLEU,
+    WER,
+    WRR,
+    AffixSimilarity,
+    BLEUModif,
+    Bllip,
+    Parse,
+    ParseTable,
+    WERModif,
+    WordVectors,
+    parse_metric,
+)
+from lattices import Hypothesis, NBest
+from lattices.errors import OptionError
+from tests.decoding.minimum_risk.lists import WORDS, nbest_of, small_lists
+from tests.judges import score_by_recursion
+
+SOFT = AffixSimilarity(epsilon=0.9)
+VECTORS = WordVectors(["a", "b", "ab"], np.array([[1.0, 0.0], [0.6, 0.8], [-0.5, 1.0]]))
+WITH_KERNEL = [
+    WER(), WRR(), CER(), CER(spaces=False), PER(), GRR(), GRR(n=1), GRR(n=2, alpha=-0.9, beta=1.0),
+    GRR(n=9, alpha=0.3), WER(similarity=SOFT), GRR(n=3, similarity=SOFT), WERModif(vectors=VECTORS),
+    BLEU(), BLEU(order=1), BLEU(smooth="exp"), BLEU(smooth="exp", effective_order=True),
+    BLEU(smooth="floor"), BLEU(smooth="add-k", order=2), BLEU(smooth="add-k", smooth_value=0.5),
+    BLEU(effective_order=True), BLEU(mean="arithmetic"), BLEU(weights=[0, 3, 1], order=3),
+    BLEU(lowercase=True, smooth="floor"), BLEU(unit="char", order=7, smooth="floor"),
+    BLEU(unit="char", spaces=False, order=2), BLEU(tokenize="13a", smooth="exp"),
+    BLEU(length="average"), BLEUSBP(smooth="exp"), parse_metric("chrf"),
+    parse_metric("chrf:word_order=2,beta=3"), parse_metric("chrf:eps_smoothing=true,char_order=3"),
+    parse_metric("chrf:whitespace=true,lowercase=true,word_order=1"),
+]  # fmt: skip
+ONE_BY_ONE = [TBLEU(epsilon=0.4), BLEUModif(vectors=VECTORS, order=2), parse_metric("ter")]
+
+
+def double_loop(candidates, evidence, metric):
+    evaluators = [metric.against([evidence.tokens(entry)]) for entry in range(len(evidence))]
+    return np.array(
+        [
+            [evaluator.score(candidates.tokens(entry)) for entry in range(len(candidates))]
+            for evaluator in evaluators
+        ]
+    ).reshape(len(evidence), len(candidates))
+
+
+def check(candidates, evidence, metric):
+    found = score_matrix(candidates, evidence, metric)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, double_loop(candidates, evidence, metric), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", WITH_KERNEL, ids=str)
+@settings(max_examples=25)
+@given(candidates=small_lists(max_size=5), evidence=small_lists(max_size=5))
+@example(candidates=nbest_of("a", ""), evidence=nbest_of("", "a a"))
+def test_kernels_equal_a_double_loop(metric, candidates, evidence):
+    assert has_kernel(metric)
+    check(candidates, evidence, metric)
+    check(candidates, candidates, metric)
+
+
+@pytest.mark.parametrize("metric", ONE_BY_ONE, ids=str)
+@settings(max_examples=5)
+@given(candidates=small_lists(max_size=4), evidence=small_lists(max_size=4))
+def test_any_other_metric_too(metric, candidates, evidence):
+    assert not has_kernel(metric)
+    check(candidates, evidence, metric)
+
+
+def test_a_metric_over_parses():
+    parses = ParseTable([Parse(("a", "b"), (2, 0)), Parse(("b",), (0,))])
+    metric = Bllip(parses=parses)
+    check(nbest_of("a b", "b"), nbest_of("b", "a b"), metric)
+
+
+@pytest.mark.parametrize("metric", [WER(), CER(), WRR()], ids=str)
+@pytest.mark.parametrize("longest", [3, 64, 65, 130, 300])
+def test_edit_distances_by_rapidfuzz(metric, longest):
+    """Whole numbers over whole numbers: not the smallest difference."""
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    rng = random.Random(longest)
+    texts = [[rng.choice("abcde") for _ in range(rng.randint(0, longest))] for _ in range(140)]
+    # similar ones, too
+    texts += [
+        [word for word in text for _ in range(rng.choice([0, 1, 1, 1, 1, 2]))] for text in texts[:9]
+    ]
+    some = NBest.from_hypotheses([Hypothesis(tuple(text)) for text in texts])
+    other = NBest.from_hypotheses([Hypothesis(tuple(text)) for text in texts[::17]])
+    units = texts if metric != CER() else [list(" ".join(text)) for text in texts]
+    distance = cdist(units[::17], units, scorer=Levenshtein.distance)
+    length = np.array([len(text) for text in units[::17]])[:, None]
+    expected = distance / np.maximum(length, 1)
+    if metric == WRR():
+        with np.errstate(all="ignore"):
+            expected = np.where(length > 0, (length - distance) / length, 1.0 - distance)
+    assert np.array_equal(edit_scores(some, other, metric), expected)
+
+
+@settings(max_examples=40)
+@given(small_lists(longest=5), small_lists(longest=5), st.integers(1, 4), st.sampled_from([0, 1]))
+def test_alignments_by_recursion(candidates, evidence, n, beta):
+    metric = GRR(n=n, beta=float(beta))
+    found = alignment_scores(candidates, evidence, metric)
+    for e, reference in enumerate(evidence):
+        for c, candidate in enumerate(candidates):
+            expected = score_by_recursion(candidate.tokens, [reference.tokens], metric)
+            assert found[e, c] == expected
+
+
+@pytest.mark.parametrize(
+    "metric", [GRR(), BLEU(smooth="exp"), PER(), parse_metric("chrf")], ids=str
+)
+def test_more_than_fit_side_by_side(metric):
+    """Lists are worked on in parts, and words repeat often."""
+    rng = random.Random(5)
+    texts = [" ".join(rng.choices("ab", k=rng.randint(0, 12))) for _ in range(300)]
+    check(nbest_of(*texts), nbest_of(*texts[::60]), metric)
+    check(nbest_of(*texts[::60]), nbest_of(*texts), metric)
+
+
+def test_sentences_of_many_equal_words():
+    check(nbest_of("a " * 70000), nbest_of("a " * 69999, "b a"), PER())
+
+
+def test_a_changed_metric_is_not_taken_for_the_original():
+    class Halved(WER):
+        def score(self, stats):
+            return super().score(stats) / 2
+
+    class Squared(BLEU):
+        def scores(self, rows):
+            return super().scores(rows) ** 2
+
+    nbest = nbest_of("a b c d e", "a b c e e", "b")
+    assert not has_kernel(Halved())
+    check(nbest, nbest, Halved())
+    check(nbest, nbest, Squared())
+
+
+@pytest.mark.parametrize("metric", [WER(), BLEU(smooth="exp"), GRR(), TBLEU()], ids=str)
+@given(candidates=small_lists(), evidence=small_lists(), data=st.data())
+@settings(max_examples=15)
+def test_expectations(metric, candidates, evidence, data):
+    size = len(evidence)
+    weight = data.draw(st.lists(st.integers(0, 5), min_size=size, max_size=size))
+    weight[0] += 1
+    found = expected_scores(candidates, Evidence(evidence, weight), metric)
+    expected = np.array(weight) @ double_loop(candidates, evidence, metric) / sum(weight)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_memory_is_bounded(monkeypatch):
+    nbest = nbest_of("a b", "a c", "b c", "a", "b c a")
+    evidence = Evidence(nbest, [1, 2, 3, 4, 5])
+    whole = expected_scores(nbest, evidence, WER())
+    monkeypatch.setattr(pairwise_module, "_PAIRS", 10)
+    np.testing.assert_allclose(expected_scores(nbest, evidence, WER()), whole, atol=1e-15)
+
+
+def test_a_score_that_is_no_number():
+    class Broken(TBLEU):
+        def score(self, stats):
+            return float("nan")
+
+    with pytest.raises(OptionError, match="no number"):
+        expected_scores(nbest_of("a"), Evidence(nbest_of("a"), [1]), Broken())
+
+
+def test_nothing_to_compare():
+    assert score_matrix(nbest_of(), nbest_of("a"), WER()).shape == (1, 0)
+    assert score_matrix(nbest_of("a"), nbest_of(), BLEU()).shape == (0, 1)
+
+
+@given(small_lists(words=WORDS[:3]), st.data())
+def test_ranking(nbest, data):
+    size = len(nbest)
+    expected = np.array(
+        data.draw(st.lists(st.sampled_from([0.25, 0.5, 0.75]), min_size=size, max_size=size))
+    )
+    noise = data.draw(st.lists(st.sampled_from([0.0, 1e-14]), min_size=size, max_size=size))
+    k = data.draw(st.integers(1, size + 1))
+    places = sorted(
+        range(size),
+        key=lambda place: (expected[place], -nbest.score[place], nbest.tokens(place), place),
+    )
+    assert ranked(nbest, expected + noise, WER(), k).tolist() == places[:k]
+    assert ranked(nbest, noise - expected, WRR(), k).tolist() == places[:k]
+
+
+@pytest.mark.parametrize("metric", [WER(), GRR(), BLEU(smooth="exp"), CER(), parse_metric("chrf")])
+def test_real_lists(shared_data, metric):
+    path = shared_data / "multi30k-deen" / "val.de-en.100best.gz"
+    for nbest in islice(lattices.read(path), 2):
+        few = NBest.from_hypotheses([nbest[entry] for entry in range(0, 100, 20)])
+        check(nbest, few, metric)
