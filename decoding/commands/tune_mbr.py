@@ -143,15 +143,16 @@ def _tsv(table: TuningTable) -> str:
 
 def _for_people(table: TuningTable, arguments: argparse.Namespace) -> str:
     best = table.best
-    options = [f"--scale {best.scale:g} --p {best.p:g} --r {best.r:g} --T {best.T:g}"]
+    options = {"p": best.p, "r": best.r, "T": best.T}
     if arguments.order != 4:
-        options.append(f"--order {arguments.order}")
+        options["order"] = arguments.order
     if arguments.word_penalty:
-        options.append(f"--word-penalty {arguments.word_penalty:g}")
+        options["word_penalty"] = arguments.word_penalty
     if arguments.merge != "sum":
-        options.append(f"--merge {arguments.merge}")
+        options["merge"] = arguments.merge
+    given = " ".join(f"--set {name}={value}" for name, value in options.items())
     return (
         f"{table.segments} segments, {len(table.points)} points: {table.metric} "
         f"{table.one_best:.4f} (1-best), {best.score:.4f} (best point)\n"
-        f"fstmetrics mbr SPACES --method linear {' '.join(options)}"
+        f"fstmetrics mbr SPACES --method linear --scale {best.scale} {given}"
     )

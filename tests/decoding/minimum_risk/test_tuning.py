@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoding.cli import main
 from decoding.commands import tune_mbr
 from decoding.jobs import one_best
 from decoding.minimum_risk.linear import linear
@@ -132,8 +133,11 @@ def test_the_command_writes_the_table(tmp_path: Path, capsys: pytest.CaptureFixt
         (point.scale, point.p, point.r, point.T, point.score) for point in table.points
     ]
     said = capsys.readouterr().err
-    assert "fstmetrics mbr SPACES --method linear --scale 1 --p 0.85 --r 0.75 --T 10" in said
+    assert "--method linear --scale 1.0 --set p=0.85 --set r=0.75 --set T=10" in said
     assert "3 segments, 4 points" in said
+    name, *words = said.splitlines()[-1].split()
+    assert name == "fstmetrics"
+    assert main([str(file) if word == "SPACES" else word for word in words]) == 0
 
 
 def test_references_from_a_file_and_failures(
