@@ -106,7 +106,7 @@ def end_to_end() -> list[str]:
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file, copies in (("x.jsonl", 5), ("x.arrow", 20)):
+        for file, copies in (("x.jsonl", 20), ("x.arrow", 20)):
             path = folder / file
             count = copies * len(some)
             lattices.write(path, _copies(some, count))

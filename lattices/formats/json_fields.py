@@ -11,15 +11,15 @@ from itertools import chain, pairwise
 from typing import Any, NoReturn
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import SpaceError
 from lattices.formats.base import Record
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureMatrix, sparse_rows
 
 #: for output: no blanks, and no numbers but finite ones
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ANY_NUMBERS = json.JSONEncoder(ensure_ascii=False)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -107,7 +107,7 @@ def decoded(record: Record, *, pairs: bool = False) -> Any:
         raise record.error("lists or objects in one another, too many (recursion)") from problem
     # lone surrogates can be spelled in JSON, but are no text and could not be written
     if b"\\ud" in record.payload or b"\\uD" in record.payload:
-        ENCODER.encode(value).encode("utf-8")
+        _ANY_NUMBERS.encode(value).encode("utf-8")
     return value
 
 
@@ -204,13 +204,11 @@ def feature_rows(
     bounds = np.zeros(height + 1, np.int32)
     bounds[1:][places] = list(map(len, filled))
     values = list(chain.from_iterable(map(dict.values, filled)))
-    return csr_array(
-        (
-            number_column(values, "features"),
-            np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)]),
-            bounds.cumsum(dtype=np.int32),
-        ),
-        shape=(height, len(number)),
+    return sparse_rows(
+        number_column(values, "features"),
+        np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)]),
+        bounds.cumsum(dtype=np.int32),
+        len(number),
     )
 
 

@@ -30,7 +30,7 @@ kept in ``metadata`` and written back.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -40,6 +40,7 @@ from lattices.arrays import floats, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Format, Losses, Record, split_words, text_lines
 from lattices.formats.cdec_forest import OPENING as CDEC_OPENING
+from lattices.formats.json_arcs import ArcColumns, ArcLists, arcs_apart
 from lattices.formats.json_fields import (
     collector_paused,
     decoded,
@@ -55,8 +56,6 @@ from lattices.spaces import Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 
 STATES_WITHOUT_ARCS = 1_000_000
-#: more than the columns of lattices can hold
-_HUGE = 2**31
 
 _OPENING = re.compile(rb'\s*\{\s*["}]')
 _OTHERS = (CDEC_OPENING, TRAVATAR_OPENING)
@@ -84,11 +83,12 @@ class JsonLines(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the segment of one line, in time linear in its length."""
+        usual = arcs_apart(record)
+        if usual is not None:
+            fields, arcs = usual
+            return _space(fields, vocabulary, arcs)
         with collector_paused():
-            fields = decoded(record)
-            if not isinstance(fields, dict):
-                raise record.error(f"a line holds one object, not {type(fields).__name__}")
-            return _space(fields, vocabulary)
+            return careful_space(record, vocabulary)
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
@@ -101,7 +101,18 @@ class JsonLines(Format):
 FORMAT = JsonLines()
 
 
-def _space(fields: dict[str, Any], vocabulary: Vocabulary) -> Space:
+def careful_space(record: Record, vocabulary: Vocabulary) -> Space:
+    """Return the segment of any line, or say what is wrong with it.
+
+    It is decoded as a whole, however usual it is.
+    """
+    fields = decoded(record)
+    if not isinstance(fields, dict):
+        raise record.error(f"a line holds one object, not {type(fields).__name__}")
+    return _space(fields, vocabulary)
+
+
+def _space(fields: dict[str, Any], vocabulary: Vocabulary, arcs: ArcColumns | None = None) -> Space:
     which = [key for key in ("arcs", "nbest", "edges") if key in fields]
     if len(which) > 1:
         raise SpaceError(f"both {which[0]!r} and {which[1]!r} in one object")
@@ -109,35 +120,38 @@ def _space(fields: dict[str, Any], vocabulary: Vocabulary) -> Space:
         return _nbest(fields, vocabulary)
     if "edges" in fields:
         return forest_of(fields, vocabulary, _common(fields, vocabulary, FOREST_KEYS))
-    return _lattice(fields, vocabulary)
+    return _lattice(fields, vocabulary, arcs)
 
 
-def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
+def _lattice(
+    fields: dict[str, Any], vocabulary: Vocabulary, apart: ArcColumns | None = None
+) -> Lattice:
+    """Return the lattice of an object, whose arcs may have been read already."""
     for key in ("arcs", "finals"):
         if key not in fields:
             raise SpaceError(f"no {key!r} in the object")
-    src, dst, words, score, rows = _columns(typed(fields, "arcs", list))
+    arcs = apart or ArcLists(typed(fields, "arcs", list))
     ending, final_rows = _finals(fields)
     start = typed(fields, "start", int, 0)
     states = typed(fields, "states", int, None)
     if states is None:
-        states = 1 + max((start, *src, *dst, *ending))
-    if not 0 < states <= STATES_WITHOUT_ARCS + 2 * len(src):
+        states = 1 + max((start, arcs.highest, *ending))
+    if not 0 < states <= STATES_WITHOUT_ARCS + 2 * arcs.count:
         # one wrong digit must not ask for all the memory there is
-        raise SpaceError(f"{states} states for {len(src)} arcs")
-    if src and not -_HUGE < min(chain(src, dst)) <= max(chain(src, dst)) < _HUGE:
+        raise SpaceError(f"{states} states for {arcs.count} arcs")
+    if not arcs.within():
         raise SpaceError(f"a state of an arc that is none of {states} states")
     if not all(0 <= state < states for state in ending):
         raise SpaceError(f"final states {sorted(ending)}, expected numbers from 0 to {states - 1}")
     final = np.full(states, -np.inf)
     final[list(ending)] = list(ending.values())
     names = strings(fields, "feature_names")
-    features = feature_rows(rows, names)
+    features = arcs.features(names)
     ends = sorted(final_rows)
     last = feature_rows([final_rows[end] for end in ends], names, ends, states) if ends else None
     if features.shape[1] < len(names):
         # the finals have brought names that no arc uses
-        features.resize((len(src), len(names)))
+        features.resize((arcs.count, len(names)))
     times = typed(fields, "times", list, None)
     if times is not None:
         times = number_column(times, "times")
@@ -145,10 +159,10 @@ def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
             raise SpaceError("a time is not finite")
     return Lattice(
         vocabulary=vocabulary,
-        src=ints(src),
-        dst=ints(dst),
-        label=ints(vocabulary.add_all(words)),
-        score=number_column(score, "scores of arcs"),
+        src=arcs.src,
+        dst=arcs.dst,
+        label=arcs.labels(vocabulary),
+        score=arcs.scores(),
         final=floats(final),
         start=start,
         features=features if names else None,
@@ -157,29 +171,6 @@ def _lattice(fields: dict[str, Any], vocabulary: Vocabulary) -> Lattice:
         times=times,
         **_common(fields, vocabulary),
     )
-
-
-def _columns(arcs: list[Any]) -> tuple[Sequence[Any], ...]:
-    """Return the five columns of rows of three to five entries.
-
-    All work on single arcs is done by the interpreter's own loops: this is the time it
-    takes to read a corpus.
-    """
-    if not arcs:
-        return (), (), (), (), ()
-    if set(map(type, arcs)) != {list}:
-        raise SpaceError("an arc is not a list")
-    lengths = set(map(len, arcs))
-    if not lengths <= {3, 4, 5}:
-        raise SpaceError(f"an arc has {min(lengths - {3, 4, 5})} entries, expected 3, 4 or 5")
-    if lengths != {5}:
-        arcs = [(*arc, 0.0, None)[:5] if len(arc) == 3 else (*arc, None)[:5] for arc in arcs]
-    src, dst, words, score, rows = zip(*arcs, strict=True)
-    for column, kind, what in ((src, int, "state"), (dst, int, "state"), (words, str, "word")):
-        if set(map(type, column)) != {kind}:
-            odd = next(entry for entry in column if type(entry) is not kind)
-            raise SpaceError(f"{odd!r} for the {what} of an arc, expected {kind.__name__}")
-    return src, dst, words, score, rows
 
 
 def _finals(fields: dict[str, Any]) -> tuple[dict[int, float], dict[int, Mapping[str, float]]]:

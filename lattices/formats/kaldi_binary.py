@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lattices.arrays import IntColumn, floats, ints
+from lattices.arrays import IntColumn, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Format, Losses, Record, choice
 from lattices.formats.kaldi_costs import (
@@ -38,11 +38,10 @@ from lattices.formats.kaldi_fst import (
     FST_VERSION,
     HAS_OSYMBOLS,
     FoundFst,
-    fst_body,
-    fst_columns,
     read_fst,
     read_key,
 )
+from lattices.formats.kaldi_fst_columns import FstColumns, distinct_labels, fst_body, fst_columns
 from lattices.formats.symbols import extended_symbols, read_symbols
 from lattices.interop import symbol_table
 from lattices.openfst_bytes import ByteReader, encoded_string, encoded_symbols
@@ -102,10 +101,11 @@ class KaldiBinary(Format):
         found = read_fst(reader, read_key(reader, 0))
         if found.start < 0:
             raise record.error(f"the lattice {found.key!r} is empty: it has no start state")
-        arcs, label = _decoded(found, record)
+        columns = _checked(found, record)
         given = "symbols" in options
         symbols = read_symbols(options["symbols"]) if given else found.symbols(reader)
-        numbers = _vocabulary_numbers(record, found.key, label, symbols, vocabulary)
+        numbers = _vocabulary_numbers(record, found.key, columns.label, symbols, vocabulary)
+        arcs = KaldiArcs(columns.src, columns.dst, columns.frames, columns.costs, found.start)
         return lattice_of(arcs, numbers, vocabulary, found.key, options)
 
     def write(
@@ -124,31 +124,29 @@ class KaldiBinary(Format):
 FORMAT = KaldiBinary()
 
 
-def _decoded(found: FoundFst, record: Record) -> tuple[KaldiArcs, IntColumn]:
-    """Return the columns and the labels, the output side, of the arcs."""
-    arc, cost, final = fst_columns(found, record.payload)
-    # converting some of the many NaNs there are would warn; all are refused below
-    with np.errstate(invalid="ignore"):
-        cost, final = floats(cost), floats(final)
-    if not np.isfinite(cost).all():
-        odd = int(np.argmin(np.isfinite(cost).all(axis=0)))
-        raise record.error(
-            f"arc {odd} of {found.key!r} has the weight {cost[0, odd]},{cost[1, odd]}, "
-            "expected finite costs"
-        )
-    good = np.isfinite(final).all(axis=0) | (final == np.inf).all(axis=0)
+def _checked(found: FoundFst, record: Record) -> FstColumns:
+    """Return the columns, or say what is wrong in them."""
+    columns = fst_columns(found, record.payload)
+    if columns.sound:
+        return columns
+    costs = columns.costs
+    good = np.isfinite(costs.graph) & np.isfinite(costs.acoustic)
     if not good.all():
         odd = int(np.argmin(good))
         raise record.error(
-            f"state {odd} of {found.key!r} has the final weight {final[0, odd]},{final[1, odd]}, "
+            f"arc {odd} of {found.key!r} has the weight {costs.graph[odd]},{costs.acoustic[odd]}, "
+            "expected finite costs"
+        )
+    both = np.stack((costs.final_graph, costs.final_acoustic))
+    good = np.isfinite(both).all(axis=0) | (both == np.inf).all(axis=0)
+    if not good.all():
+        odd = int(np.argmin(good))
+        raise record.error(
+            f"state {odd} of {found.key!r} has the final weight {both[0, odd]},{both[1, odd]}, "
             "expected finite costs, or both infinite"
         )
-    # both here, and not in the lattice: topological order is asked for before it is built
-    if found.arcs and not 0 <= arc[1].min() <= arc[1].max() < found.states:
-        raise record.error(f"an arc of {found.key!r} leads out of its {found.states} states")
-    costs = Costs(cost[0], cost[1], final[0], final[1])
-    columns = KaldiArcs(ints(arc[0]), ints(arc[1]), ints(arc[3]), costs, found.start)
-    return columns, ints(arc[2])
+    # here, and not in the lattice: topological order is asked for before it is built
+    raise record.error(f"an arc of {found.key!r} leads out of its {found.states} states")
 
 
 def _vocabulary_numbers(
@@ -159,15 +157,18 @@ def _vocabulary_numbers(
     vocabulary: Vocabulary,
 ) -> IntColumn:
     """Return the numbers of the words that the labels stand for."""
-    distinct, place = np.unique(label, return_inverse=True)
+    distinct, place = distinct_labels(label)
+    order = np.argsort(distinct)
     words = []
-    for key in distinct.tolist():
+    for key in distinct[order].tolist():
         word = "" if key == EPSILON else str(key) if symbols is None else symbols.get(key)
         if word is None or key < 0:
             wrong = "not in the symbol table" if key >= 0 else "negative"
             raise record.error(f"the label {key} in {segment!r} is {wrong}")
         words.append(word)
-    return ints(np.array(vocabulary.add_all(words), dtype=np.int32)[place])
+    numbers = np.empty(len(words), np.int32)
+    numbers[order] = vocabulary.add_all(words)
+    return ints(numbers[place])
 
 
 def _encoded(lattice: Lattice, costs: Costs, arc_type: str, table: str | None) -> bytes:

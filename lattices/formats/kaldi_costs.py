@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Losses
 from lattices.spaces import Lattice
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureMatrix, sparse_rows
+from lattices.spaces.normal_form import NORMAL, normal_form
 from lattices.spaces.order import topological_numbers
 from lattices.vocabulary import Vocabulary
 
@@ -109,31 +109,56 @@ def lattice_of(
     acoustic_scale = number_option(options, "acoustic_scale", 1.0)
     shift = number_option(options, "frame_shift", 0.01)
     costs = arcs.costs
-    score, values = _scored(costs.graph, costs.acoustic, lm_scale, acoustic_scale)
-    final, final_values = _scored(costs.final_graph, costs.final_acoustic, lm_scale, acoustic_scale)
+    score, features = _scored(costs.graph, costs.acoustic, lm_scale, acoustic_scale)
+    final, final_features = _scored(
+        costs.final_graph, costs.final_acoustic, lm_scale, acoustic_scale
+    )
     frames = _state_frames(arcs)
-    return Lattice(
-        vocabulary=vocabulary,
-        src=arcs.src,
-        dst=arcs.dst,
-        label=label,
-        score=score,
-        final=final,
-        start=arcs.start,
-        features=_two_features(values),
-        final_features=_two_features(final_values),
-        feature_names=FEATURES,
-        times=None if frames is None else floats(frames * shift),
-        id=name,
+    fields = {
+        "vocabulary": vocabulary,
+        "src": arcs.src,
+        "dst": arcs.dst,
+        "label": label,
+        "score": floats(score),
+        "final": floats(final),
+        "start": arcs.start,
+        "features": _two_features(features),
+        "final_features": _two_features(final_features),
+        "feature_names": FEATURES,
+        "times": None if frames is None else floats(frames * shift),
+        "id": name,
+    }
+    form, _, in_arc, in_offset, out_offset = normal_form(
+        arcs.src, arcs.dst, label, fields["score"], fields["final"], len(vocabulary)
+    )
+    if form != NORMAL:
+        return Lattice(**fields)
+    return Lattice.from_normal_form(
+        **fields,
+        source="",
+        references=(),
+        metadata={},
+        in_arc=ints(in_arc),
+        in_offset=ints(in_offset),
+        out_offset=ints(out_offset),
     )
 
 
 @kernel
 def _scored(graph, acoustic, lm_scale, acoustic_scale):  # type: ignore[no-untyped-def]
-    """Return the scores, and the values of both features in turn; none where costs are infinite."""
+    """Return the scores, and both features as the parts of a sparse matrix.
+
+    Where costs are infinite the score is, too, and the features are 0.
+    """
     score = np.empty(len(graph))
     values = np.zeros(2 * len(graph))
+    columns = np.empty(2 * len(graph), np.int32)
+    bounds = np.empty(len(graph) + 1, np.int32)
+    bounds[0] = 0
     for index in range(len(graph)):
+        columns[2 * index] = 0
+        columns[2 * index + 1] = 1
+        bounds[index + 1] = 2 * index + 2
         if graph[index] < np.inf:
             # a plain minus would turn the cost 0.0 into the score -0.0
             score[index] = 0.0 - (lm_scale * graph[index] + acoustic_scale * acoustic[index])
@@ -144,13 +169,12 @@ def _scored(graph, acoustic, lm_scale, acoustic_scale):  # type: ignore[no-untyp
             values[2 * index + 1] = 0.0 - acoustic[index]
         else:
             score[index] = -np.inf
-    return score, values
+    return score, (values, columns, bounds)
 
 
-def _two_features(values: FloatColumn) -> FeatureMatrix:
-    bounds = np.arange(0, len(values) + 1, 2, dtype=np.int32)
-    names = np.arange(len(values), dtype=np.int32) & np.int32(1)
-    return csr_array((values, names, bounds), shape=(len(values) // 2, 2))
+def _two_features(parts: tuple[Array, Array, Array]) -> FeatureMatrix:
+    values, columns, bounds = parts
+    return sparse_rows(values, columns, bounds, len(FEATURES))
 
 
 def _state_frames(arcs: KaldiArcs) -> IntColumn | None:
@@ -158,15 +182,15 @@ def _state_frames(arcs: KaldiArcs) -> IntColumn | None:
     if not arcs.frames.any():
         return None
     states = len(arcs.costs.final_graph)
-    number = np.arange(states, dtype=np.int32)
+    source = arcs.src
     if not (arcs.src < arcs.dst).all():
-        number, done = topological_numbers(ints(arcs.src), ints(arcs.dst), states)
+        number, done = topological_numbers(arcs.src, arcs.dst, states)
         if done < states:
             return None
-    order = np.argsort(number[arcs.src], kind="stable")
-    found, agreed = _agreed_frames(
-        ints(arcs.src), ints(arcs.dst), ints(arcs.frames), ints(order), arcs.start, states
-    )
+        source = ints(number[arcs.src])
+    sorted_already = bool((source[1:] >= source[:-1]).all())
+    order = ints(np.arange(len(source)) if sorted_already else np.argsort(source, kind="stable"))
+    found, agreed = _agreed_frames(arcs.src, arcs.dst, arcs.frames, order, arcs.start, states)
     return ints(found) if agreed and (found >= 0).all() else None
 
 

@@ -1,4 +1,4 @@
-"""Kaldi's lattices as OpenFst binaries: where one ends, and its words as columns and back.
+"""Kaldi's lattices as OpenFst binaries: where one begins and ends, and its symbols.
 
 The layout, in 4-byte words after the header of :mod:`lattices.openfst_codec`: for each state
 the final weight, the number of arcs (two words) and the arcs, each an input label, an output
@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lattices.arrays import Array, FloatColumn, IntColumn, column, inlined, ints, kernel
-from lattices.errors import SpaceError
-from lattices.formats.kaldi_costs import Costs
-from lattices.openfst_bytes import ByteReader
+from lattices.arrays import column, kernel
+from lattices.formats.byte_kernels import byte_kernel
+from lattices.openfst_bytes import SYMBOLS_MAGIC, ByteReader
 from lattices.openfst_codec import FST_MAGIC, SymbolTable
-from lattices.spaces import Lattice
 
 FST_VERSION = 2
 HAS_ISYMBOLS, HAS_OSYMBOLS = 1, 2
@@ -73,8 +71,19 @@ class FoundFst:
         """Return the table of the output side, or of the only side that has one."""
         if not self.tables:
             return None
-        reader.place = self.tables[-1]
-        return reader.symbols()
+        data = reader.data
+        known, bounds, keys = _symbol_places(
+            column(np.frombuffer(data, np.uint8), np.uint8), self.tables[-1]
+        )
+        try:
+            words = [data[begin:end].decode("utf-8") for begin, end in bounds.tolist()]
+        except UnicodeDecodeError:
+            known = False
+        if not known:
+            # this reader takes longer, but can say what is wrong
+            reader.place = self.tables[-1]
+            return reader.symbols()
+        return dict(zip(keys.tolist(), words, strict=True))
 
 
 def read_key(reader: ByteReader, place: int) -> str:
@@ -133,7 +142,7 @@ def read_fst(reader: ByteReader, key: str) -> FoundFst:
     return FoundFst(key, layout, start, states, arcs, tuple(tables), body, end)
 
 
-@inlined
+@byte_kernel
 def _int32(data, place):  # type: ignore[no-untyped-def]
     """Return the number in four bytes, which need not be aligned."""
     value = np.int64(data[place]) | np.int64(data[place + 1]) << 8
@@ -141,7 +150,7 @@ def _int32(data, place):  # type: ignore[no-untyped-def]
     return value - ((value >> 31) << 32)
 
 
-@kernel
+@byte_kernel
 def _behind_symbols(data, place):  # type: ignore[no-untyped-def]
     """Return the place behind a symbol table, -1 if the bytes end before."""
     size = len(data)
@@ -160,6 +169,29 @@ def _behind_symbols(data, place):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _symbol_places(data, place):  # type: ignore[no-untyped-def]
+    """Return whether this is a symbol table, where the symbols stand, and their keys.
+
+    All sizes in it are those that :func:`_behind_symbols` has found to be right.
+    """
+    known = _int32(data, place) == SYMBOLS_MAGIC
+    place += 8 + _int32(data, place + 4)
+    count = _int32(data, place + 8)
+    if count < 0 or not known:
+        known, count = False, 0
+    bounds, keys = np.empty((count, 2), np.int64), np.empty(count, np.int64)
+    place += 16
+    for symbol in range(count):
+        size = _int32(data, place)
+        bounds[symbol, 0] = place + 4
+        place += 4 + size
+        bounds[symbol, 1] = place
+        keys[symbol] = _int32(data, place + 4) << 32 | _int32(data, place) & 0xFFFFFFFF
+        place += 8
+    return known, bounds, keys
+
+
+@byte_kernel
 def _behind_states(data, place, states, compact, cost_words):  # type: ignore[no-untyped-def]
     """Return the place behind the states, -1 if the bytes end before, and how many arcs."""
     size, total = len(data), 0
@@ -187,86 +219,3 @@ def _behind_states(data, place, states, compact, cost_words):  # type: ignore[no
             return -1, total
         total += arcs
     return place, total
-
-
-def fst_columns(found: FoundFst, data: bytes) -> tuple[Array, Array, Array]:
-    """Return (source, target, label, frames) in rows, the costs of arcs, those of final states.
-
-    Costs are two rows, of graph and of acoustic ones.
-    """
-    layout = found.layout
-    # a copy, so that the numbers are aligned wherever the key ends
-    words = np.frombuffer(data, "<i4", (found.end - found.body) // 4, found.body).copy()
-    arc, cost, final = _columns(
-        ints(words), found.states, found.arcs, layout.compact, layout.cost_words
-    )
-    return arc, cost.view(layout.cost).T, final.view(layout.cost).T
-
-
-@kernel
-def _columns(words, states, arcs, compact, cost_words):  # type: ignore[no-untyped-def]
-    """Return per arc (source, target, label, frames) and costs, per state costs.
-
-    The words are those of :func:`_behind_states`, so that nothing is checked here; costs are
-    the bits of two numbers of one word or two.
-    """
-    arc = np.empty((4, arcs), np.int32)
-    cost = np.empty((arcs, 2 * cost_words), np.int32)
-    final = np.empty((states, 2 * cost_words), np.int32)
-    place = 0
-    filled = 0
-    for state in range(states):
-        for part in range(2 * cost_words):
-            final[state, part] = words[place + part]
-        place += 2 * cost_words
-        if compact:
-            place += 1 + words[place]
-        following = filled + words[place]
-        place += 2
-        while filled < following:
-            arc[0, filled] = state
-            arc[2, filled] = words[place + 1]
-            # the input label of a Lattice is a transition-id
-            arc[3, filled] = 1 if words[place] != 0 else 0
-            place += 2
-            for part in range(2 * cost_words):
-                cost[filled, part] = words[place + part]
-            place += 2 * cost_words
-            if compact:
-                arc[3, filled] = words[place]
-                place += 1 + words[place]
-            arc[1, filled] = words[place]
-            place += 1
-            filled += 1
-    return arc, cost, final
-
-
-def fst_body(lattice: Lattice, label: IntColumn, costs: Costs, layout: Layout) -> Array:
-    """Return the states and arcs as 4-byte words; there are no transition-ids."""
-    states, arcs, ids = lattice.num_states, lattice.num_arcs, int(layout.compact)
-    weight = 2 * layout.cost_words + ids
-    per_state, per_arc = weight + 2, weight + 3
-    words = np.zeros(per_state * states + per_arc * arcs, dtype="<i4")
-    state_at = per_state * np.arange(states) + per_arc * lattice.out_offset[:-1].astype(np.int64)
-    arc_at = per_state * (lattice.src.astype(np.int64) + 1) + per_arc * np.arange(arcs)
-    two = np.arange(2 * layout.cost_words)
-    words[np.add.outer(state_at, two)] = _bits(
-        costs.final_graph, costs.final_acoustic, lattice, layout
-    )
-    words[state_at + weight] = np.diff(lattice.out_offset)
-    if layout.compact:
-        words[arc_at] = label
-    words[arc_at + 1] = label
-    words[np.add.outer(arc_at + 2, two)] = _bits(costs.graph, costs.acoustic, lattice, layout)
-    words[arc_at + 2 + weight] = lattice.dst
-    return words
-
-
-def _bits(graph: FloatColumn, acoustic: FloatColumn, lattice: Lattice, layout: Layout) -> Array:
-    """Return the bits of pairs of costs, one row a pair."""
-    pairs = np.column_stack((graph, acoustic))
-    with np.errstate(over="ignore"):
-        stored = pairs.astype(layout.cost)
-    if (np.isfinite(pairs) & ~np.isfinite(stored)).any():
-        raise SpaceError(f"a cost of segment {lattice.id!r} is too large for single precision")
-    return stored.view("<i4")

@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lattices.arrays import Array, FloatColumn, IntColumn, column, inlined, ints, kernel
+from lattices.arrays import Array, FloatColumn, IntColumn, column, ints, kernel
 from lattices.errors import FormatError
 from lattices.formats.base import Record
-from lattices.formats.kaldi_numbers import decimal
+from lattices.formats.byte_kernels import byte_kernel, numbered, slots_for
+from lattices.formats.decimal_numbers import decimal
 
 Row: TypeAlias = "list[bytes]"
 
@@ -189,7 +190,7 @@ def _plain_lines(data, width, bounds, compact):  # type: ignore[no-untyped-def]
     return src, dst, graph, acoustic, frames, odd
 
 
-@kernel
+@byte_kernel
 def _whole_number(data, begin, end):  # type: ignore[no-untyped-def]
     """Return a number without sign, and whether it is one."""
     value = 0
@@ -200,7 +201,7 @@ def _whole_number(data, begin, end):  # type: ignore[no-untyped-def]
     return value, 0 < end - begin <= _MOST_DIGITS
 
 
-@inlined
+@byte_kernel
 def _comma(data, begin, end):  # type: ignore[no-untyped-def]
     """Return the place of the first comma, or the end."""
     place = begin
@@ -209,7 +210,7 @@ def _comma(data, begin, end):  # type: ignore[no-untyped-def]
     return place
 
 
-@kernel
+@byte_kernel
 def _weight(data, begin, end, compact, bits):  # type: ignore[no-untyped-def]
     """Return both costs, the number of transition-ids, and whether all is as usual."""
     first = _comma(data, begin, end)
@@ -289,41 +290,20 @@ def _error(record: Record, line: int, what: str, text: bytes, wanted: str) -> Fo
 def distinct_labels(lines: Lines, arc: Array, compact: bool) -> tuple[list[bytes], IntColumn]:
     """Return the labels of the arcs, each once in the order of the file, and which each has."""
     bounds = lines.bounds[1:][arc, 2 if compact else 3]
-    first, which = _distinct(lines.data, column(bounds, np.int64))
+    places, which = _distinct(lines.data, column(bounds, np.int64))
     payload = lines.record.payload
-    return [payload[begin:end] for begin, end in bounds[first].tolist()], ints(which)
+    return [payload[begin:end] for begin, end in places.tolist()], ints(which)
 
 
 @kernel
 def _distinct(data, bounds):  # type: ignore[no-untyped-def]
-    """Number the different strings, by a hash table with open addresses."""
-    size = 16
-    while size < 2 * len(bounds):
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    first = np.empty(len(bounds), np.int32)
+    """Return where the different strings are, and the number of each among them."""
+    slots = np.full(slots_for(len(bounds)), -1, np.int32)
+    places = np.empty((len(bounds), 2), np.int64)
     which = np.empty(len(bounds), np.int32)
     found = 0
     for index in range(len(bounds)):
-        begin, end = bounds[index, 0], bounds[index, 1]
-        code = np.uint64(14695981039346656037)
-        for place in range(begin, end):
-            code = (code ^ np.uint64(data[place])) * np.uint64(1099511628211)
-        slot = np.int64(code ^ (code >> np.uint64(32))) & (size - 1)
-        while True:
-            number = slots[slot]
-            if number < 0:
-                slots[slot] = number = found
-                first[found] = index
-                found += 1
-                break
-            other = bounds[first[number], 0]
-            if bounds[first[number], 1] - other == end - begin:
-                offset = 0
-                while offset < end - begin and data[begin + offset] == data[other + offset]:
-                    offset += 1
-                if offset == end - begin:
-                    break
-            slot = (slot + 1) & (size - 1)
-        which[index] = number
-    return first[:found], which
+        which[index], found = numbered(
+            data, bounds[index, 0], bounds[index, 1], slots, places, found
+        )
+    return places[:found].copy(), which

@@ -9,12 +9,78 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from lattices.arrays import FloatColumn, floats
+from lattices.arrays import Array, FloatColumn, floats, ints, kernel
 from lattices.errors import OptionError, SpaceError
 
 #: ``scipy.sparse.csr_array``; scipy ships no types
 FeatureMatrix: TypeAlias = Any
 Weights: TypeAlias = "Mapping[str, float] | ArrayLike"
+
+
+_EMPTY = csr_array((0, 0))
+
+
+def sparse_rows(values: Any, columns: Any, bounds: Any, width: int) -> FeatureMatrix:
+    """Return the sparse matrix of parts that are known to be right, without a copy.
+
+    The constructor of scipy would look at them again, in more time than a reader needs to find
+    them.
+
+    Parameters
+    ----------
+    values : float64 array
+    columns : int32 array
+        The column of each value.
+    bounds : int32 array
+        Where rows begin in the other two; one more entry than there are rows.
+    width : int
+        How many columns there are.
+
+    Examples
+    --------
+    >>> sparse_rows(np.ones(2), np.int32([1, 0]), np.int32([0, 0, 2]), 3).toarray().tolist()
+    [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    """
+    matrix = csr_array.__new__(csr_array)
+    shape = len(bounds) - 1, width
+    matrix.__dict__.update(
+        _EMPTY.__dict__, data=values, indices=columns, indptr=bounds, _shape=shape
+    )
+    return matrix
+
+
+def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureMatrix:
+    """Return the rows in another order: ``matrix[order]``, several times faster.
+
+    Examples
+    --------
+    >>> matrix = csr_array([[1.0, 2.0], [0.0, 3.0]])
+    >>> reordered_rows(matrix, np.array([1, 0])).toarray().tolist()
+    [[0.0, 3.0], [1.0, 2.0]]
+    """
+    if matrix.indices.dtype != np.int32 or matrix.indptr.dtype != np.int32:
+        return matrix[order]
+    parts = floats(matrix.data), ints(matrix.indices), ints(matrix.indptr)
+    values, columns, bounds = _reordered(*parts, ints(order))
+    return sparse_rows(values, columns, bounds, matrix.shape[1])
+
+
+@kernel
+def _reordered(values, columns, bounds, order):  # type: ignore[no-untyped-def]
+    """Return the parts of a sparse matrix with its rows in that order."""
+    new_bounds = np.zeros(len(order) + 1, np.int32)
+    for row in range(len(order)):
+        size = bounds[order[row] + 1] - bounds[order[row]]
+        new_bounds[row + 1] = new_bounds[row] + size
+    new_values = np.empty(new_bounds[-1])
+    new_columns = np.empty(new_bounds[-1], np.int32)
+    for row in range(len(order)):
+        place = new_bounds[row]
+        for entry in range(bounds[order[row]], bounds[order[row] + 1]):
+            new_values[place] = values[entry]
+            new_columns[place] = columns[entry]
+            place += 1
+    return new_values, new_columns, new_bounds
 
 
 def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureMatrix:

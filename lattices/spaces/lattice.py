@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces.features import (
     FeatureMatrix,
@@ -18,11 +18,13 @@ from lattices.spaces.features import (
     as_mapping,
     checked_features,
     feature_matrix,
+    reordered_rows,
     summed_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
-from lattices.spaces.order import counting_sort, topological_numbers
+from lattices.spaces.normal_form import UNORDERED, UNSORTED, WRONG, normal_form
+from lattices.spaces.order import topological_numbers
 from lattices.vocabulary import Vocabulary
 
 
@@ -108,7 +110,10 @@ class Lattice:
         put("feature_names", tuple(self.feature_names))
         put("references", tuple(self.references))
         put("start", int(self.start))
-        self._check_columns()
+        self._check_lengths()
+        found = self._normal_form()
+        if found[0] == WRONG:
+            self._check_values()
         if self.features is not None:
             put(
                 "features",
@@ -125,9 +130,9 @@ class Lattice:
             put("times", floats(self.times))
             if self.times.shape != self.final.shape:
                 raise SpaceError(f"{self.times.size} times for {self.num_states} states")
-        self._normalise()
+        self._normalise(*found)
 
-    def _check_columns(self) -> None:
+    def _check_lengths(self) -> None:
         arcs, states = self.num_arcs, self.num_states
         for name in ("dst", "label", "score"):
             if getattr(self, name).shape != (arcs,):
@@ -136,6 +141,9 @@ class Lattice:
             raise SpaceError("a lattice has at least one state")
         if not 0 <= self.start < states:
             raise SpaceError(f"start state {self.start} is not one of 0..{states - 1}")
+
+    def _check_values(self) -> None:
+        arcs, states = self.num_arcs, self.num_states
         if arcs:
             for name, column, bound in (
                 ("source state", self.src, states),
@@ -156,37 +164,46 @@ class Lattice:
         if not (np.isfinite(self.final) | (self.final == -np.inf)).all():
             raise SpaceError("a final score is infinite or not a number")
 
-    def _normalise(self) -> None:
+    def _normal_form(self) -> tuple[int, Array, Array, Array, Array]:
+        columns = self.src, self.dst, self.label, self.score, self.final
+        found: tuple[int, Array, Array, Array, Array] = normal_form(*columns, len(self.vocabulary))
+        return found
+
+    def _normalise(
+        self, state: int, order: Array, in_arc: Array, in_offset: Array, out_offset: Array
+    ) -> None:
         put = self.__dict__.__setitem__
-        states = self.num_states
-        if self.num_arcs and not (self.src < self.dst).all():
-            number, done = topological_numbers(self.src, self.dst, states)
-            if done < states:
-                raise SpaceError(
-                    f"the lattice has a cycle through state {int(np.flatnonzero(number < 0)[0])}; "
-                    "only acyclic lattices can be searched"
-                )
-            put("src", ints(number[self.src]))
-            put("dst", ints(number[self.dst]))
-            put("start", int(number[self.start]))
-            order = np.argsort(number)
-            put("final", floats(self.final[order]))
-            if self.times is not None:
-                put("times", floats(self.times[order]))
-            if self.final_features is not None:
-                put("final_features", self.final_features[order])
-        by_dst, in_offset = counting_sort(self.dst, ints(np.arange(self.num_arcs)), states)
-        order, out_offset = counting_sort(self.src, ints(by_dst), states)
-        if (order[1:] < order[:-1]).any():
+        if state == UNORDERED:
+            self._renumber()
+            state, order, in_arc, in_offset, out_offset = self._normal_form()
+        if state == UNSORTED:
             for name in ("src", "dst", "label"):
                 put(name, ints(getattr(self, name)[order]))
             put("score", floats(self.score[order]))
             if self.features is not None:
-                put("features", self.features[order])
-            by_dst, in_offset = counting_sort(self.dst, ints(np.arange(self.num_arcs)), states)
-        put("in_arc", ints(by_dst))
+                put("features", reordered_rows(self.features, order))
+        put("in_arc", ints(in_arc))
         put("in_offset", ints(in_offset))
         put("out_offset", ints(out_offset))
+
+    def _renumber(self) -> None:
+        """Number the states in topological order."""
+        put = self.__dict__.__setitem__
+        number, done = topological_numbers(self.src, self.dst, self.num_states)
+        if done < self.num_states:
+            raise SpaceError(
+                f"the lattice has a cycle through state {int(np.flatnonzero(number < 0)[0])}; "
+                "only acyclic lattices can be searched"
+            )
+        put("src", ints(number[self.src]))
+        put("dst", ints(number[self.dst]))
+        put("start", int(number[self.start]))
+        order = np.argsort(number)
+        put("final", floats(self.final[order]))
+        if self.times is not None:
+            put("times", floats(self.times[order]))
+        if self.final_features is not None:
+            put("final_features", self.final_features[order])
 
     @classmethod
     def from_arcs(
@@ -298,7 +315,7 @@ class Lattice:
         if "references" in changes:
             changes["references"] = tuple(changes["references"])
         result.__dict__.update(changes)
-        result._check_columns()
+        result._check_values()
         return result
 
     def reweighted(self, weights: Weights) -> Lattice:

@@ -13,10 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lattices.arrays import ints
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.base import Losses
 from lattices.formats.kaldi import FORMAT as TEXT
 from lattices.formats.kaldi_binary import FORMAT
+from lattices.formats.kaldi_fst import read_fst, read_key
+from lattices.formats.kaldi_fst_columns import distinct_labels
+from lattices.openfst_bytes import ByteReader
 from lattices.spaces import Lattice
 from lattices.testing import check_format
 from tests.lattices.comparing import parts, read_bytes, structure, words, written
@@ -228,3 +232,64 @@ def test_layout_of_what_is_written(tmp_path: Path, arc_type: str) -> None:
 def test_single_precision() -> None:
     with pytest.raises(SpaceError, match="too large for single precision"):
         written(FORMAT, Lattice.from_arcs([(0, 1, "x", -1e300)], [1]))
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1) | st.integers(0, 9)))
+def test_distinct_labels(labels: list[int]) -> None:
+    distinct, which = distinct_labels(ints(labels))
+    assert distinct.tolist() == list(dict.fromkeys(labels))
+    assert distinct[which].tolist() == labels
+
+
+TABLES = st.dictionaries(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5), st.text(max_size=3))
+
+
+@given(TABLES.filter(bool), st.none() | st.tuples(st.floats(0, 1), st.binary(max_size=2)))
+def test_attached_symbols(table: dict[int, str], damage: tuple[float, bytes] | None) -> None:
+    """They are what the reader that takes symbol by symbol finds, or it says what is wrong."""
+    data = symbol_bytes(table)
+    if damage is not None:
+        place = round(damage[0] * len(data))
+        data = data[:place] + damage[1] + data[place + len(damage[1]) :]
+    fst = COMPACT.replace(struct.pack("<iiQ", 2, 0, 3), struct.pack("<iiQ", 2, 2, 3))
+    header = fst.index(struct.pack("<qqq", 0, 3, 0)) + 24
+    reader = ByteReader(fst[:header] + data + fst[header:], "f")
+    try:
+        found = read_fst(reader, read_key(reader, 0))
+    except FormatError:
+        return
+    outcomes: list[Any] = []
+    for read in (lambda: found.symbols(reader), reader.symbols):
+        reader.place = found.tables[-1]
+        try:
+            outcomes.append(read())
+        except FormatError as problem:
+            outcomes.append(str(problem))
+    assert outcomes[0] == outcomes[1]
+    if damage is None:
+        assert outcomes[0] == table
+
+
+def symbol_bytes(table: dict[int, str]) -> bytes:
+    data = struct.pack("<i", 2125658996) + string("words")
+    data += struct.pack("<qq", 1, len(table))
+    for key, word in table.items():
+        coded = word.encode()
+        data += struct.pack("<i", len(coded)) + coded + struct.pack("<q", key)
+    return data
+
+
+@pytest.mark.parametrize("shift", ["0.01", "0.5"])
+@pytest.mark.parametrize("backward", [False, True])
+def test_frames_in_any_order_of_states(tmp_path: Path, shift: str, backward: bool) -> None:
+    """The times of states do not depend on how the file numbers them."""
+    number = [0, 2, 1] if backward else [0, 1, 2]
+    arcs: list[list[Any]] = [[], [], []]
+    for src, dst, ids in ((0, 1, (4, 4)), (0, 2, (4, 4, 4)), (1, 2, (5,))):
+        arcs[number[src]].append((7, 7, (1.0, 2.0, ids), number[dst]))
+    final = [INFINITE] * 3
+    final[number[2]] = (0.0, 0.0, ())
+    body = list(zip(final, arcs, strict=True))
+    (lattice,) = read_bytes(tmp_path, archive(body), "kaldi-binary", frame_shift=shift)
+    assert lattice.times.tolist() == [0.0, 2 * float(shift), 3 * float(shift)]
+    assert (lattice.src < lattice.dst).all()

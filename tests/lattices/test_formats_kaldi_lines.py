@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lattices.arrays import column
 from lattices.errors import FormatError
 from lattices.formats.base import Record
+from lattices.formats.decimal_numbers import decimal
 from lattices.formats.kaldi_lines import (
     _careful,
     _plain_lines,
@@ -21,7 +22,6 @@ from lattices.formats.kaldi_lines import (
     is_compact,
     read_lines,
 )
-from lattices.formats.kaldi_numbers import decimal
 
 ODD = ["", ".", "+", "-.", "1e", "e5", "1e+", "1_0", "inf", "nan", "1..2", "1e3.", "0x1", "1 "]
 PLAIN = [".5", "5.", "+3", "-0", "0.0e5", "1E3", "1e-05", "00012", "1e22"]

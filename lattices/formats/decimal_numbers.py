@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lattices.arrays import column, inlined, kernel
+from lattices.arrays import column
+from lattices.formats.byte_kernels import byte_kernel
 
 _LARGEST_POWER = 64
 _MOST_DIGITS = 19
@@ -33,7 +34,7 @@ _POWERS = column(
 )
 
 
-@inlined
+@byte_kernel
 def _product(one, other):  # type: ignore[no-untyped-def]
     """Return the upper and the lower half of the 128-bit product."""
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -46,7 +47,7 @@ def _product(one, other):  # type: ignore[no-untyped-def]
     return upper, (middle << half) | (low_low & low)
 
 
-@kernel
+@byte_kernel
 def _nearest(digits, power, bits):  # type: ignore[no-untyped-def]
     """Return the double nearest to ``digits * 10**power``, and whether it is sure.
 
@@ -90,71 +91,109 @@ def _nearest(digits, power, bits):  # type: ignore[no-untyped-def]
     return bits.view(np.float64)[0], True
 
 
-@kernel
-def decimal(data, place, stop, bits):  # type: ignore[no-untyped-def]
-    """Return the number that stands in some bytes, and whether it is sure.
+#: what stands at a place: no number; a whole number and any other, as JSON spells them; or one
+#: that is not spelled so, such as ``+1``, ``.5``, ``5.`` and ``007``
+NONE, WHOLE, REAL, LOOSE = 0, 1, 2, 3
 
-    Not sure is what Python's ``float`` has to look at: numbers with many digits or large
-    exponents, infinities, and whatever is no number.
+
+@byte_kernel
+def number_at(data, place, stop, bits):  # type: ignore[no-untyped-def]
+    """Return the number that begins at a place, where it ends, what it is, and if it is sure.
+
+    Not sure is what Python's ``float`` has to look at, between the place and the end: numbers
+    with many digits or large exponents.
 
     Parameters
     ----------
     data : uint8 column
     place, stop : int
-        Where it begins, and the place behind it.
+        Where it begins, and the place behind the last byte that may belong to it.
     bits : uint64 array of one entry
         Scratch memory.
+
+    Returns
+    -------
+    value : float
+    end : int
+    kind : int
+        One of :data:`NONE`, :data:`WHOLE`, :data:`REAL` and :data:`LOOSE`.
+    sure : bool
     """
-    negative = False
+    negative, kind = False, WHOLE
     if place < stop and (data[place] == 45 or data[place] == 43):
         negative = data[place] == 45
+        if not negative:
+            kind = LOOSE
         place += 1
-    digits, count, power = np.uint64(0), 0, 0
-    fraction, any_digit = False, False
-    while place < stop:
-        byte = data[place]
-        if 48 <= byte <= 57:
-            any_digit = True
-            if count or byte != 48:
-                count += 1
-                if count > _MOST_DIGITS:
-                    return 0.0, False
-            digits = digits * np.uint64(10) + np.uint64(byte - 48)
-            if fraction:
-                power -= 1
-        elif byte == 46 and not fraction:
-            fraction = True
-        else:
-            break
+    first = place
+    digits, power = np.uint64(0), 0
+    while place < stop and 48 <= data[place] <= 57:
+        digits = digits * np.uint64(10) + np.uint64(data[place] - 48)
         place += 1
-    if not any_digit:
-        return 0.0, False
-    if place < stop:
-        # what follows the digits is an exponent or nothing that is known here
-        shift, sure = _exponent(data, place, stop)
-        if not sure:
-            return 0.0, False
+    written = place - first
+    if written == 0 or (written > 1 and data[first] == 48):
+        kind = LOOSE
+    if place < stop and data[place] == 46:
+        place += 1
+        point = place
+        while place < stop and 48 <= data[place] <= 57:
+            digits = digits * np.uint64(10) + np.uint64(data[place] - 48)
+            place += 1
+        power = point - place
+        kind = REAL if kind == WHOLE and power else LOOSE
+        written -= power
+    if written == 0:
+        return 0.0, place, NONE, False
+    sure = written <= _MOST_DIGITS or _significant(data, first, place) <= _MOST_DIGITS
+    if place < stop and (data[place] == 101 or data[place] == 69):
+        shift, place, few = _exponent(data, place, stop)
+        if place < 0:
+            return 0.0, place, NONE, False
+        kind = REAL if kind == WHOLE else kind
         power += shift
+        sure &= few
+    if not sure:
+        return 0.0, place, kind, False
     value, sure = _nearest(digits, power, bits)
-    return (-value if negative else value), sure
+    return (-value if negative else value), place, kind, sure
 
 
-@kernel
+@byte_kernel
+def _significant(data, place, end):  # type: ignore[no-untyped-def]
+    """Return how many digits there are from the first on that is not 0."""
+    count = 0
+    for at in range(place, end):
+        if data[at] != 46 and (count or data[at] != 48):
+            count += 1
+    return count
+
+
+@byte_kernel
 def _exponent(data, place, stop):  # type: ignore[no-untyped-def]
-    """Return the number behind the letter e, and whether it is one of few digits."""
-    if data[place] != 101 and data[place] != 69:
-        return 0, False
+    """Return the number behind the letter e, its end, and whether it has few digits.
+
+    The end is -1 if there are no digits.
+    """
     place += 1
     negative = False
     if place < stop and (data[place] == 45 or data[place] == 43):
         negative = data[place] == 45
         place += 1
-    if not 0 < stop - place < 4:
-        return 0, False
-    value = 0
-    while place < stop:
-        if not 48 <= data[place] <= 57:
-            return 0, False
+    first, value = place, 0
+    while place < stop and 48 <= data[place] <= 57:
         value = 10 * value + np.int64(data[place] - 48)
         place += 1
-    return (-value if negative else value), True
+    if place == first:
+        return 0, -1, False
+    return (-value if negative else value), place, place - first < 4
+
+
+@byte_kernel
+def decimal(data, place, stop, bits):  # type: ignore[no-untyped-def]
+    """Return the number that fills some bytes, and whether it is sure.
+
+    Not sure is what Python's ``float`` has to look at: what is not sure at
+    :func:`number_at`, infinities, and whatever is no number. The arguments are the same.
+    """
+    value, end, kind, sure = number_at(data, place, stop, bits)
+    return value, sure and kind != NONE and end == stop
