@@ -1,0 +1,210 @@
+"""Hope and fear: the sentences that discriminative training moves towards and away from.
+
+With the model score ``m(e)`` and the metric ``q(e)``, turned so that higher is better,
+
+- hope is ``argmax m(e) + scale * q(e)``: good, and within the model's reach;
+- fear is ``argmax m(e) - scale * q(e)``: bad, and liked by the model. With the loss
+  ``q(oracle) - q(e)`` in place of ``-q(e)`` it is the same sentence: loss-augmented inference.
+
+Hope is a maximum over sentences of a maximum over alignments, one maximum in all, and one
+intersection answers it. Fear is a maximum over sentences of the model score minus a maximum over
+alignments: the intersection with negated gains would take the worst alignment of each sentence
+for its metric and is wrong. Fear goes through rows (:mod:`lattices.engines.rows`) with dominated
+prefixes dropped, exact within a budget; each answer says whether it is.
+
+References
+----------
+D. Chiang, Y. Marton, P. Resnik. 2008. Online large-margin training of syntactic and structural
+translation features. EMNLP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from decoding.judging import Oracle, judged
+from decoding.oracle import DEFAULT_BUDGET, oracle, oracles
+from fstmetrics import Evaluator, has_machine, nbest_stats, quality, scores_of
+from lattices.algorithms import best
+from lattices.arrays import FloatColumn
+from lattices.errors import OptionError
+from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.features import Weights
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class HopeFear:
+    """Four sentences of a space, each with its model score, its features and its metric.
+
+    Attributes
+    ----------
+    hope, fear : Oracle
+        Of the highest model score plus, and minus, the scaled metric.
+    oracle : Oracle
+        Of the best metric; ``oracle.score - fear.score`` is what fear loses.
+    best : Oracle
+        Of the highest model score: what the decoder says.
+    """
+
+    hope: Oracle
+    fear: Oracle
+    oracle: Oracle
+    best: Oracle
+
+    @property
+    def exact(self) -> bool:
+        """Whether hope and fear are proven: no sentence of the space has a higher value."""
+        return self.hope.exact and self.fear.exact
+
+
+def hope_fear(
+    space: Space,
+    evaluator: Evaluator,
+    weights: Weights | None = None,
+    *,
+    scale: float = 1.0,
+    budget: int = DEFAULT_BUDGET,
+) -> HopeFear:
+    """Return hope, fear, the oracle and the model's best of one space.
+
+    Parameters
+    ----------
+    space : Lattice, Forest or NBest
+    evaluator : Evaluator
+        ``metric.against(references)``. A metric without a machine takes n-best lists only.
+    weights : mapping or column, optional
+        Weights of the features; without them the scores of the space are the model's.
+    scale : float
+        Of the metric against the model score; greater than 0.
+    budget : int
+        How many prefixes the search for fear may keep.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR
+    >>> arcs = [
+    ...     (0, 1, "a", 0.0, {"lm": -1.0}), (0, 1, "the", 0.0, {"lm": -1.5}),
+    ...     (1, 2, "cat", 0.0, {"lm": -3.0}), (1, 2, "hat", 0.0, {"lm": -2.8}),
+    ... ]
+    >>> lattice = Lattice.from_arcs(arcs, finals=[2])
+    >>> found = hope_fear(lattice, GRR().against(["the cat"]), {"lm": 1.0})
+    >>> found.hope.text, found.fear.text, found.oracle.text, found.best.text
+    ('the cat', 'a hat', 'the cat', 'a hat')
+    >>> found.fear.hypothesis.features, found.exact
+    ({'lm': -3.8}, True)
+    """
+    return hope_fears([space], [evaluator], weights, scale=scale, budget=budget)[0]
+
+
+def hope_fears(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    weights: Weights | None = None,
+    *,
+    scale: float = 1.0,
+    budget: int = DEFAULT_BUDGET,
+    workers: int = 1,
+) -> list[HopeFear]:
+    """Return :func:`hope_fear` of each space of a batch, in ``workers`` threads.
+
+    Cost: for a lattice two intersections and one search over rows; for an n-best list its
+    statistics, once.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -0.5)], finals=[1])
+    >>> found = hope_fears([lattice] * 2, [WER().against([word]) for word in "ab"])
+    >>> [(each.hope.text, each.fear.text) for each in found]
+    [('a', 'b'), ('b', 'a')]
+    """
+    if len(spaces) != len(evaluators):
+        raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
+    if not 0.0 < scale < np.inf:
+        raise OptionError(f"the scale of the metric is finite and greater than 0, not {scale}")
+    if weights is not None:
+        spaces = [space.reweighted(weights) for space in spaces]
+    found: dict[int, HopeFear] = {}
+    graphs: dict[int, Lattice | Forest] = {}
+    for place, space in enumerate(spaces):
+        if isinstance(space, NBest):
+            found[place] = _of_list(space, evaluators[place], scale)
+        else:
+            graphs[place] = space
+    if graphs:
+        judges = [evaluators[place] for place in graphs]
+        of_graphs = _of_graphs(list(graphs.values()), judges, scale, budget, workers)
+        found.update(zip(graphs, of_graphs, strict=True))
+    return [found[place] for place in range(len(spaces))]
+
+
+def _of_graphs(
+    spaces: Sequence[Lattice | Forest],
+    evaluators: Sequence[Evaluator],
+    scale: float,
+    budget: int,
+    workers: int,
+) -> list[HopeFear]:
+    for evaluator in evaluators:
+        if not has_machine(evaluator):
+            raise OptionError(
+                f"{evaluator.metric} has no machine and cannot search a lattice; "
+                "take its n-best list (lattices.k_best)"
+            )
+    model_weight = 1.0 / scale
+    pairs = list(zip(spaces, evaluators, strict=True))
+    hopes = oracles(spaces, evaluators, model_weight=model_weight, workers=workers)
+    tops = oracles(spaces, evaluators, workers=workers)
+
+    def fear(pair: tuple[Lattice | Forest, Evaluator]) -> Oracle:
+        return oracle(*pair, worst=True, model_weight=-model_weight, budget=budget)
+
+    fears = _in_threads(fear, pairs, workers)
+    bests = [judged(best(space), evaluator, True, "model") for space, evaluator in pairs]
+    return [HopeFear(*found) for found in zip(hopes, fears, tops, bests, strict=True)]
+
+
+def _in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
+    if workers == 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(function, items))
+
+
+def _of_list(nbest: NBest, evaluator: Evaluator, scale: float) -> HopeFear:
+    if not len(nbest):
+        raise OptionError(f"n-best list {nbest.id!r} is empty")
+    scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest))
+    worth = scale * quality(evaluator.metric, 1.0) * scores
+    values = (nbest.score + worth, nbest.score - worth, worth, nbest.score)
+    return HopeFear(
+        *(judged(nbest[first_best(nbest, each)], evaluator, True, "scorer") for each in values)
+    )
+
+
+def first_best(nbest: NBest, values: FloatColumn) -> int:
+    """Return the entry of the highest value; of equals the one that the rule puts first.
+
+    Higher model score, then the smaller sentence in the order of its words, then the earlier.
+
+    Examples
+    --------
+    >>> from lattices import Hypothesis
+    >>> some = [Hypothesis(("b",), -1.0), Hypothesis(("a",), -1.0), Hypothesis(("c",), -2.0)]
+    >>> first_best(NBest.from_hypotheses(some), np.array([0.5, 0.5, 0.5]))
+    1
+    """
+    chosen = np.flatnonzero(values == values.max())
+    chosen = chosen[nbest.score[chosen] == nbest.score[chosen].max()]
+    if len(chosen) == 1:
+        return int(chosen[0])
+    entries: list[int] = chosen.tolist()
+    return min(entries, key=lambda entry: (nbest.tokens(entry), entry))

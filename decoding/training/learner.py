@@ -1,0 +1,326 @@
+"""What all learners share: rounds of training that can be watched, stopped and taken up again.
+
+A learner is made of options and of a state. The options are the fields of its class; the state
+is plain JSON and changes once a round. Whoever stops a learner between two rounds, or in one, and
+goes on from its checkpoint gets the same weights, to the last bit.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, TypeVar, overload
+
+import numpy as np
+
+from decoding.training.learner_task import TrainingTask
+from fstmetrics import Metric
+from fstmetrics.references import Reference
+from lattices.errors import FormatError, OptionError
+from lattices.formats.streams import PathLike, created
+from lattices.spaces import Space
+
+__all__ = ["History", "Learner", "Round", "TrainingTask"]
+
+L = TypeVar("L", bound="Learner")
+T = TypeVar("T")
+
+#: of the file that a checkpoint is
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round of training came to.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1, over all that the learner was ever fitted to.
+    score : float
+        The objective after the round, as the learner defines it.
+    seconds : float
+        How long the round took, by the clock.
+    weights : mapping of str to float
+        Those the learner had afterwards.
+    details : mapping
+        What else the learner tells.
+    """
+
+    number: int
+    score: float
+    seconds: float
+    weights: Mapping[str, float]
+    details: Mapping[str, Any]
+
+
+class History(Sequence[Round]):
+    """All rounds of a learner, as a table.
+
+    Examples
+    --------
+    >>> history = History([Round(1, 0.25, 0.1, {"lm": 1.0}, {"pass": 1})])
+    >>> history.as_columns()
+    {'number': [1], 'score': [0.25], 'seconds': [0.1], 'pass': [1], 'weight lm': [1.0]}
+    """
+
+    def __init__(self, rounds: Iterable[Round] = ()) -> None:
+        self._rounds = tuple(rounds)
+
+    @overload
+    def __getitem__(self, index: int) -> Round: ...
+    @overload
+    def __getitem__(self, index: slice) -> History: ...
+    def __getitem__(self, index: int | slice) -> Round | History:
+        """Return one round, or some."""
+        if isinstance(index, slice):
+            return History(self._rounds[index])
+        return self._rounds[index]
+
+    def __len__(self) -> int:
+        """Return how many rounds there were."""
+        return len(self._rounds)
+
+    def as_columns(self) -> dict[str, list[Any]]:
+        """Return one list for each column; None where a round has no such detail or weight."""
+        details = dict.fromkeys(name for each in self._rounds for name in each.details)
+        weights = dict.fromkeys(name for each in self._rounds for name in each.weights)
+        return {
+            "number": [each.number for each in self._rounds],
+            "score": [each.score for each in self._rounds],
+            "seconds": [each.seconds for each in self._rounds],
+            **{name: [each.details.get(name) for each in self._rounds] for name in details},
+            **{
+                f"weight {name}": [each.weights.get(name) for each in self._rounds]
+                for name in weights
+            },
+        }
+
+
+@dataclass(kw_only=True, eq=False)
+class Learner(ABC):
+    """A way to find weights under which a model says what a metric likes.
+
+    A learner of a new kind is a dataclass with its options as fields, of JSON's types, and has
+    two methods: :meth:`begin` sets up the state of a fit, :meth:`round` does one round and
+    sets :attr:`finished` after the last; both keep what must outlive a round in
+    :attr:`state`, :attr:`weights` and nowhere else. Random numbers come from :attr:`random`,
+    whose state is part of the checkpoint. Learners that go from segment to segment have
+    ``update(pair)`` as well.
+
+    Parameters
+    ----------
+    start : mapping of str to float, optional
+        The weights to begin with; for every feature the same by default, with a sum of 1.
+    seed : int
+
+    Attributes
+    ----------
+    weights : dict of str to float
+        The weights so far; names that no space has keep the weights they began with.
+    history : History
+    finished : bool
+        Whether the last fit ran to its end.
+    state : dict
+        What a round leaves to the next; JSON.
+    random : numpy.random.Generator
+    """
+
+    name: ClassVar[str]
+    start: Mapping[str, float] | None = None
+    seed: int = 0
+    weights: dict[str, float] = field(init=False)
+    history: History = field(init=False)
+    finished: bool = field(init=False, default=True)
+    state: dict[str, Any] = field(init=False)
+    random: np.random.Generator = field(init=False)
+    _task: str = field(init=False, default="", repr=False)
+
+    def __post_init__(self) -> None:
+        """Set up the state of a learner that has seen nothing."""
+        if self.start is not None:
+            self.start = {name: float(value) for name, value in self.start.items()}
+            if not np.isfinite(list(self.start.values())).all():
+                raise OptionError("a weight to start with is not finite")
+        self.weights = dict(self.start or {})
+        self.history = History()
+        self.state = {}
+        self.random = np.random.default_rng(self.seed)
+
+    @abstractmethod
+    def begin(self, task: TrainingTask) -> None:
+        """Begin a fit from the present weights."""
+
+    @abstractmethod
+    def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
+        """Do one round; return the objective and details for the history."""
+
+    def fit(
+        self: L,
+        spaces: Iterable[Space],
+        references: Iterable[Iterable[Reference]],
+        metric: Metric,
+        *,
+        checkpoint: PathLike | None = None,
+        progress: bool = True,
+    ) -> L:
+        """Train to the end, from the present weights, or from where an unfinished fit was left.
+
+        Parameters
+        ----------
+        spaces : iterable of Lattice, NBest or Forest
+            With features.
+        references : iterable
+            One list of references for each space.
+        metric : Metric
+        checkpoint : path, optional
+            A file to :meth:`save` to after every round.
+        progress : bool
+            Whether to say how far it is, if standard error is a terminal.
+
+        Raises
+        ------
+        OptionError
+            If an unfinished fit was to other spaces, references or another metric.
+        """
+        task = TrainingTask(spaces, references, metric)
+        if self.finished:
+            self._change(lambda: self.begin(task))
+            self.finished, self._task = False, task.digest
+        elif self._task != task.digest:
+            raise OptionError(
+                "an unfinished fit goes on with the spaces, references and metric it began with"
+            )
+        with _progress_line(progress) as show:
+            while not self.finished:
+                done = self._change(lambda: self._done_round(task))
+                if checkpoint is not None:
+                    self.save(checkpoint)
+                told = "".join(f", {name} {_shown(each)}" for name, each in done.details.items())
+                show(f"{self.name}: round {done.number}{told}, {metric} {_shown(done.score)}")
+        return self
+
+    def _done_round(self, task: TrainingTask) -> Round:
+        begun = time.monotonic()
+        score, details = self.round(task)
+        seconds = time.monotonic() - begun
+        done = Round(len(self.history) + 1, score, seconds, dict(self.weights), details)
+        self.history = History([*self.history, done])
+        return done
+
+    def _change(self, act: Callable[[], T]) -> T:
+        """Do something whole or not at all."""
+        weights, finished, history = dict(self.weights), self.finished, self.history
+        state, drawn = copy.deepcopy(self.state), self.random.bit_generator.state
+        try:
+            return act()
+        except BaseException:
+            self.weights, self.finished, self.history = weights, finished, history
+            self.state, self.random.bit_generator.state = state, drawn
+            raise
+
+    def initial_weights(self, names: Sequence[str]) -> dict[str, float]:
+        """Return the present weights of all features, to begin a fit with.
+
+        Raises
+        ------
+        OptionError
+            If the weights to start with leave out a feature; a feature that first occurs in a
+            later fit begins at 0.
+        """
+        if not self.weights:
+            return dict.fromkeys(names, 1.0 / max(1, len(names)))
+        missing = [name for name in names if name not in self.weights]
+        if missing and not self.history:
+            raise OptionError(f"no weight to start with for the features {', '.join(missing)}")
+        return {**self.weights, **dict.fromkeys(missing, 0.0)}
+
+    def average(self) -> dict[str, float]:
+        """Return the mean of the weights after each round; a weight not there yet counts as 0."""
+        if not self.history:
+            return dict(self.weights)
+        names = dict.fromkeys(name for each in self.history for name in each.weights)
+        return {
+            name: float(np.mean([each.weights.get(name, 0.0) for each in self.history]))
+            for name in names
+        }
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name, as JSON."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+
+    def _saved(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights,
+            "finished": self.finished,
+            "state": self.state,
+            "random": self.random.bit_generator.state,
+            "task": self._task,
+            "history": [vars(each) for each in self.history],
+        }
+
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        self.weights, self.finished = dict(saved["weights"]), saved["finished"]
+        self.state, self._task = saved["state"], saved["task"]
+        self.random.bit_generator.state = saved["random"]
+        self.history = History(Round(**each) for each in saved["history"])
+
+    def save(self, path: PathLike) -> None:
+        """Write options and state to a JSON file, which takes its name when it is complete."""
+        content = {
+            "learner": self.name, "version": _VERSION, "options": self.options(), **self._saved(),
+        }  # fmt: skip
+        with created(path) as stream:
+            stream.write(json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n")
+
+    @classmethod
+    def load(cls: type[L], path: PathLike) -> L:
+        """Return a learner as it was saved.
+
+        Raises
+        ------
+        FormatError
+            If the file is no checkpoint of this kind of learner.
+        """
+        place = os.fspath(path)
+        with open(path, "rb") as stream:
+            data = stream.read()
+        try:
+            content = json.loads(data)
+        except ValueError as problem:
+            line = getattr(problem, "lineno", 0)
+            raise FormatError(f"no checkpoint: {problem}", place, line) from None
+        if not isinstance(content, dict) or content.get("learner") != cls.name:
+            found = content.get("learner") if isinstance(content, dict) else type(content).__name__
+            raise FormatError(f"a checkpoint of {found!r}, expected one of {cls.name!r}", place)
+        if content.get("version") != _VERSION:
+            raise FormatError(f"version {content.get('version')!r}, expected {_VERSION}", place)
+        try:
+            learner = cls(**content["options"])
+            learner._restore(content)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise FormatError(f"no whole checkpoint: {problem!r}", place) from None
+        return learner
+
+
+def _shown(value: object) -> str:
+    return f"{value:.5f}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def _progress_line(wanted: bool) -> Iterator[Callable[[str], None]]:
+    """Give a function that shows a line in the place of the one before, at a terminal."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    try:
+        yield lambda text: print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)

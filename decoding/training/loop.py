@@ -1,0 +1,242 @@
+"""A decoder in the loop: decode, add to what was decoded before, train, and again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import lattices
+from decoding.training.accumulate import accumulated
+from decoding.training.envelope_corpus import EnvelopeCorpus
+from decoding.training.learner import Learner
+from decoding.training.learner_task import TrainingTask, space_size
+from fstmetrics import Metric, quality
+from fstmetrics.references import Reference
+from lattices.errors import FormatError, OptionError
+from lattices.formats.streams import PathLike, created
+from lattices.spaces import Space
+from lattices.vocabulary import Vocabulary
+
+L = TypeVar("L", bound=Learner)
+
+#: the files of a checkpoint: the state, the learner in its fit, and numbered by the decoding
+#: what was decoded and the learner before it is fitted to that
+_STATE, _LEARNER = "loop.json", "learner.json"
+_SPACES, _BEFORE = "spaces-{}.jsonl.gz", "learner-{}.json"
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """One turn of the loop.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1.
+    weights : mapping of str to float
+        Those that were decoded with.
+    score : float
+        The metric of what the decoder liked best.
+    hypotheses : int
+        How many entries, arcs or edges there are now, over all segments.
+    fresh : int
+        How many of them are new.
+    """
+
+    number: int
+    weights: Mapping[str, float]
+    score: float
+    hypotheses: int
+    fresh: int
+
+
+@dataclass(kw_only=True)
+class DecoderLoop(Generic[L]):
+    """Training with a decoder in the loop, by any learner.
+
+    A list, or a pruned lattice, holds what is good under the weights it was decoded with; weights
+    trained on it may like what it does not hold. So the decoder is asked again, and the learner
+    is given all that it ever said (Och 2003). The loop ends when the decoder says nothing new,
+    when the weights do not move any more, or after ``most_decodes``; the weights that won are
+    those whose own decoding scored best, and they are never weights that nobody decoded with.
+
+    Parameters
+    ----------
+    decode : callable
+        Called with weights by name; returns one space for each segment, always in one order.
+    learner : Learner
+        With weights to start with.
+    most_decodes : int
+    tolerance : float
+        The weights have come to rest when none moves by more than this share of the largest.
+    keep : bool
+        Whether to add to what was decoded before; False trains on the last decoding alone.
+
+    Attributes
+    ----------
+    decodings : tuple of Decoding
+    weights : mapping of str to float
+        Those of the best decoding so far.
+
+    Examples
+    --------
+    >>> from decoding.training.mert import MERT
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis, NBest
+    >>> said = {"a": {"lm": 1.0}, "b": {"tm": 1.0}}
+    >>> def decode(weights):
+    ...     def score(word):
+    ...         return sum(weights[name] * value for name, value in said[word].items())
+    ...     word = max(said, key=score)
+    ...     some = [Hypothesis((word,), score(word), said[word])]
+    ...     yield NBest.from_hypotheses(some, feature_names=["lm", "tm"])
+    >>> loop = DecoderLoop(decode=decode, learner=MERT(start={"lm": 0.5, "tm": 1.0}))
+    >>> loop.run([["b"]], WER())["tm"], [each.score for each in loop.decodings]
+    (1.0, [0.0])
+    """
+
+    decode: Callable[[Mapping[str, float]], Iterable[Space]]
+    learner: L
+    most_decodes: int = 10
+    tolerance: float = 1e-4
+    keep: bool = True
+    decodings: tuple[Decoding, ...] = field(init=False, default=())
+    weights: Mapping[str, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a loop that cannot begin."""
+        if self.most_decodes < 1:
+            raise OptionError(f"most_decodes is at least 1, not {self.most_decodes}")
+        if not self.learner.weights:
+            raise OptionError("a decoder needs weights to start with")
+        self.weights = dict(self.learner.weights)
+
+    def run(
+        self,
+        references: Iterable[Iterable[Reference]],
+        metric: Metric,
+        *,
+        checkpoint: PathLike | None = None,
+        progress: bool = True,
+    ) -> Mapping[str, float]:
+        """Decode and train in turn; return the weights whose decoding was best.
+
+        Parameters
+        ----------
+        references : iterable
+            One list of references for each segment.
+        metric : Metric
+        checkpoint : path, optional
+            A folder, made if need be. A run that finds one there goes on with it, with the
+            learner as it was saved, and comes to the same weights as one that was never stopped.
+        progress : bool
+            Whether the learner says how far it is.
+
+        Raises
+        ------
+        OptionError
+            If the decoder returns another number of segments than there are references for, or
+            nothing for one of them, or if the checkpoint is of another metric.
+        """
+        listed = [tuple(some) for some in references]
+        folder = None if checkpoint is None else Path(checkpoint)
+        spaces: list[Space] = []
+        is_trained = False
+        self._forget()
+        if folder is not None and (folder / _STATE).exists():
+            spaces, is_trained = self._resumed(folder, metric)
+        while not self._is_over():
+            if self.decodings and not is_trained:
+                file = None if folder is None else folder / _LEARNER
+                self.learner.fit(spaces, listed, metric, checkpoint=file, progress=progress)
+            is_trained = False
+            if self.decodings and self._is_at_rest():
+                break
+            spaces = self._decoded(spaces, listed, metric)
+            if folder is not None:
+                self._save(folder, spaces, metric)
+        return self.weights
+
+    def _forget(self) -> None:
+        self.decodings = ()
+        self.weights = dict(self.learner.weights)
+
+    def _is_over(self) -> bool:
+        done = self.decodings
+        return len(done) >= self.most_decodes or (len(done) > 1 and done[-1].fresh == 0)
+
+    def _is_at_rest(self) -> bool:
+        """Tell whether the learner's weights are those that were decoded with last."""
+        before, now = self.decodings[-1].weights, self.learner.weights
+        names = {*before, *now}
+        largest = max(map(abs, before.values()), default=0.0)
+        moves = (abs(now.get(name, 0.0) - before.get(name, 0.0)) for name in names)
+        return max(moves, default=0.0) <= self.tolerance * largest
+
+    def _decoded(
+        self, spaces: list[Space], references: list[tuple[Reference, ...]], metric: Metric
+    ) -> list[Space]:
+        """Decode with the learner's weights; return all that the learner is to know."""
+        weights = dict(self.learner.weights)
+        said = list(self.decode(weights))
+        task = TrainingTask(said, references, metric)
+        corpus = EnvelopeCorpus(task.spaces, task.evaluators)
+        score = corpus.score([weights.get(name, 0.0) for name in corpus.names])
+        together = said
+        if spaces and self.keep:
+            together = [accumulated(*pair) for pair in zip(spaces, said, strict=True)]
+        size = sum(map(space_size, together))
+        known = sum(map(space_size, spaces)) if self.keep else 0
+        done = Decoding(len(self.decodings) + 1, weights, score, size, size - known)
+        best = max((quality(metric, each.score) for each in self.decodings), default=None)
+        if best is None or quality(metric, score) > best:
+            self.weights = weights
+        self.decodings = (*self.decodings, done)
+        return together
+
+    def _save(self, folder: Path, spaces: list[Space], metric: Metric) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        count = len(self.decodings)
+        bare = [space.replaced(references=(), metadata={}) for space in spaces]
+        lattices.write(folder / _SPACES.format(count), bare)
+        self.learner.save(folder / _BEFORE.format(count))
+        content = {
+            "metric": str(metric),
+            "decodings": [vars(each) for each in self.decodings],
+            "weights": dict(self.weights),
+        }
+        # from here on the new files count, and the old ones do not
+        with created(folder / _STATE) as stream:
+            stream.write(json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n")
+        for name in (_SPACES.format(count - 1), _BEFORE.format(count - 1), _LEARNER):
+            (folder / name).unlink(missing_ok=True)
+
+    def _resumed(self, folder: Path, metric: Metric) -> tuple[list[Space], bool]:
+        """Take up a run; return its spaces, and whether the learner is done with them."""
+        place = folder / _STATE
+        try:
+            content = json.loads(place.read_bytes())
+            began = content["metric"]
+            self.decodings = tuple(Decoding(**each) for each in content["decodings"])
+            self.weights = content["weights"]
+        except (ValueError, KeyError, TypeError) as problem:
+            raise FormatError(f"no state of a loop: {problem!r}", os.fspath(place)) from None
+        if began != str(metric):
+            raise OptionError(f"the run in {os.fspath(folder)!r} is for {began}, not {metric}")
+        count = len(self.decodings)
+        spaces = list(lattices.read(folder / _SPACES.format(count), vocabulary=Vocabulary()))
+        base = type(self.learner).load(folder / _BEFORE.format(count))
+        if json.dumps(base.options()) != json.dumps(self.learner.options()):
+            raise OptionError(f"the run in {os.fspath(folder)!r} has other options of the learner")
+        self.learner = base
+        is_trained = False
+        if (folder / _LEARNER).exists():
+            later = type(self.learner).load(folder / _LEARNER)
+            # the file may be of a fit before the last decoding, if the fall came just then
+            if len(later.history) > len(base.history):
+                self.learner, is_trained = later, later.finished
+        return spaces, is_trained

@@ -1,0 +1,292 @@
+"""Minimum error rate training: weights that are best by the metric itself, one line at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from decoding.training.envelope_corpus import EnvelopeCorpus
+from decoding.training.learner import Learner
+from decoding.training.learner_task import TrainingTask
+from decoding.training.line_search import line_search
+from fstmetrics import quality
+from lattices.arrays import FloatColumn
+from lattices.errors import OptionError
+
+#: what a weight may be: from the first up to the second, None for no bound
+Bounds = tuple[float | None, float | None]
+
+
+@dataclass(kw_only=True, eq=False)
+class MERT(Learner):
+    """Minimum error rate training, for any metric with additive statistics.
+
+    From each of several starts, passes over directions of search: each weight alone, and a few
+    random directions, drawn anew for every pass. Along each, the best step of all is found
+    exactly (:func:`decoding.training.line_search.line_search`) and taken if it improves the
+    corpus. A start has ended when a pass gains no more than ``epsilon``; the best end wins. The
+    first start is that of the present weights, so the result is never worse than they are.
+
+    On lattices and forests the search knows all their paths, not just those that were best
+    under some earlier weights. A round is one pass; its score is the metric of the best weights
+    so far, its details are about the pass.
+
+    Only the direction of the weights matters for what is best. After each pass they are
+    multiplied by a power of two, which changes no comparison, so that their length stays near
+    that of the start; not so if any weight is fixed or bounded.
+
+    Parameters
+    ----------
+    restarts : int
+        How many random starts follow the first: its weights plus normal deviates.
+    spread : float
+        The deviates' standard deviation, in units of the root mean square of the weights, all
+        of them measured by how much their features vary.
+    random_directions : int
+        How many for each pass: normal deviates, each divided by the deviation of its feature
+        among the hypotheses of a space, so that all features have their say.
+    powell : bool
+        Whether the way that a whole pass went takes the place of the direction that gained
+        most (Powell's method), so that long oblique valleys are followed.
+    epsilon : float
+        The least gain of the metric for which another pass is worth while.
+    most_passes : int
+        The most passes of one start.
+    fixed : iterable of str
+        Features whose weights stay as they are.
+    bounds : mapping of str to pair
+        The least and the greatest weight of a feature, None for no bound. Weights outside are
+        moved to the bound at the start.
+    start, seed
+        As of :class:`decoding.training.learner.Learner`.
+
+    References
+    ----------
+    Och. Minimum error rate training in statistical machine translation. ACL 2003.
+
+    Macherey, Och, Thayer and Uszkoreit. Lattice-based minimum error rate training for
+    statistical machine translation. EMNLP 2008.
+
+    Foster and Kuhn. Stabilizing minimum error rate training. WMT 2009.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis, NBest
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(("a",), 0.0, {"lm": 1.0}), Hypothesis(("b",), 0.0, {"tm": 1.0})]
+    ... )
+    >>> learner = MERT(start={"lm": 1.0, "tm": 0.0}, restarts=0).fit([nbest], [["b"]], WER())
+    >>> learner.weights["tm"] > learner.weights["lm"], learner.history[-1].score
+    (True, 0.0)
+    """
+
+    name: ClassVar[str] = "mert"
+    restarts: int = 4
+    spread: float = 1.0
+    random_directions: int = 8
+    powell: bool = False
+    epsilon: float = 1e-5
+    most_passes: int = 30
+    fixed: Iterable[str] = ()
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    _corpus: EnvelopeCorpus | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse options that mean nothing."""
+        super().__post_init__()
+        for name, least in (("restarts", 0), ("random_directions", 0), ("most_passes", 1)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name} is at least {least}, not {getattr(self, name)}")
+        for name in ("epsilon", "spread"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0.0):
+                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
+        if isinstance(self.fixed, str):
+            raise OptionError(f"fixed is a list of names, not the text {self.fixed!r}")
+        self.fixed = sorted(self.fixed)
+        self.bounds = {name: _checked_bounds(name, pair) for name, pair in self.bounds.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle what a checkpoint has."""
+        return {**self.__dict__, "_corpus": None}
+
+    def begin(self, task: TrainingTask) -> None:
+        """Begin with the present weights, as far as bounds allow."""
+        corpus = self._ready(task)
+        for what, names in (("fixed", self.fixed), ("bounded", self.bounds)):
+            unknown = [name for name in names if name not in {*corpus.names, *self.weights}]
+            if unknown:
+                raise OptionError(f"no space has the {what} features {', '.join(unknown)}")
+        self.weights = self.initial_weights(corpus.names)
+        here = self._bounded(corpus, corpus.vector(self.weights))
+        self.weights = {**self.weights, **corpus.mapping(here)}
+        score = corpus.score(here)
+        self.state = {
+            "first": here.tolist(),
+            "start": 0,
+            "pass": 0,
+            "here": here.tolist(),
+            "score": score,
+            "best": score,
+            "ends": [],
+            "directions": self._coordinates(corpus).tolist(),
+        }
+
+    def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
+        """Do one pass over all directions."""
+        corpus, state, metric = self._ready(task), self.state, task.metric
+        begun = here = np.array(state["here"])
+        score = before = state["score"]
+        gains, searches = [], 0
+        for direction in self._directions(corpus, state["directions"]):
+            moved, reached = self._step(corpus, here, score, direction)
+            searches += 1
+            gain = quality(metric, reached) - quality(metric, score)
+            gains.append(max(0.0, gain))
+            if gain > 0.0:
+                here, score = moved, reached
+        gained = quality(metric, score) - quality(metric, before)
+        if self.powell and gained > 0.0:
+            self._turn(state["directions"], gains, here - begun)
+        here = self._rescaled(here, np.array(state["first"]))
+        state.update({"here": here.tolist(), "score": score, "pass": state["pass"] + 1})
+        details = {
+            "start": state["start"], "pass": state["pass"], "pass_score": score,
+            "gain": gained, "searches": searches,
+        }  # fmt: skip
+        if quality(metric, score) > quality(metric, state["best"]):
+            state["best"] = score
+            self.weights = {**self.weights, **corpus.mapping(here)}
+        if gained <= self.epsilon or state["pass"] == self.most_passes:
+            self._end_start(corpus)
+        return state["best"], details
+
+    def average(self) -> dict[str, float]:
+        """Return the mean of where the starts of the last fit ended, each at length 1.
+
+        Scaled to the length of the best; features that no space has keep their weights.
+        """
+        ends = [np.array(list(end.values())) for end in self.state.get("ends", [])]
+        lengths = [float(np.linalg.norm(end)) for end in ends]
+        if not ends or not all(lengths):
+            return dict(self.weights)
+        names = list(self.state["ends"][0])
+        mean = np.mean([end / length for end, length in zip(ends, lengths, strict=True)], axis=0)
+        mean *= np.linalg.norm([self.weights[name] for name in names])
+        return {**self.weights, **dict(zip(names, mean.tolist(), strict=True))}
+
+    def _ready(self, task: TrainingTask) -> EnvelopeCorpus:
+        if self._corpus is None or self._corpus.evaluators is not task.evaluators:
+            self._corpus = EnvelopeCorpus(task.spaces, task.evaluators, earlier=self._corpus)
+        return self._corpus
+
+    def _coordinates(self, corpus: EnvelopeCorpus) -> FloatColumn:
+        """Return one direction for each weight that is free to move."""
+        free = [name not in self.fixed for name in corpus.names]
+        return np.eye(len(free))[np.array(free, dtype=np.bool_)]
+
+    def _scale(self, corpus: EnvelopeCorpus) -> FloatColumn:
+        """Return how far each weight must go to matter: one over its feature's deviation.
+
+        0 for weights that are fixed and for features that do not vary.
+        """
+        deviations = corpus.deviations
+        matters = self._coordinates(corpus).any(axis=0) & (deviations > 0.0)
+        return np.divide(1.0, deviations, out=np.zeros(len(deviations)), where=matters)
+
+    def _directions(
+        self, corpus: EnvelopeCorpus, kept: Sequence[Sequence[float]]
+    ) -> Iterator[FloatColumn]:
+        yield from (np.array(direction) for direction in kept)
+        scale = self._scale(corpus)
+        if scale.any():
+            for _ in range(self.random_directions):
+                yield scale * self.random.standard_normal(len(scale))
+
+    def _step(
+        self, corpus: EnvelopeCorpus, here: FloatColumn, score: float, direction: FloatColumn
+    ) -> tuple[FloatColumn, float]:
+        """Return better weights along a direction, with the metric that they really have."""
+        steps = self._allowed_steps(corpus, here, direction)
+        found = line_search(corpus, None, here, direction, bounds=steps)
+        if quality(corpus.metric, found.score) <= quality(corpus.metric, score):
+            return here, score
+        moved = self._bounded(corpus, here + found.step * direction)
+        return moved, corpus.score(moved)
+
+    def _limits(self, corpus: EnvelopeCorpus) -> tuple[FloatColumn, FloatColumn]:
+        pairs = [self.bounds.get(name, (None, None)) for name in corpus.names]
+        low = [-np.inf if pair[0] is None else pair[0] for pair in pairs]
+        high = [np.inf if pair[1] is None else pair[1] for pair in pairs]
+        return np.array(low), np.array(high)
+
+    def _bounded(self, corpus: EnvelopeCorpus, weights: FloatColumn) -> FloatColumn:
+        fixed = np.array([name in self.fixed for name in corpus.names], dtype=np.bool_)
+        return np.where(fixed, weights, np.clip(weights, *self._limits(corpus)))
+
+    def _allowed_steps(
+        self, corpus: EnvelopeCorpus, here: FloatColumn, direction: FloatColumn
+    ) -> tuple[float, float]:
+        """Return the least and the greatest step that keep all weights within their bounds."""
+        low, high = self._limits(corpus)
+        moving = direction != 0.0
+        if not moving.any():
+            return 0.0, 0.0
+        one = (low[moving] - here[moving]) / direction[moving]
+        other = (high[moving] - here[moving]) / direction[moving]
+        least, most = np.minimum(one, other).max(), np.maximum(one, other).min()
+        # a weight at its bound may be there but for rounding
+        return min(0.0, float(least)), max(0.0, float(most))
+
+    def _turn(
+        self, directions: list[list[float]], gains: Sequence[float], way: FloatColumn
+    ) -> None:
+        """Put the way of a whole pass in the place of the direction that gained most."""
+        own = gains[: len(directions)]
+        length = np.linalg.norm(way)
+        if own and length:
+            directions.pop(int(np.argmax(own)))
+            directions.append((way / length).tolist())
+
+    def _rescaled(self, here: FloatColumn, first: FloatColumn) -> FloatColumn:
+        length, wanted = np.linalg.norm(here), np.linalg.norm(first)
+        if self.fixed or self.bounds or not length or not wanted:
+            return here
+        factor: float = 2.0 ** np.rint(np.log2(wanted / length))
+        return here * factor
+
+    def _end_start(self, corpus: EnvelopeCorpus) -> None:
+        """Note where a start ended, and draw the next, or finish."""
+        state = self.state
+        state["ends"].append(corpus.mapping(np.array(state["here"])))
+        if state["start"] == self.restarts:
+            self.finished = True
+            return
+        first, scale = np.array(state["first"]), self._scale(corpus)
+        measured = (first * corpus.deviations)[scale > 0.0]
+        size = float(np.sqrt(np.square(measured).sum() / max(1, len(measured)))) or 1.0
+        deviates = self.random.standard_normal(len(first))
+        drawn = first + self.spread * size * scale * deviates
+        here = self._bounded(corpus, drawn)
+        state.update(
+            {
+                "start": state["start"] + 1,
+                "pass": 0,
+                "here": here.tolist(),
+                "score": corpus.score(here),
+                "directions": self._coordinates(corpus).tolist(),
+            }
+        )
+
+
+def _checked_bounds(name: str, pair: Sequence[float | None]) -> Bounds:
+    if len(pair) != 2 or any(each is not None and math.isnan(each) for each in pair):
+        raise OptionError(f"the bounds of {name} are {pair!r}, expected two numbers")
+    low, high = (None if each is None or math.isinf(each) else float(each) for each in pair)
+    if low is not None and high is not None and low > high:
+        raise OptionError(f"the weight of {name} cannot be from {low} to {high}")
+    return low, high
