@@ -107,8 +107,8 @@ def run(
         Any other executor to submit batches to; ``workers`` then says how many it has.
     shared_files : bool
         Whether the workers can open the files as this process does. Then they read
-        themselves what can be read by position, and files of one segment; if not, all that
-        they work on is sent to them.
+        themselves what can be read by position or by line, and files of one segment; if not,
+        all that they work on is sent to them.
     first
         Called in this process with the segments of the first batch that has any, parsed as
         they are asked for, before any batch is sent away: the place to settle what depends
@@ -147,7 +147,8 @@ def run(
     if batch_records < 1:
         raise OptionError(f"batch_records is at least 1, not {batch_records}")
     inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
-    cut = batches(inputs.units(on_read, batch_records), batch_records)
+    elsewhere = workers > 1 or executor is not None
+    cut = batches(inputs.units(on_read, batch_records, elsewhere), batch_records)
     work = _Work(job, dict(options or {}))
     done = Earlier() if earlier is None else earlier
     return _without_repeats(_outcomes(work, cut, workers, executor, first, done.outcomes), done)

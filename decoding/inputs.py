@@ -1,7 +1,8 @@
 """The input of a job, cut into units that any process can parse.
 
 A unit is a record that was cut here and is parsed elsewhere; or, where the format allows it,
-only the name of a file and which segments of it: then whoever parses them also reads them.
+only the name of a file and which segments or bytes of it: then whoever parses them also reads
+them.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import Any, TypeAlias
 from decoding.outcomes import Failure, Segment
 from lattices.errors import FormatError
 from lattices.formats import FORMATS, format_of, parse_range, parse_record, read_records
-from lattices.formats.base import IndexedFormat, Record
+from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat, Record
 from lattices.formats.streams import PathLike, files_of, is_gzip
 from lattices.vocabulary import Vocabulary
 
 #: a batch is full at so many segments, or at so many bytes
 BATCH_RECORDS = 32
 BATCH_BYTES = 4_000_000
+#: how much of a file is looked through for line ends at a time
+LINE_BUFFER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,38 @@ class Cut:
     def bytes(self) -> int:
         """How much there is to parse."""
         return len(self.record.payload)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One segment that is one line of a plain file, from byte ``start`` on."""
+
+    position: int
+    format: str
+    path: str
+    start: int
+    bytes: int
+    line: int
+    number: int
+
+    count = 1
+
+    def read(self) -> Record:
+        """Return the record, as :func:`lattices.formats.base.text_lines` would have cut it.
+
+        Raises
+        ------
+        FormatError
+            If the file has become shorter.
+        """
+        with open(self.path, "rb", buffering=0) as stream:
+            stream.seek(self.start)
+            text = stream.read(self.bytes)
+        if len(text) != self.bytes:
+            raise FormatError("the file was changed while it was read", self.path, self.line)
+        if self.line == 1:
+            text = text.removeprefix(BYTE_ORDER_MARK)
+        return Record(text.rstrip(b"\r\n"), self.path, self.line, self.number)
 
 
 @dataclass(frozen=True)
@@ -77,7 +112,7 @@ class WholeFile:
     count = 1
 
 
-Unit: TypeAlias = "Cut | Range | WholeFile | Failure"
+Unit: TypeAlias = "Cut | Line | Range | WholeFile | Failure"
 Batch: TypeAlias = "list[Unit]"
 
 
@@ -125,7 +160,10 @@ class Inputs:
         return sum(map(os.path.getsize, self.files))
 
     def units(
-        self, on_read: Callable[[int], None] | None = None, most: int = BATCH_RECORDS
+        self,
+        on_read: Callable[[int], None] | None = None,
+        most: int = BATCH_RECORDS,
+        elsewhere: bool = False,
     ) -> Iterator[Unit]:
         """Iterate over the units, numbered; a bad file stands where its segments would.
 
@@ -136,11 +174,13 @@ class Inputs:
             call.
         most : int
             Segments of one unit.
+        elsewhere : bool
+            Whether they are parsed by other processes, which can read lines for themselves.
         """
         position = 0
         for file in self.files:
             damages: list[FormatError] = []
-            for unit in self._file_units(file, position, damages, on_read, most):
+            for unit in self._file_units(file, position, damages, on_read, most, elsewhere):
                 yield from _drained(damages)
                 yield unit
                 position += unit.count
@@ -153,12 +193,16 @@ class Inputs:
         damages: list[FormatError],
         on_read: Callable[[int], None] | None,
         most: int,
-    ) -> Iterator[Cut | Range | WholeFile]:
+        elsewhere: bool,
+    ) -> Iterator[Cut | Line | Range | WholeFile]:
         if self.shared_files and os.path.isfile(file):
             try:
                 format = format_of(file, self._format)
                 if isinstance(format, IndexedFormat) and not is_gzip(file):
                     yield from _ranges(format, file, position, on_read, most)
+                    return
+                if elsewhere and format.by_line and not is_gzip(file):
+                    yield from _lines(format, file, position, on_read)
                     return
             except FormatError as problem:
                 damages.append(problem)
@@ -192,6 +236,24 @@ def _ranges(
         yield Range(position + start, format.name, file, start, stop, share)
         if on_read is not None:
             on_read(share)
+
+
+def _lines(
+    format: Format, file: str, position: int, on_read: Callable[[int], None] | None
+) -> Iterator[Line]:
+    start = number = 0
+    with open(file, "rb", buffering=LINE_BUFFER) as stream:
+        for line, text in enumerate(stream, start=1):
+            size = len(text)
+            blank = text.isspace() or (line == 1 and not text.removeprefix(BYTE_ORDER_MARK).strip())
+            if not blank:
+                yield Line(position + number, format.name, file, start, size, line, number)
+                number += 1
+            start += size
+            if on_read is not None:
+                on_read(size)
+    if not number:
+        raise FormatError(f"empty: no segment of format {format.name}", file)
 
 
 def _drained(damages: list[FormatError]) -> Iterator[Failure]:
@@ -249,7 +311,7 @@ def parsed(
     else:
         line = 0
         try:
-            record = unit.record if isinstance(unit, Cut) else _only_record(unit)
+            record = _record(unit)
             line = record.line
             space = parse_record(FORMATS.get(unit.format), record, vocabulary, **options)
         except FormatError as problem:
@@ -259,6 +321,12 @@ def parsed(
             yield Failure(unit.position, unit.path, 0, "", problem.strerror or str(problem))
         else:
             yield Segment(unit.position, record.path, line, space)
+
+
+def _record(unit: Cut | Line | WholeFile) -> Record:
+    if isinstance(unit, Cut):
+        return unit.record
+    return unit.read() if isinstance(unit, Line) else _only_record(unit)
 
 
 def _only_record(unit: WholeFile) -> Record:

@@ -148,6 +148,8 @@ class Format(Protocol):
         put together, are what :meth:`write` makes of all of them at once.
     separable : bool
         Whether each segment may go to a file of its own, as into a directory.
+    by_line : bool
+        Whether every line that is not blank is one segment.
     twins : tuple of str
         Names of formats whose files may begin the same way; the suffix tells them apart.
     """
@@ -163,6 +165,7 @@ class Format(Protocol):
     exact: bool = False
     appendable: bool = False
     separable: bool = True
+    by_line: bool = False
     twins: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:

@@ -70,6 +70,7 @@ class JsonLines(Format):
     suffixes = (".jsonl", ".ndjson")
     exact = True
     appendable = True
+    by_line = True
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line begins an object, and none of cdec or Travatar."""

@@ -13,7 +13,17 @@ import pytest
 import lattices
 from decoding import inputs as module
 from decoding.corpus import Done, Earlier, Failure, Segment, run
-from decoding.inputs import Cut, Inputs, Range, WholeFile, batches, unit_count, without_first
+from decoding.inputs import (
+    Cut,
+    Inputs,
+    Line,
+    Range,
+    WholeFile,
+    batches,
+    parsed,
+    unit_count,
+    without_first,
+)
 from tests.decoding.commandline import CAT, cats, lattice_line
 
 
@@ -48,6 +58,54 @@ def test_records_are_cut_here(tmp_path: Path) -> None:
     path = cats(tmp_path / "a.jsonl", 3)
     units = list(Inputs([path]).units())
     assert [type(unit) for unit in units] == [Cut] * 3
+
+
+ODD_LINES = [
+    b"one\ntwo\n", b"one\ntwo", b"one\r\n\r\n \t\ntwo\r\n\n", b"\xef\xbb\xbfone\ntwo\n",
+    b"\xef\xbb\xbf\n\n\xef\xbb\xbftwo\x0bthree\n", b"one\rtwo\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", ODD_LINES)
+def test_lines_left_to_a_worker_are_what_would_have_been_cut(
+    tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    inputs = Inputs([path], "jsonl")
+    here = [unit.record for unit in inputs.units() if isinstance(unit, Cut)]
+    told: list[int] = []
+    there = list(inputs.units(told.append, elsewhere=True))
+    assert [unit.read() for unit in there if isinstance(unit, Line)] == here
+    assert [unit.position for unit in there if isinstance(unit, Line)] == [*range(len(here))]
+    assert sum(told) == len(content)
+
+
+@pytest.mark.parametrize("content", [b"\n \n", b"\xef\xbb\xbf\n", b"\xef\xbb\xbf"])
+def test_a_file_without_lines_is_one_failure(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    for elsewhere in (False, True):
+        (unit,) = Inputs([path], "jsonl").units(elsewhere=elsewhere)
+        assert isinstance(unit, Failure)
+        assert unit.reason == "empty: no segment of format jsonl"
+
+
+def test_a_file_that_shrinks_loses_its_lines_with_a_reason(tmp_path: Path) -> None:
+    path = cats(tmp_path / "a.jsonl", 3)
+    units = list(Inputs([path]).units(elsewhere=True))
+    path.write_bytes(path.read_bytes()[:-10])
+    *good, bad = (outcome for unit in units for outcome in parsed(unit, lattices.Vocabulary(), {}))
+    assert all(isinstance(each, Segment) for each in good)
+    assert isinstance(bad, Failure)
+    assert (bad.line, bad.reason) == (3, "the file was changed while it was read")
+
+
+def test_a_compressed_file_is_cut_here_for_workers_too(tmp_path: Path) -> None:
+    path = cats(tmp_path / "a.jsonl", 3)
+    packed = tmp_path / "b.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert [type(unit) for unit in Inputs([packed]).units(elsewhere=True)] == [Cut] * 3
 
 
 def test_files_by_position_are_named_and_not_read(arrow: Path) -> None:
