@@ -8,12 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from fstmetrics import CompiledEvaluator
+from fstmetrics.machines import Machine
+from fstmetrics.references import Reference
+from lattices.algorithms import path_count
 from lattices.arrays import IntColumn, ints
 from lattices.engines import ENGINES
 from lattices.engines.forest_characters import forest_to_characters
+from lattices.engines.forest_expanded import search_expanded
 from lattices.engines.forest_kernel import ENGINE
-from lattices.errors import EngineError
-from lattices.spaces import Forest, Hypothesis
+from lattices.engines.found import Found
+from lattices.errors import OptionError
+from lattices.spaces import Forest, Hypothesis, Lattice
+
+#: the most sentences of reference lattices that are searched for as references of their own
+MOST_REFERENCE_SENTENCES = 64
 
 
 class PreparedForest(NamedTuple):
@@ -60,8 +68,14 @@ def best_derivations(
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
+    beam: float | None = None,
+    band: int | None = None,
 ) -> list[FoundDerivation]:
     """Return the derivation of each forest that is best under its metric.
+
+    A reference that is a lattice stands for its sentences, up to
+    :data:`MOST_REFERENCE_SENTENCES` of them. Beyond that, and with any other engine than the
+    kernel, the forest is expanded to a lattice (:mod:`lattices.engines.forest_expanded`).
 
     Parameters
     ----------
@@ -69,14 +83,28 @@ def best_derivations(
         As many of one as of the other.
     model_weight : float
         Weight of the model score.
-    engine : {"auto", "kernel"}
+    engine : {"auto", "kernel", "openfst"}
+        Who searches; ``auto`` is the kernel.
     workers : int
         Threads for the kernel.
+    beam : float, optional
+        How much less than the best of its node an item may promise, in units of the value
+        that is maximised; see :mod:`lattices.engines.forest_bounds`.
+    band : int, optional
+        How many reference words an item may be away from where its node can stand.
+
+    Returns
+    -------
+    list of FoundDerivation
+        With a beam or a band, ``exact`` says whether nothing that was left out could have
+        been better.
 
     Raises
     ------
     EngineError
         If the engine cannot search a forest with such a machine.
+    OptionError
+        If the beam or the band is negative, or the engine has none.
 
     Examples
     --------
@@ -87,25 +115,89 @@ def best_derivations(
     >>> found, = best_derivations([forest], [WER().against(["the dog"])])
     >>> found.hypothesis.text, found.hypothesis.arcs, found.exact
     ('the dog', (2, 1), True)
+    >>> best_derivations([forest], [WER().against(["the dog"])], engine="openfst")[0].engine
+    'openfst'
     """
-    if engine != "auto" and ENGINES.get(engine).name != ENGINE.name:
-        raise EngineError(f"engine {engine!r} searches lattices; for forests there is the kernel")
-    prepared = [
-        prepare_forest(forest, evaluator)
+    if beam is not None and not beam >= 0:
+        raise OptionError(f"a beam is at least 0, not {beam}")
+    if band is not None and not band >= 0:
+        raise OptionError(f"a band is at least 0, not {band}")
+    name = ENGINE.name if engine == "auto" else ENGINES.get(engine).name
+    pruned = beam is not None or band is not None
+    if pruned and name != ENGINE.name:
+        raise OptionError(f"engine {name!r} has no beam and no band; the kernel has")
+    problems = [
+        _compiled(forest, evaluator, name)
         for forest, evaluator in zip(forests, evaluators, strict=True)
     ]
-    machines = [
-        evaluator.machine(
-            units.forest.vocabulary, ints(np.unique(units.forest.symbol[units.forest.symbol > 0]))
-        )
-        for units, evaluator in zip(prepared, evaluators, strict=True)
+    searched = [
+        index
+        for index, problem in enumerate(problems)
+        if name == ENGINE.name and ENGINE.can_run(problem.prepared.forest, problem.machine) is True
     ]
-    found = ENGINE.best(
-        [units.forest for units in prepared], machines, model_weight=model_weight, workers=workers
+    found: dict[int, tuple[Found, bool]] = dict(
+        zip(
+            searched,
+            ENGINE.search(
+                [problems[index].prepared.forest for index in searched],
+                [problems[index].machine for index in searched],
+                model_weight=model_weight,
+                workers=workers,
+                beam=beam,
+                band=band,
+            ),
+            strict=True,
+        )
     )
+    for index, (prepared, machine) in enumerate(problems):
+        if index not in found:
+            if pruned:
+                raise OptionError(
+                    f"forest {prepared.forest.id!r} is searched as a lattice, for the sake of "
+                    "a reference lattice, and that has no beam and no band"
+                )
+            expanded = search_expanded(
+                prepared.forest, machine, ENGINES.get(name), model_weight=model_weight
+            )
+            found[index] = expanded, True
     return [
         FoundDerivation(
-            forest.hypothesis(units.original(each.arcs)), machine.relation == "exact", ENGINE.name
+            forest.hypothesis(problem.prepared.original(found[index][0].arcs)),
+            problem.machine.relation == "exact" and found[index][1],
+            name,
         )
-        for forest, units, machine, each in zip(forests, prepared, machines, found, strict=True)
+        for index, (forest, problem) in enumerate(zip(forests, problems, strict=True))
     ]
+
+
+class _Problem(NamedTuple):
+    prepared: PreparedForest
+    machine: Machine
+
+
+def _compiled(forest: Forest, evaluator: CompiledEvaluator, engine: str) -> _Problem:
+    prepared = prepare_forest(forest, evaluator)
+    if engine == ENGINE.name:
+        evaluator = _spelled_out(evaluator)
+    symbol = prepared.forest.symbol
+    words = ints(np.unique(symbol[symbol > 0]))
+    return _Problem(prepared, evaluator.machine(prepared.forest.vocabulary, words))
+
+
+def _spelled_out(evaluator: CompiledEvaluator) -> CompiledEvaluator:
+    """Return the evaluator with the sentences of reference lattices, if they are few.
+
+    The best of a reference lattice's sentences counts, as does the best of the references.
+    """
+    some = evaluator.references
+    counts = [path_count(reference) for reference in some if isinstance(reference, Lattice)]
+    if not counts or min(counts) == 0 or sum(counts) > MOST_REFERENCE_SENTENCES:
+        return evaluator
+    spelled: list[Reference] = []
+    for reference in some:
+        if isinstance(reference, Lattice):
+            spelled.extend(dict.fromkeys(path.tokens for path in reference.paths()))
+        else:
+            spelled.append(reference)
+    compiled: CompiledEvaluator = evaluator.metric.against(spelled)  # type: ignore[assignment]
+    return compiled

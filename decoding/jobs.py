@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 import numpy as np
 
 from decoding.corpus import Segment
 from decoding.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
-from fstmetrics import CompiledEvaluator, Evaluator, Metric, has_machine
+from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_path, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
@@ -86,7 +85,7 @@ class OracleJob:
     metrics : tuple of Metric
     references : References or None
         Those of the segments themselves if None.
-    k, worst, model_weight, engine, budget
+    k, worst, model_weight, engine, budget, beam, band
         As in :func:`decoding.oracle.oracle`; the best alone are found batch by batch.
 
     Examples
@@ -108,6 +107,8 @@ class OracleJob:
     model_weight: float = 0.0
     engine: str = "auto"
     budget: int = DEFAULT_BUDGET
+    beam: float | None = None
+    band: int | None = None
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentOracles]:
         """Return the oracles of each segment."""
@@ -135,11 +136,18 @@ class OracleJob:
     def _together(
         self, spaces: list[Space], evaluators: list[Evaluator]
     ) -> list[list[Oracle]] | None:
-        """Return the best of all lattices by one call, or None where one call will not do."""
-        ranked = self.k > 1 or self.worst
-        if ranked or not (_lattices(spaces) and _compiled(evaluators)):
+        """Return the best of all spaces by one call, or None where one call will not do."""
+        # the evaluators are all of one metric
+        if self.k > 1 or self.worst or not has_machine(evaluators[0]):
             return None
-        found = oracles(spaces, evaluators, model_weight=self.model_weight, engine=self.engine)
+        found = oracles(
+            spaces,
+            evaluators,
+            model_weight=self.model_weight,
+            engine=self.engine,
+            beam=self.beam,
+            band=self.band,
+        )
         return [[each] for each in found]
 
     def _alone(self, space: Space, evaluator: Evaluator) -> list[Oracle]:
@@ -151,6 +159,8 @@ class OracleJob:
             model_weight=self.model_weight,
             engine=self.engine,
             budget=self.budget,
+            beam=self.beam,
+            band=self.band,
         )
 
     def _judged(
@@ -178,15 +188,6 @@ def _size(space: Space) -> int:
     if isinstance(space, Lattice):
         return space.num_arcs
     return space.num_edges if isinstance(space, Forest) else len(space.label)
-
-
-def _lattices(spaces: list[Space]) -> TypeGuard[list[Lattice]]:
-    return all(isinstance(space, Lattice) for space in spaces)
-
-
-def _compiled(evaluators: list[Evaluator]) -> TypeGuard[list[CompiledEvaluator]]:
-    # they are all of one metric
-    return has_machine(evaluators[0])
 
 
 @dataclass(frozen=True)

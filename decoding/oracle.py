@@ -3,80 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from decoding.forest_oracle import best_derivations
-from fstmetrics import (
-    CompiledEvaluator,
-    Edit,
-    Evaluator,
-    has_machine,
-    nbest_stats,
-    quality,
-    scores_of,
-)
-from fstmetrics.machines import Machine
-from fstmetrics.metric import PreparedLattice
-from lattices.algorithms import density_masks, k_best, max_marginals, subset
+from decoding.judging import Oracle as Oracle
+from decoding.judging import judged as judged
+from decoding.ranked import compiled, ranked_entries, ranked_sentences
+from fstmetrics import CompiledEvaluator, Evaluator, has_machine
+from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
-from lattices.arrays import FloatColumn
 from lattices.engines import choose
-from lattices.engines.ranked import best_sentences, worst_sentences
-from lattices.engines.row_search import cut_lowest_path, lowest_path
-from lattices.engines.rows import RowMachine
 from lattices.errors import OptionError
-from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces import Forest, Lattice, NBest, Space
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
-#: sentences that stand in for a lattice whose rows are beyond the budget
-_STAND_INS = 1000
-
-
-@dataclass(frozen=True)
-class Oracle:
-    """A sentence chosen for its metric.
-
-    Attributes
-    ----------
-    hypothesis : Hypothesis
-        The sentence with its model score, its features and its path.
-    score : float
-        The metric of the sentence, computed by the metric itself.
-    stats : float64 column
-        Its statistics; their sum over segments gives the corpus score.
-    reference : int
-        The reference it was scored against; -1 if the metric does not tell.
-    edits : tuple of Edit
-        The alignment to that reference; empty if the metric has none.
-    exact : bool
-        Whether no sentence of the space is better (or worse, where the worst was asked for).
-    engine : str
-        Who found it: an engine, ``product`` for the k best, ``rows`` for the worst, or
-        ``scorer`` where every sentence of a list was scored.
-    """
-
-    hypothesis: Hypothesis
-    score: float
-    stats: FloatColumn
-    reference: int
-    edits: tuple[Edit, ...]
-    exact: bool
-    engine: str
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The words."""
-        return self.hypothesis.tokens
-
-    @property
-    def text(self) -> str:
-        """The words, joined by blanks."""
-        return self.hypothesis.text
 
 
 @overload
@@ -89,6 +33,8 @@ def oracle(
     model_weight: float = 0.0,
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
+    beam: float | None = None,
+    band: int | None = None,
 ) -> Oracle: ...
 @overload
 def oracle(
@@ -100,6 +46,8 @@ def oracle(
     model_weight: float = 0.0,
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
+    beam: float | None = None,
+    band: int | None = None,
 ) -> list[Oracle]: ...
 def oracle(
     space: Space,
@@ -110,6 +58,8 @@ def oracle(
     model_weight: float = 0.0,
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
+    beam: float | None = None,
+    band: int | None = None,
 ) -> Oracle | list[Oracle]:
     """Return the sentence of a space that is best under a metric, or the ``k`` best.
 
@@ -120,14 +70,15 @@ def oracle(
     words, then to the smaller arc numbers, on every engine; but with soft matches the
     ``openfst`` engine, which has single precision, may choose another of nearly equal paths.
 
-    The best of a lattice takes one intersection, and the ``k`` best no more than that in
-    kind; both are always exact. The worst goes through rows (:mod:`lattices.engines.rows`)
-    and is exact within ``budget``; beyond it the result says ``exact=False``.
+    The best of a lattice or forest takes one intersection, and the ``k`` best no more than
+    that in kind; both are exact (but see ``beam``, and references that are lattices). The
+    worst goes through rows (:mod:`lattices.engines.rows`, and for forests
+    :mod:`lattices.engines.forest_rows`) and is exact within ``budget``; beyond it the result
+    says ``exact=False``.
 
     Parameters
     ----------
     space : Lattice, NBest or Forest
-        Of a forest the best sentence is found, not the k best or the worst.
     evaluator : Evaluator
         ``metric.against(references)``.
     k : int, optional
@@ -139,7 +90,12 @@ def oracle(
     engine : {"auto", "kernel", "openfst"}
         Who intersects; ``auto`` is the kernel wherever it can run.
     budget : int
-        How many prefixes the search for the worst may keep.
+        How many prefixes the search for the worst may keep; of a forest, how many pairs of a
+        node and a matrix.
+    beam, band : float and int, optional
+        Narrow the search for the best sentence of a forest, and of nothing else: see
+        :func:`decoding.forest_oracle.best_derivations`. Then ``exact`` says whether the
+        answer is proven nevertheless.
 
     Examples
     --------
@@ -160,173 +116,140 @@ def oracle(
         raise OptionError(f"k is at least 1, not {k}")
     if not np.isfinite(model_weight):
         raise OptionError(f"a model weight is a finite number, not {model_weight}")
+    ranked = worst or k not in (None, 1)
+    _check_narrowing(space, ranked, beam, band)
     if isinstance(space, NBest):
-        found = _of_nbest(space, evaluator, k or 1, worst, model_weight)
+        entries = ranked_entries(space, evaluator, k or 1, worst=worst, model_weight=model_weight)
+        found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
     elif not has_machine(evaluator):
-        raise OptionError(
-            f"{evaluator.metric} has no machine and cannot search a lattice; "
-            "take its n-best list (lattices.k_best)"
+        raise _no_machine(evaluator)
+    elif ranked:
+        sentences = ranked_sentences(
+            space, evaluator, k or 1, worst=worst, model_weight=model_weight, budget=budget
         )
-    elif isinstance(space, Forest):
-        if worst or k not in (None, 1):
-            raise OptionError(
-                f"of forest {space.id!r} the best sentence is searched for, not the k best "
-                "or the worst; take its n-best list"
-            )
-        best = best_derivations([space], [evaluator], model_weight=model_weight, engine=engine)
-        found = [_judged(each.hypothesis, evaluator, each.exact, each.engine) for each in best]
-    elif not worst and k in (None, 1):
-        found = oracles([space], [evaluator], model_weight=model_weight, engine=engine)
-    elif worst:
-        found = _worst(space, evaluator, k or 1, model_weight, budget)
+        found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
     else:
-        found = _k_best(space, evaluator, k or 1, model_weight)
+        found = oracles(
+            [space], [evaluator], model_weight=model_weight, engine=engine, beam=beam, band=band
+        )
     return found if k is not None else found[0]
 
 
 def oracles(
-    lattices: Sequence[Lattice],
-    evaluators: Sequence[CompiledEvaluator],
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
     *,
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
+    beam: float | None = None,
+    band: int | None = None,
 ) -> list[Oracle]:
-    """Return the oracle of each lattice of a batch, in one call of the engine.
+    """Return the oracle of each space of a batch, in one call of each engine that is needed.
 
     Parameters
     ----------
-    lattices, evaluators
-        As many of one as of the other.
+    spaces, evaluators
+        As many of one as of the other; lattices, forests and lists may be mixed.
     workers : int
         Threads for the kernel.
+    model_weight, engine, beam, band
+        As in :func:`oracle`.
 
     Raises
     ------
     SpaceError
         If a lattice has no complete path.
+    OptionError
+        If a metric without a machine is to search a lattice or a forest.
 
     Examples
     --------
     >>> from fstmetrics import WER
-    >>> from lattices import Lattice
+    >>> from lattices import Forest, Lattice
     >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
-    >>> [found.text for found in oracles([lattice] * 2, [WER().against([w]) for w in "ab"])]
+    >>> spaces = [lattice, Forest.from_lattice(lattice)]
+    >>> [found.text for found in oracles(spaces, [WER().against([w]) for w in "ab"])]
     ['a', 'b']
     """
-    if len(lattices) != len(evaluators):
-        raise OptionError(f"{len(lattices)} lattices, but {len(evaluators)} evaluators")
-    compiled = [
-        _compiled(lattice, evaluator)
-        for lattice, evaluator in zip(lattices, evaluators, strict=True)
-    ]
+    if len(spaces) != len(evaluators):
+        kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
+        raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
+    results: dict[int, Oracle] = {}
+    lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
+    forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
+    for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
+        _check_narrowing(space, False, beam, band)
+        if isinstance(space, NBest):
+            (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
+            results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
+        elif not has_machine(evaluator):
+            raise _no_machine(evaluator)
+        elif isinstance(space, Forest):
+            forests[index] = space, evaluator
+        else:
+            lattices[index] = space, evaluator
+    if forests:
+        derivations = best_derivations(
+            [forest for forest, _ in forests.values()],
+            [evaluator for _, evaluator in forests.values()],
+            model_weight=model_weight,
+            engine=engine,
+            workers=workers,
+            beam=beam,
+            band=band,
+        )
+        for index, found in zip(forests, derivations, strict=True):
+            results[index] = judged(found.hypothesis, evaluators[index], found.exact, found.engine)
+    results |= _of_lattices(lattices, model_weight, engine, workers)
+    return [results[index] for index in range(len(spaces))]
+
+
+def _of_lattices(
+    problems: dict[int, tuple[Lattice, CompiledEvaluator]],
+    model_weight: float,
+    engine: str,
+    workers: int,
+) -> dict[int, Oracle]:
+    """Return the oracles of lattices under the same keys, by one call of each engine."""
+    machines = {index: compiled(*problem) for index, problem in problems.items()}
     by_engine: dict[Any, list[int]] = {}
-    for index, (prepared, machine) in enumerate(compiled):
+    for index, (prepared, machine) in machines.items():
         by_engine.setdefault(choose(engine, prepared.lattice, machine), []).append(index)
     results: dict[int, Oracle] = {}
     for chosen, members in by_engine.items():
         found = chosen.best(
-            [compiled[index][0].lattice for index in members],
-            [compiled[index][1] for index in members],
+            [machines[index][0].lattice for index in members],
+            [machines[index][1] for index in members],
             model_weight=model_weight,
             workers=workers,
         )
         for index, path in zip(members, found, strict=True):
+            lattice, evaluator = problems[index]
+            prepared, machine = machines[index]
             if path is None:
-                raise no_complete_path(lattices[index])
-            arcs = compiled[index][0].original(path.arcs)
-            exact = compiled[index][1].relation == "exact"
-            results[index] = _judged(
-                lattices[index].hypothesis(arcs), evaluators[index], exact, chosen.name
-            )
-    return [results[index] for index in range(len(lattices))]
+                raise no_complete_path(lattice)
+            hypothesis = lattice.hypothesis(prepared.original(path.arcs))
+            results[index] = judged(hypothesis, evaluator, machine.relation == "exact", chosen.name)
+    return results
 
 
-def _compiled(lattice: Lattice, evaluator: CompiledEvaluator) -> tuple[PreparedLattice, Machine]:
-    prepared = evaluator.prepare(lattice)
-    return prepared, evaluator.machine(prepared.lattice.vocabulary, prepared.lattice.label)
-
-
-def _judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool, engine: str) -> Oracle:
-    """Score a sentence by the metric itself: machines search, scorers report."""
-    judge = getattr(evaluator, "judge", None)
-    if judge is None:
-        stats = evaluator.stats(hypothesis.tokens)
-        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, (), exact, engine)
-    verdict = judge(hypothesis.tokens)
-    return Oracle(
-        hypothesis, verdict.score, verdict.stats, verdict.reference, verdict.edits, exact, engine
+def _no_machine(evaluator: Evaluator) -> OptionError:
+    return OptionError(
+        f"{evaluator.metric} has no machine and cannot search a lattice; "
+        "take its n-best list (lattices.k_best)"
     )
 
 
-def _k_best(
-    lattice: Lattice, evaluator: CompiledEvaluator, k: int, model_weight: float
-) -> list[Oracle]:
-    prepared, machine = _compiled(lattice, evaluator)
-    paths = best_sentences(prepared.lattice, machine.automaton, k, model_weight / machine.unit)
-    exact = machine.relation == "exact"
-    return [
-        _judged(lattice.hypothesis(prepared.original(path)), evaluator, exact, "product")
-        for path in paths
-    ]
-
-
-def _worst(
-    lattice: Lattice, evaluator: CompiledEvaluator, k: int, model_weight: float, budget: int
-) -> list[Oracle]:
-    prepared, machine = _compiled(lattice, evaluator)
-    rows = RowMachine(machine.automaton, prepared.lattice.num_states)
-    weight = model_weight / machine.unit
-    exact = machine.relation == "exact"
-    if k == 1:
-        found = lowest_path(prepared.lattice, rows, model_weight=weight, budget=budget)
-        if found is None:
-            exact = False
-            widest = max(1, budget // prepared.lattice.num_states)
-            found = cut_lowest_path(prepared.lattice, rows, model_weight=weight, widest=widest)
-        paths = [found[1]]
-    else:
-        ranked = worst_sentences(prepared.lattice, rows, k, weight, budget)
-        if ranked is None:
-            some = k_best(lattice, max(k, _STAND_INS), distinct=True)
-            entries = [(each.tokens, each.score) for each in some]
-            scores = [evaluator.score(each.tokens) for each in some]
-            chosen = _ranked(entries, scores, evaluator, k, True, model_weight)
-            return [_judged(some[place], evaluator, False, "scorer") for place in chosen]
-        paths = list(ranked)
-    return [
-        _judged(lattice.hypothesis(prepared.original(path)), evaluator, exact, "rows")
-        for path in paths
-    ]
-
-
-def _of_nbest(
-    nbest: NBest, evaluator: Evaluator, k: int, worst: bool, model_weight: float
-) -> list[Oracle]:
-    if not len(nbest):
-        raise OptionError(f"n-best list {nbest.id!r} is empty")
-    entries = [(nbest.tokens(entry), score) for entry, score in enumerate(nbest.score.tolist())]
-    scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest)).tolist()
-    chosen = _ranked(entries, scores, evaluator, k, worst, model_weight)
-    return [_judged(nbest[entry], evaluator, True, "scorer") for entry in chosen]
-
-
-def _ranked(
-    entries: Sequence[tuple[tuple[str, ...], float]],
-    scores: Sequence[float],
-    evaluator: Evaluator,
-    k: int,
-    worst: bool,
-    model_weight: float,
-) -> list[int]:
-    """Return the places of the k best or worst sentences; of equal ones the best entry counts."""
-    sign = 1.0 if worst else -1.0
-    first: dict[tuple[str, ...], tuple[float, float, tuple[str, ...], int]] = {}
-    for place, ((tokens, model), score) in enumerate(zip(entries, scores, strict=True)):
-        worth = quality(evaluator.metric, score) + model_weight * model
-        key = (sign * worth, -model, tokens, place)
-        first[tokens] = min(key, first.get(tokens, key))
-    return [place for *_, place in sorted(first.values())[:k]]
+def _check_narrowing(space: Space, ranked: bool, beam: float | None, band: int | None) -> None:
+    if beam is None and band is None:
+        return
+    if not isinstance(space, Forest):
+        raise OptionError("beam and band narrow the search of forests, and of nothing else")
+    if ranked:
+        raise OptionError(
+            "beam and band narrow the search for the best sentence, not for the k best or the worst"
+        )
 
 
 class DensityPoint(NamedTuple):

@@ -1,4 +1,4 @@
-"""``fstmetrics oracle``: the sentences of lattices that are best under a metric."""
+"""``fstmetrics oracle``: the sentences of lattices and forests that are best under a metric."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from decoding.commands.oracle_output import Totals
     from lattices.formats.references import References
 
-SUMMARY = "the best sentences of lattices and n-best lists under a metric"
+SUMMARY = "the best sentences of lattices, forests and n-best lists under a metric"
 DESCRIPTION = """\
-Find the sentence of each lattice or n-best list that is best under a metric, exactly.
+Find the sentence of each lattice, forest or n-best list that is best under a metric, exactly.
+For huge forests and long references there are --beam and --band; the output then says for
+every segment whether the answer is still proven to be the best.
 
 tsv   (default) one line a segment, in the order of the input: id, score, words. The score is
       that of the first metric, with all digits it takes to read the same number back.
@@ -51,6 +53,7 @@ EXAMPLES = """\
 examples:
   fstmetrics oracle lattices.jsonl.gz --metric wer
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
+  fstmetrics oracle forests.jsonl.gz --metric grr --beam 0.1 --band 20
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
 """
 
@@ -83,6 +86,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="prefixes a search for the worst may keep before it settles for less than a proof",
     )
+    parser.add_argument(
+        "--beam",
+        metavar="X",
+        type=_not_negative,
+        help="of forests: drop what promises less than the best of its node by more than X, in "
+        "units of the metric (default: keep everything)",
+    )
+    parser.add_argument(
+        "--band",
+        metavar="N",
+        type=_places,
+        help="of forests: drop what is more than N reference words outside of the range in which "
+        "its node can stand (default: keep everything)",
+    )
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
@@ -90,6 +107,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
+
+
+def _not_negative(text: str) -> float:
+    number = finite(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is less than 0")
+    return number
+
+
+def _places(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -108,13 +138,17 @@ def run(arguments: argparse.Namespace) -> int:
         ENGINES.get(arguments.engine)
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
-    search = {
+    search: dict[str, Any] = {
         "k": arguments.k,
         "worst": arguments.worst,
         "model_weight": arguments.model_weight,
         "engine": arguments.engine,
         "budget": arguments.budget or DEFAULT_BUDGET,
     }
+    # only those given: a run without them resumes what a version without them began
+    for name in ("beam", "band"):
+        if getattr(arguments, name) is not None:
+            search[name] = getattr(arguments, name)
     job = OracleLines(metrics, references, arguments.format, search)
     totals = Totals(metrics)
     with ExitStack() as stack:
@@ -205,5 +239,8 @@ def _for_people(summary: dict[str, Any], references: References | None) -> str:
     ]
     unproven = summary["results"] - summary["exact"]
     if unproven:
-        lines.append(f"{unproven} of {summary['results']} results are not proven (see --budget)")
+        lines.append(
+            f"{unproven} of {summary['results']} results are not proven "
+            "(see --budget, and for forests --beam and --band)"
+        )
     return "\n".join(lines)

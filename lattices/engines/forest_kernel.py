@@ -10,7 +10,14 @@ import numpy as np
 
 from lattices.arrays import Array, column, ints, kernel
 from lattices.engines.automata import SINGLE_PRECISION, Alignment, Machines, Part, SearchMachine
-from lattices.engines.forest_inside import fill_tables, plan_tables, table_stride
+from lattices.engines.forest_bounds import (
+    band_promise,
+    band_windows,
+    match_bounds,
+    word_ranges,
+)
+from lattices.engines.forest_inside import fill_tables
+from lattices.engines.forest_plan import plan_tables, table_stride
 from lattices.engines.forest_tight import find_tight
 from lattices.engines.forest_tracing import choose_derivation
 from lattices.engines.forward import LANES
@@ -21,6 +28,8 @@ from lattices.spaces.forest import Forest
 
 #: the most cells that the tables of one search may ask memory for
 MOST_CELLS = 2**29
+#: what sums of model scores may be off by
+_ROUNDING = 1e-9
 
 
 class ForestKernel:
@@ -60,14 +69,44 @@ class ForestKernel:
             If a machine has other parts than alignments, or the tables would take more than
             ``MOST_CELLS`` cells.
         """
+        found = self.search(forests, machines, model_weight=model_weight, workers=workers)
+        return [each for each, _ in found]
+
+    def search(
+        self,
+        forests: Sequence[Forest],
+        machines: Machines,
+        *,
+        model_weight: float = 0.0,
+        workers: int = 1,
+        beam: float | None = None,
+        band: int | None = None,
+    ) -> list[tuple[Found, bool]]:
+        """Return a derivation of each forest, and whether its value is proven to be the best.
+
+        Without a beam and a band it is, and the tie rule chooses among all of that value; with
+        them, among those that were not left out. See :mod:`lattices.engines.forest_bounds`.
+
+        Parameters
+        ----------
+        beam : float, optional
+            In units of the value: how much less than the best of its node an item may promise.
+        band : int, optional
+            How many reference words an item may be outside of the range of its node.
+
+        Raises
+        ------
+        EngineError
+            As :meth:`best`, or if beam and band leave nothing.
+        """
         problems = list(zip(forests, machines, strict=True))
         for forest, machine in problems:
             answer = self.can_run(forest, machine)
             if answer is not True:
                 raise EngineError(f"forest {forest.id!r}: {answer}")
 
-        def search(problem: tuple[Forest, SearchMachine]) -> Found:
-            return _search(*problem, model_weight)
+        def search(problem: tuple[Forest, SearchMachine]) -> tuple[Found, bool]:
+            return _search(*problem, model_weight, beam, band)
 
         if workers > 1 and len(problems) > 1:
             with ThreadPoolExecutor(workers) as pool:
@@ -84,9 +123,17 @@ class _Inside(NamedTuple):
     value: float
     top: Any
     tables: tuple[Any, ...]
+    #: the highest value that anything left out can have
+    promise: float = -np.inf
 
 
-def _search(forest: Forest, machine: SearchMachine, model_weight: float) -> Found:
+def _search(
+    forest: Forest,
+    machine: SearchMachine,
+    model_weight: float,
+    beam: float | None,
+    band: int | None,
+) -> tuple[Found, bool]:
     columns = (
         forest.in_offset,
         forest.tail,
@@ -95,8 +142,14 @@ def _search(forest: Forest, machine: SearchMachine, model_weight: float) -> Foun
         forest.symbol_offset,
     )
     longest = _longest_sentence(*columns, forest.root)
-    filled = [_fill(forest, columns, part, longest, model_weight) for part in machine.parts]
+    filled = [
+        _fill(forest, columns, part, longest, model_weight, beam, band) for part in machine.parts
+    ]
     best = max(inside.value for inside in filled)
+    if best == -np.inf:
+        raise EngineError(
+            f"forest {forest.id!r}: a beam of {beam} and a band of {band} leave no derivation"
+        )
     rank = forest.vocabulary.ranks()
     ties: list[tuple[float, Array, int]] = []
     for number, (part, inside) in enumerate(zip(machine.parts, filled, strict=True)):
@@ -111,7 +164,10 @@ def _search(forest: Forest, machine: SearchMachine, model_weight: float) -> Foun
     if len(ties) > 1:
         ties.sort(key=lambda tie: (-tie[0], _spelling(forest, tie[1], rank), tie[1].tolist()))
     _, edges, number = ties[0]
-    return Found(best, ints(edges), number)
+    # whole numbers are exact; sums with model scores are rounded, in another order each
+    slack = 0.0 if model_weight == 0.0 else _ROUNDING * max(1.0, abs(best))
+    proven = all(inside.promise == -np.inf or inside.promise <= best - slack for inside in filled)
+    return Found(best, ints(edges), number), proven
 
 
 def _spelling(forest: Forest, edges: Array, rank: Array) -> list[int]:
@@ -122,7 +178,13 @@ def _spelling(forest: Forest, edges: Array, rank: Array) -> list[int]:
 
 
 def _fill(
-    forest: Forest, columns: tuple[Array, ...], part: Part, longest: float, model_weight: float
+    forest: Forest,
+    columns: tuple[Array, ...],
+    part: Part,
+    longest: float,
+    model_weight: float,
+    beam: float | None = None,
+    band: int | None = None,
 ) -> _Inside:
     """Fill the tables for one part of a machine."""
     alignment = part.automaton
@@ -143,6 +205,9 @@ def _fill(
             f"cells, more than {MOST_CELLS}"
         )
     table = np.empty(int(base[-1]), precision)
+    # where each row of each table has items: between these two places
+    row_offset = np.cumsum(np.append(0, np.diff(base) // np.maximum(width, 1)))
+    row_low, row_high = np.empty(row_offset[-1], np.int32), np.empty(row_offset[-1], np.int32)
     silent = np.empty(forest.num_nodes, precision)
     most_rows = length + 1 + int(np.diff(left_offset).max()) * (order - 1)
     most_levels = int(np.diff(forest.symbol_offset).max()) + 1
@@ -153,13 +218,34 @@ def _fill(
         table, silent, levels, gathered, bias, *columns, length, order, stride,
         precision(alignment.insertion), precision(alignment.deletion),
         chain, follow, alignment.position, column(alignment.weight, precision), *plan,
+        row_offset, row_low, row_high,
     )  # fmt: skip
-    fill_tables(*arguments)
+    windows = np.empty((0, 4), np.int64)
+    ranges, around, earned = np.empty((0, 6)), np.empty(0), np.empty(0)
+    per_word = order * max(0.0, alignment.heaviest)
+    promise = -np.inf
+    if beam is not None or band is not None:
+        ranges, below, around = word_ranges(*columns, forest.root, bias)
+        earned = match_bounds(
+            forest.symbol, length, order, chain, follow, alignment.position, alignment.weight
+        )
+        if band is not None:
+            costs = (float(alignment.insertion), float(alignment.deletion))
+            windows = band_windows(ranges, forest.root, length, float(band))
+            promise = band_promise(
+                ranges, below, around, windows, plan[0], earned, per_word, *costs
+            )
+    width_of_beam = np.inf if beam is None else float(beam) * part.denominator
+    promise = max(
+        promise,
+        fill_tables(windows, width_of_beam, ranges, around, earned, per_word, *arguments),
+    )
     start = int(base[forest.root])
     top = table[start : start + length + 1].max()
     # takes back what the last column carries for deletions
     gain = float(top) - length * alignment.deletion
-    return _Inside((gain + part.bonus) / part.denominator, top, arguments)
+    left_out = (promise - length * alignment.deletion + part.bonus) / part.denominator
+    return _Inside((gain + part.bonus) / part.denominator, top, arguments, left_out)
 
 
 @kernel

@@ -12,7 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from lattices.arrays import inlined, kernel
-from lattices.engines.forest_inside import ANCHORED, read_edge, row_state, wordless_gain
+from lattices.engines.forest_inside import wordless_gain
+from lattices.engines.forest_plan import ANCHORED, row_state
+from lattices.engines.forest_reading import read_edge
 
 NONE = -1
 # A link leads from a state to another over one symbol, at the level of that symbol (from 1);
@@ -134,6 +136,7 @@ def find_tight(  # type: ignore[no-untyped-def]
     in_offset, tail, tail_offset, symbol, symbol_offset,
     length, order, stride, insertion, deletion, chain, follow, position, weight,
     use, base, width, left_offset, left_place, right_offset, right_place,
+    row_offset, row_low, row_high,
 ):  # fmt: skip
     """Return the jobs, from the root down, their links, and the number of items.
 
@@ -166,6 +169,8 @@ def find_tight(  # type: ignore[no-untyped-def]
     wanted = np.zeros(len(levels), np.bool_)
     begins = np.empty(1, np.int32)
     runs = np.empty(1, np.int32)
+    lows, highs = np.empty(1, np.int32), np.empty(1, np.int32)
+    limits = np.full(1, stride, np.int32)
     for node in range(nodes - 1, -1, -1):
         count = 0
         entry = newest[node]
@@ -203,11 +208,12 @@ def find_tight(  # type: ignore[no-untyped-def]
                     linked = _put_link(links, linked, last - first + 1, 0, item, DONE)
                 else:
                     here = read_edge(
-                        levels, True, edge, begins, runs, 1,
+                        levels, True, edge, begins, runs, lows, highs, limits, 1,
                         tail, tail_offset, symbol, symbol_offset,
                         length, order, stride, insertion, deletion,
                         chain, follow, position, weight, table, silent, base, width,
                         left_offset, left_place, right_offset, right_place, gathered,
+                        row_offset, row_low, row_high,
                     )  # fmt: skip
                     for index in range(begin, end):
                         column = (members[index] - base[node]) % columns

@@ -9,13 +9,30 @@ smaller one stays the smaller whatever is put before and behind both; unless it 
 other begins, since then the next word decides. So an item keeps a chain of candidates: the
 smallest sentence, the smallest of those that continue it, and so on. Hardly any chain is
 longer than one. Derivations need no chains: none begins with the whole of another.
+
+Candidates are the trees of :mod:`.forest_order`. Where much is tied, most links lead to
+trees that are known already, and cost a look into a table.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lattices.arrays import inlined, kernel
+from lattices.arrays import kernel
+from lattices.engines.forest_order import (
+    DIGEST_FIELDS,
+    LAST,
+    MARK,
+    NONE,
+    SHORTER,
+    TREE_FIELDS,
+    cache_slot,
+    derivation_order,
+    edges_of,
+    grow,
+    plant,
+    text_order,
+)
 from lattices.engines.forest_tight import (
     BEGIN,
     DONE,
@@ -25,95 +42,75 @@ from lattices.engines.forest_tight import (
     JOB_FIELDS,
     LEVEL,
     LINK_FIELDS,
-    NONE,
     STATE,
     TO,
     WHAT,
     WORD,
     room,
 )
-from lattices.engines.tracing import path_hash
 
-# what becomes of a candidate
-DROP, INSERT, CUT, SAME = range(4)
-# fields of a candidate: where its sentence and its edges begin, how many they are, and the
-# next in its chain
-TEXT, WORDS, STEPS, EDGES, NEXT = range(5)
-FIELDS = 5
-
-
-@kernel
-def _sequence_order(left, begin_left, count_left, right, begin_right, count_right, rank):  # type: ignore[no-untyped-def]
-    """Compare two sequences: -2 and 2 at a difference, -1 and 1 if one begins the other, or 0.
-
-    Negative if the left one is smaller. Numbers are compared by ``rank``, if there is one.
-    """
-    for index in range(min(count_left, count_right)):
-        one, other = left[begin_left + index], right[begin_right + index]
-        if one != other:
-            if len(rank) > 0:
-                return -2 if rank[one] < rank[other] else 2
-            return -2 if one < other else 2
-    if count_left != count_right:
-        return -1 if count_left < count_right else 1
-    return 0
+# a member of a chain: its tree, and the next member
+WHO, NEXT = range(2)
+MEMBER_FIELDS = 2
+#: entries of the tables of recent comparisons
+_COMPARISONS = 2**12
+#: entries of the table of recent trees: as many as there are jobs, but within these
+_FEWEST_TREES, _MOST_TREES = 2**8, 2**20
 
 
 @kernel
-def _place(first, new, worth, fields, text, rank):  # type: ignore[no-untyped-def]
-    """Return what becomes of a new member of a chain, with its neighbours there.
+def _offer(  # type: ignore[no-untyped-def]
+    heads, key, new, members, filled, tree, digest, worth, rank,
+    symbol, symbol_offset, tail_offset, texts, text_orders, derivations, derivation_orders,
+):  # fmt: skip
+    """Put a tree into the chain of a key if it belongs there; return how many members are filled.
 
-    ``INSERT`` it between the two, ``CUT`` all behind the first, ``DROP`` it, or compare it
-    with the second one, which is the ``SAME`` sentence.
+    There has to be room for one member.
     """
-    before, after = NONE, first
-    if first == NONE:
-        return INSERT, before, after
-    if worth[new] != worth[first]:
-        return (CUT if worth[new] > worth[first] else DROP), before, after
-    while after != NONE:
-        order = _sequence_order(
-            text, fields[after * FIELDS + TEXT], fields[after * FIELDS + WORDS],
-            text, fields[new * FIELDS + TEXT], fields[new * FIELDS + WORDS], rank,
-        )  # fmt: skip
-        if order == -1:
-            before, after = after, fields[after * FIELDS + NEXT]
-        elif order == 0:
-            return SAME, before, after
-        elif order == 1:
-            return INSERT, before, after
-        else:
-            return (CUT if order == 2 else DROP), before, after
-    return INSERT, before, after
-
-
-@inlined
-def _link(heads, key, before, after, new, choice, fields):  # type: ignore[no-untyped-def]
-    """Put a new member into its chain."""
-    if before == NONE:
-        heads[key] = new
-    else:
-        fields[before * FIELDS + NEXT] = new
+    before, after = NONE, heads[key]
     rest = NONE
-    if choice == INSERT:
-        rest = after
-    elif choice == SAME:
-        rest = fields[after * FIELDS + NEXT]
-    fields[new * FIELDS + NEXT] = rest
+    if after != NONE:
+        first = members[after * MEMBER_FIELDS + WHO]
+        if first == new or worth[first] > worth[new]:
+            return filled
+        if worth[first] < worth[new]:
+            after = NONE
+    while after != NONE:
+        other = members[after * MEMBER_FIELDS + WHO]
+        if digest[other * DIGEST_FIELDS + MARK] == digest[new * DIGEST_FIELDS + MARK]:
+            return filled
+        order = text_order(other, new, tree, digest, rank, texts, text_orders)
+        if order == -2:
+            return filled
+        if order == -1:
+            before, after = after, members[after * MEMBER_FIELDS + NEXT]
+            continue
+        if order == 0:
+            order = derivation_order(
+                other, new, tree, digest, symbol, symbol_offset, tail_offset,
+                derivations, derivation_orders,
+            )  # fmt: skip
+            if order <= 0:
+                return filled
+            rest = members[after * MEMBER_FIELDS + NEXT]
+        elif order == 1:
+            rest = after
+        break
+    members[filled * MEMBER_FIELDS + WHO] = new
+    members[filled * MEMBER_FIELDS + NEXT] = rest
+    if before == NONE:
+        heads[key] = filled
+    else:
+        members[before * MEMBER_FIELDS + NEXT] = filled
+    return filled + 1
 
 
 @kernel
-def _is_known(first, score, mark, worth, marks, fields):  # type: ignore[no-untyped-def]
-    """Tell whether a chain is better than ``score``, or has the same derivation already."""
-    if first == NONE or worth[first] < score:
-        return False
-    if worth[first] > score:
-        return True
-    while first != NONE:
-        if marks[first] == mark:
-            return True
-        first = fields[first * FIELDS + NEXT]
-    return False
+def _power_of_two(least):  # type: ignore[no-untyped-def]
+    size = 1
+    while size < least:
+        size *= 2
+    return size
 
 
 @kernel
@@ -121,146 +118,89 @@ def choose_derivation(  # type: ignore[no-untyped-def]
     jobs, links, items, score, tail_offset, symbol, symbol_offset, size, stride, rank
 ):
     """Return the chosen derivation of the root, as edges from the top down, and its score."""
-    no_rank = rank[:0]
-    widest = longest = 0
+    longest = 0
     for edge in range(len(score)):
-        widest = max(widest, tail_offset[edge + 1] - tail_offset[edge])
         longest = max(longest, symbol_offset[edge + 1] - symbol_offset[edge])
-    widest = max(widest, 1)
-    # candidates of items, their sentences and their edges
+    count = len(jobs) // JOB_FIELDS
+    recent = np.full(_power_of_two(min(max(4 * count, _FEWEST_TREES), _MOST_TREES)), NONE, np.int32)
+    texts, text_orders = np.full(_COMPARISONS, NONE, np.int64), np.empty(_COMPARISONS, np.int8)
+    derivations = np.full(_COMPARISONS, NONE, np.int64)
+    derivation_orders = np.empty(_COMPARISONS, np.int8)
+    tree = np.empty(256 * TREE_FIELDS, np.int64)
+    digest = np.empty(256 * DIGEST_FIELDS, np.uint64)
+    worth = np.empty(256)
+    planted = np.full(len(score), NONE, np.int32)
+    trees = 0
+    # the chains of items, and of the states after each symbol of the job at hand
     chain = np.full(items, NONE, np.int32)
-    worth, marks = np.empty(64), np.empty(64, np.uint64)
-    fields = np.empty(64 * FIELDS, np.int64)
-    text, steps = np.empty(512, np.int32), np.empty(512, np.int32)
-    made = texted = stepped = 0
-    # drafts of the job at hand, and the candidates of the tails that each has so far
+    members = np.empty(256 * MEMBER_FIELDS, np.int32)
+    filled = 0
     heads = np.empty((longest + 1) * size, np.int32)
-    draft_worth, draft_marks = np.empty(64), np.empty(64, np.uint64)
-    draft_fields = np.empty(64 * FIELDS, np.int64)
-    draft_text = np.empty(512, np.int32)
-    children = np.empty(64 * widest, np.int32)
-    for job in range(len(jobs) // JOB_FIELDS - 1, -1, -1):
+    drafts = np.empty(256 * MEMBER_FIELDS, np.int32)
+    for job in range(count - 1, -1, -1):
         edge = jobs[job * JOB_FIELDS + EDGE]
         state = jobs[job * JOB_FIELDS + STATE]
         first = symbol_offset[edge]
         levels = symbol_offset[edge + 1] - first + 1
+        if planted[edge] == NONE:
+            if trees == len(worth):
+                worth = room(worth, trees + 1)
+                tree = room(tree, TREE_FIELDS * len(worth))
+                digest = room(digest, DIGEST_FIELDS * len(worth))
+            plant(edge, score[edge], trees, tree, digest, worth)
+            planted[edge] = trees
+            trees += 1
         heads[: levels * size] = NONE
         heads[state] = heads[state % stride] = 0
-        draft_worth[0], draft_marks[0] = score[edge], np.uint64(edge)
-        draft_fields[:FIELDS] = 0
-        draft_fields[NEXT] = NONE
-        children[:widest] = NONE
-        drafts, drafted = 1, 0
+        drafts[WHO], drafts[NEXT] = planted[edge], NONE
+        drafted = 1
         begin, link = jobs[job * JOB_FIELDS + BEGIN], jobs[job * JOB_FIELDS + END]
         while link > begin:
             link -= LINK_FIELDS
             level, what = links[link + LEVEL], links[link + WHAT]
             draft = heads[(level - 1) * size + links[link + FROM]]
             while draft != NONE:
-                words = draft_fields[draft * FIELDS + WORDS]
-                begin_text = draft_fields[draft * FIELDS + TEXT]
+                shorter = drafts[draft * MEMBER_FIELDS + WHO]
+                draft = drafts[draft * MEMBER_FIELDS + NEXT]
                 if what == DONE:
-                    item = links[link + TO]
-                    total, mark = draft_worth[draft], path_hash(edge, draft_marks[draft])
-                    if not _is_known(chain[item], total, mark, worth, marks, fields):
-                        count = 1
-                        for slot in range(tail_offset[edge + 1] - tail_offset[edge]):
-                            count += fields[children[draft * widest + slot] * FIELDS + EDGES]
-                        if texted + words > len(text):
-                            text = room(text, texted + words)
-                        if stepped + count > len(steps):
-                            steps = room(steps, stepped + count)
-                        if made == len(worth):
-                            worth, marks = room(worth, made + 1), room(marks, made + 1)
-                            fields = room(fields, FIELDS * len(worth))
-                        text[texted : texted + words] = draft_text[begin_text : begin_text + words]
-                        steps[stepped] = edge
-                        filled = stepped + 1
-                        for slot in range(tail_offset[edge + 1] - tail_offset[edge]):
-                            child = children[draft * widest + slot] * FIELDS
-                            for step in range(fields[child + EDGES]):
-                                steps[filled] = steps[fields[child + STEPS] + step]
-                                filled += 1
-                        worth[made], marks[made] = total, mark
-                        fields[made * FIELDS + TEXT] = texted
-                        fields[made * FIELDS + WORDS] = words
-                        fields[made * FIELDS + STEPS] = stepped
-                        fields[made * FIELDS + EDGES] = count
-                        choice, before, after = _place(chain[item], made, worth, fields, text, rank)
-                        if choice == SAME:
-                            there = after * FIELDS
-                            order = _sequence_order(
-                                steps, stepped, count,
-                                steps, fields[there + STEPS], fields[there + EDGES], no_rank,
-                            )  # fmt: skip
-                            if order > 0:
-                                choice = DROP
-                        if choice != DROP:
-                            _link(chain, item, before, after, made, choice, fields)
-                            made += 1
-                            texted += words
-                            stepped += count
-                    draft = draft_fields[draft * FIELDS + NEXT]
+                    if MEMBER_FIELDS * (filled + 1) > len(members):
+                        members = room(members, MEMBER_FIELDS * (filled + 1))
+                    filled = _offer(
+                        chain, links[link + TO], shorter, members, filled,
+                        tree, digest, worth, rank, symbol, symbol_offset, tail_offset,
+                        texts, text_orders, derivations, derivation_orders,
+                    )  # fmt: skip
                     continue
                 key = level * size + links[link + TO]
-                child = NONE if what == WORD else chain[what]
-                while what == WORD or child != NONE:
-                    total, mark = draft_worth[draft], draft_marks[draft]
-                    more = 1
+                member = NONE if what == WORD else chain[what]
+                while what == WORD or member != NONE:
+                    last = -1 - np.int64(symbol[first + level - 1])
                     if what != WORD:
-                        total += worth[child]
-                        mark = path_hash(links[link + LEVEL], mark ^ marks[child])
-                        more = fields[child * FIELDS + WORDS]
-                    if not _is_known(
-                        heads[key], total, mark, draft_worth, draft_marks, draft_fields
+                        last = np.int64(members[member * MEMBER_FIELDS + WHO])
+                        member = members[member * MEMBER_FIELDS + NEXT]
+                    slot = cache_slot(shorter, last, recent)
+                    grown = recent[slot]
+                    if (
+                        grown == NONE
+                        or tree[grown * TREE_FIELDS + SHORTER] != shorter
+                        or tree[grown * TREE_FIELDS + LAST] != last
                     ):
-                        if drafted + words + more > len(draft_text):
-                            draft_text = room(draft_text, drafted + words + more)
-                        if drafts == len(draft_worth):
-                            draft_worth = room(draft_worth, drafts + 1)
-                            draft_marks = room(draft_marks, drafts + 1)
-                            draft_fields = room(draft_fields, FIELDS * len(draft_worth))
-                            children = room(children, widest * len(draft_worth))
-                        for index in range(words):
-                            draft_text[drafted + index] = draft_text[begin_text + index]
-                        for slot in range(widest):
-                            children[drafts * widest + slot] = children[draft * widest + slot]
-                        if what == WORD:
-                            draft_text[drafted + words] = symbol[first + level - 1]
-                        else:
-                            begin_more = fields[child * FIELDS + TEXT]
-                            for index in range(more):
-                                draft_text[drafted + words + index] = text[begin_more + index]
-                            children[drafts * widest - 1 - symbol[first + level - 1]] = child
-                        draft_worth[drafts], draft_marks[drafts] = total, mark
-                        draft_fields[drafts * FIELDS + TEXT] = drafted
-                        draft_fields[drafts * FIELDS + WORDS] = words + more
-                        choice, before, after = _place(
-                            heads[key], drafts, draft_worth, draft_fields, draft_text, rank
-                        )
-                        if choice == SAME:
-                            # the first tail whose derivations differ decides
-                            for slot in range(widest):
-                                one = children[drafts * widest + slot] * FIELDS
-                                other = children[after * widest + slot] * FIELDS
-                                if one == other:
-                                    continue
-                                order = _sequence_order(
-                                    steps, fields[one + STEPS], fields[one + EDGES],
-                                    steps, fields[other + STEPS], fields[other + EDGES], no_rank,
-                                )  # fmt: skip
-                                if order != 0:
-                                    if order > 0:
-                                        choice = DROP
-                                    break
-                        if choice != DROP:
-                            _link(heads, key, before, after, drafts, choice, draft_fields)
-                            drafts += 1
-                            drafted += words + more
+                        if trees == len(worth):
+                            worth = room(worth, trees + 1)
+                            tree = room(tree, TREE_FIELDS * len(worth))
+                            digest = room(digest, DIGEST_FIELDS * len(worth))
+                        grown = trees
+                        grow(shorter, last, grown, tree, digest, worth)
+                        recent[slot] = grown
+                        trees += 1
+                    if MEMBER_FIELDS * (drafted + 1) > len(drafts):
+                        drafts = room(drafts, MEMBER_FIELDS * (drafted + 1))
+                    drafted = _offer(
+                        heads, key, grown, drafts, drafted,
+                        tree, digest, worth, rank, symbol, symbol_offset, tail_offset,
+                        texts, text_orders, derivations, derivation_orders,
+                    )  # fmt: skip
                     if what == WORD:
                         break
-                    child = fields[child * FIELDS + NEXT]
-                draft = draft_fields[draft * FIELDS + NEXT]
-    chosen = chain[0] * FIELDS
-    begin = fields[chosen + STEPS]
-    return steps[begin : begin + fields[chosen + EDGES]], worth[chain[0]]
+    chosen = members[chain[0] * MEMBER_FIELDS + WHO]
+    return edges_of(chosen, tree, symbol, symbol_offset, tail_offset), worth[chosen]

@@ -96,7 +96,8 @@ def alignment_columns(
     if (whole != np.rint(whole)).any() or (weight != np.rint(weight)).any():
         raise OptionError("rows need gains that are whole numbers")
     length = np.array([each.length for each in alignments])
-    largest = first.largest_gain * (steps + int(length.max()) + 2)
+    lead = _leads(order, first.heaviest)
+    largest = first.largest_gain * (steps + int(length.max()) + 2) + float(lead.max())
     if largest >= _LARGE:
         raise OptionError(f"gains up to {largest:g} units are too large for rows")
     dtype = np.dtype(np.int32 if largest < _SMALL else np.int64)
@@ -107,7 +108,7 @@ def alignment_columns(
     return AlignmentColumns(
         ints(length), order, int(length.max()) + 1, dtype.type(insertion), dtype.type(deletion),
         column(word_class, np.int32), column(head, np.int32), ints(follow), ints(position),
-        column(weight, dtype), column(_leads(order, first.heaviest), dtype),
+        column(weight, dtype), column(lead, dtype),
     )  # fmt: skip
 
 

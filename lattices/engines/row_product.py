@@ -107,7 +107,7 @@ class RowProduct:
         the lattice. All of its states lie on complete paths.
     gain : float64 column, one entry an arc of the graph
         Summed along a path, with :attr:`opening` and the final gain, the value of the
-        sentence in units.
+        sentence in units of the automaton that the machine was made of.
     final_gain : float64 column, one entry a state
     opening : float
         The gain before the first word.
@@ -158,4 +158,7 @@ def row_product(lattice: Lattice, machine: RowMachine, budget: int) -> RowProduc
         final=floats(lattice.final[state]),
         id=lattice.id,
     )
-    return RowProduct(graph, floats(gain[order]), floats(ending), float(opening), ints(arc), rows)
+    unit = machine.unit
+    return RowProduct(
+        graph, floats(gain[order] * unit), floats(ending * unit), opening * unit, ints(arc), rows
+    )

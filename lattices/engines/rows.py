@@ -11,7 +11,8 @@ states that no suffix can bring back to the lead are dropped (``Automaton.domina
 rows are then one row, transitions are looked up, and the pairs of a lattice state and a row
 are the states of a lattice again, on which a path is a sentence with its one value.
 
-Gains are whole numbers, so equal rows are equal.
+Gains are whole numbers, so equal rows are equal. Where their sums might not fit, they are whole
+numbers of a coarser unit (:mod:`.row_units`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 from lattices.arrays import Array, IntColumn, column, ints, kernel
 from lattices.engines.automata import ANY, Automaton
+from lattices.engines.row_units import fitting, largest_total
 from lattices.errors import OptionError
 from lattices.vocabulary import Vocabulary
 
@@ -59,17 +61,32 @@ class RowMachine:
         Gains are whole numbers.
     steps : int
         How many words a sentence may have; decides how wide the integers are.
+
+    Attributes
+    ----------
+    automaton : Automaton
+        The one that is read: the given one, or that in a coarser unit.
+    unit : float
+        What one unit of gain of the rows is in units of the given automaton: 1 but where totals
+        would grow too large, a power of two there.
+    dtype : dtype
+        Of the gains in rows.
+
+    Examples
+    --------
+    >>> automaton = Automaton([0], [0], [3], [2.0**40], [0.0], [0.0])
+    >>> RowMachine(automaton, 100).unit, RowMachine(automaton, 2**20).unit
+    (1.0, 512.0)
     """
 
     def __init__(self, automaton: Automaton, steps: int) -> None:
-        self.automaton = automaton
         whole = np.concatenate(
             [automaton.gain, *map(_finite, (automaton.initial, automaton.final))]
         )
         if (whole != np.rint(whole)).any():
             raise OptionError("rows need gains that are whole numbers")
-        largest = float(np.abs(whole).max(initial=1.0))
-        small = largest * (steps + automaton.num_states + 2) < _SMALL
+        self.automaton, self.unit = fitting(automaton, steps)
+        small = largest_total(self.automaton, steps) < _SMALL
         self.dtype = np.dtype(np.int32 if small else np.int64)
 
     @cached_property

@@ -88,7 +88,7 @@ def test_a_file_without_lines_is_one_failure(tmp_path: Path, content: bytes) -> 
     for elsewhere in (False, True):
         (unit,) = Inputs([path], "jsonl").units(elsewhere=elsewhere)
         assert isinstance(unit, Failure)
-        assert unit.reason == "empty: no segment of format jsonl"
+        assert "empty" in unit.reason
 
 
 def test_a_file_that_shrinks_loses_its_lines_with_a_reason(tmp_path: Path) -> None:

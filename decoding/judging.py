@@ -1,0 +1,72 @@
+"""What a search found, judged by the metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fstmetrics import Edit, Evaluator
+from lattices.arrays import FloatColumn
+from lattices.spaces import Hypothesis
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """A sentence chosen for its metric.
+
+    Attributes
+    ----------
+    hypothesis : Hypothesis
+        The sentence with its model score, its features and its path.
+    score : float
+        The metric of the sentence, computed by the metric itself.
+    stats : float64 column
+        Its statistics; their sum over segments gives the corpus score.
+    reference : int
+        The reference it was scored against; -1 if the metric does not tell.
+    edits : tuple of Edit
+        The alignment to that reference; empty if the metric has none.
+    exact : bool
+        Whether no sentence of the space is better (or worse, where the worst was asked for).
+    engine : str
+        Who found it: an engine; ``product`` for the k best and ``rows`` for the worst, and
+        of forests for the k best, too; ``lattice-rows`` where the lattice of a forest was
+        searched; ``scorer`` where every sentence of a list was scored.
+    """
+
+    hypothesis: Hypothesis
+    score: float
+    stats: FloatColumn
+    reference: int
+    edits: tuple[Edit, ...]
+    exact: bool
+    engine: str
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The words."""
+        return self.hypothesis.tokens
+
+    @property
+    def text(self) -> str:
+        """The words, joined by blanks."""
+        return self.hypothesis.text
+
+
+def judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool, engine: str) -> Oracle:
+    """Score a sentence by the metric itself: machines search, scorers report.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> found = judged(Hypothesis(("a", "cat"), -1.0), WER().against(["the cat"]), True, "kernel")
+    >>> found.score, [edit.operation for edit in found.edits]
+    (0.5, ['substitution', 'match'])
+    """
+    judge = getattr(evaluator, "judge", None)
+    if judge is None:
+        stats = evaluator.stats(hypothesis.tokens)
+        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, (), exact, engine)
+    verdict = judge(hypothesis.tokens)
+    return Oracle(
+        hypothesis, verdict.score, verdict.stats, verdict.reference, verdict.edits, exact, engine
+    )

@@ -1,0 +1,167 @@
+"""Small forests as lattices: the second opinion of every engine that searches lattices.
+
+The forest is expanded to the lattice of its derivations, an engine finds the best sentence
+there, and the sentence is parsed: of its derivations in the forest, the one that the tie rule
+of :mod:`lattices.engines.found` wants is returned. Nothing here is shared with the forest
+kernel. Forests that reorder can take exponentially many states, so there is a limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from lattices.arrays import ints
+from lattices.engines.automata import SearchMachine
+from lattices.engines.found import Engine, Found
+from lattices.errors import EngineError, SpaceError
+from lattices.spaces import Forest
+
+#: the most states of a lattice that a forest is expanded to
+MOST_STATES = 100_000
+
+
+def search_expanded(
+    forest: Forest,
+    machine: SearchMachine,
+    engine: Engine,
+    *,
+    model_weight: float = 0.0,
+    max_states: int | None = None,
+) -> Found:
+    """Return the best derivation of a forest, found by an engine for lattices.
+
+    The value is the engine's. Where model scores are compared, they are added up along the
+    path of the lattice, and sentences whose scores differ by rounding alone may change places.
+    Cost: that of :func:`lattices.forest_to_lattice` and of the engine, and O(edges x
+    length**2) or more for the parse.
+
+    Parameters
+    ----------
+    forest : Forest
+    machine : SearchMachine
+    engine : Engine
+    model_weight : float
+    max_states : int, optional
+        The most states of the lattice, :data:`MOST_STATES` by default.
+
+    Raises
+    ------
+    EngineError
+        If the lattice would have more, or the engine cannot search it.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices.engines.openfst import ENGINE
+    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0, 0], [1, "or", 0])])
+    >>> machine = WER().against(["a or b"]).machine(forest.vocabulary)
+    >>> search_expanded(forest, machine, ENGINE).arcs.tolist()
+    [2, 1, 0]
+    """
+    from lattices.algorithms.forest_to_lattice import forest_to_lattice
+
+    limit = MOST_STATES if max_states is None else max_states
+    plain = replace(forest, features=None, feature_names=())
+    try:
+        lattice = forest_to_lattice(plain, limit)
+    except SpaceError as problem:
+        raise EngineError(
+            f"forest {forest.id!r} is searched as a lattice here, which would take more than "
+            f"{limit} states: prune it, or take the kernel and references that are sentences"
+        ) from problem
+    answer = engine.can_run(lattice, machine)
+    if answer is not True:
+        raise EngineError(f"forest {forest.id!r}, as a lattice: {engine.name}: {answer}")
+    found = engine.best([lattice], [machine], model_weight=model_weight)[0]
+    if found is None:
+        raise EngineError(f"forest {forest.id!r}: {engine.name} found no sentence")
+    words = [word for word in lattice.label[found.arcs].tolist() if word]
+    return Found(found.value, ints(best_parse(forest, words, model_weight < 0)), found.part)
+
+
+#: a node, and the words of a sentence from one place up to another
+_Span = tuple[int, int, int]
+
+
+class _Parse(NamedTuple):
+    """The best derivation of a span: its score, its edge, and the spans of the tails by slot."""
+
+    score: float
+    edge: int
+    tails: tuple[_Span, ...]
+
+
+def best_parse(forest: Forest, words: list[int], lowest: bool = False) -> list[int]:
+    """Return the derivation of a sentence by the tie rule, as edges from the top down.
+
+    It has the highest model score, or the lowest, and then the smallest edge numbers.
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges([(0, [], ["a"], -2.0), (0, [], ["a"], -1.0)])
+    >>> best_parse(forest, [1]), best_parse(forest, [1], lowest=True)
+    ([1], [0])
+    """
+    chart: dict[_Span, _Parse] = {}
+    # the ends of all spans of a node, by their beginning
+    ends: list[dict[int, list[int]]] = [{} for _ in range(forest.num_nodes)]
+    for edge, head in enumerate(forest.head.tolist()):  # tails come before heads
+        for (begin, end), parse in _edge_parses(forest, edge, words, chart, ends, lowest).items():
+            known = chart.get((head, begin, end))
+            if known is None:
+                ends[head].setdefault(begin, []).append(end)
+            if known is None or _comes_first(parse, known, chart, lowest):
+                chart[head, begin, end] = parse
+    return _edges(chart[forest.root, 0, len(words)], chart)
+
+
+def _edge_parses(
+    forest: Forest,
+    edge: int,
+    words: list[int],
+    chart: dict[_Span, _Parse],
+    ends: list[dict[int, list[int]]],
+    lowest: bool,
+) -> dict[tuple[int, int], _Parse]:
+    """Return the best parse by one edge of every span that it can derive."""
+    first, last = forest.tail_offset[edge : edge + 2].tolist()
+    tails = forest.tail[first:last].tolist()
+    nothing: tuple[_Span, ...] = ((-1, 0, 0),) * len(tails)
+    score = float(forest.score[edge])
+    partial = {(place, place): _Parse(score, edge, nothing) for place in range(len(words) + 1)}
+    side = forest.symbol[forest.symbol_offset[edge] : forest.symbol_offset[edge + 1]].tolist()
+    for symbol in side:
+        grown: dict[tuple[int, int], _Parse] = {}
+        for (begin, middle), parse in partial.items():
+            if symbol > 0:
+                if middle < len(words) and words[middle] == symbol:
+                    grown[begin, middle + 1] = parse
+                continue
+            slot = -1 - symbol
+            for end in ends[tails[slot]].get(middle, ()):
+                span = (tails[slot], middle, end)
+                filled = (*parse.tails[:slot], span, *parse.tails[slot + 1 :])
+                longer = _Parse(parse.score + chart[span].score, edge, filled)
+                known = grown.get((begin, end))
+                if known is None or _comes_first(longer, known, chart, lowest):
+                    grown[begin, end] = longer
+        partial = grown
+    return partial
+
+
+def _comes_first(one: _Parse, other: _Parse, chart: dict[_Span, _Parse], lowest: bool) -> bool:
+    if one.score != other.score:
+        return (one.score < other.score) == lowest
+    return _edges(one, chart) < _edges(other, chart)
+
+
+def _edges(parse: _Parse, chart: dict[_Span, _Parse]) -> list[int]:
+    """Return the edges of a parse from the top down; tails that are not read yet have none."""
+    edges: list[int] = []
+    waiting = [parse]
+    while waiting:
+        parse = waiting.pop()
+        edges.append(parse.edge)
+        waiting.extend(chart[span] for span in reversed(parse.tails) if span[0] >= 0)
+    return edges
