@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import corpus, engines, forests, nbest, rows, scaling
+from benchmarks import corpus, engines, forests, mbr, nbest, rows, scaling, training
 from benchmarks.data import ROOT, corpora, machine
 
 TEXT = """# Benchmarks
@@ -76,6 +76,20 @@ Its peak memory with two workers, on copies of `d10`:
 Milliseconds a forest for the exact oracle, one thread, with the derivation:
 
 {forests}
+
+## Minimum-Bayes-risk decoding
+
+{mbr_lists}
+
+{mbr_lattices}
+
+On such a machine Kaldi's `lattice-mbr-decode` takes 0.9 ms for a `d50` lattice and 3.7 ms for a
+`d200` one after reading, HiFST's `lmbr` 20 ms for `d50`; with BLEU and a list of 100, mbrs takes
+64 ms and cdec's `mbr_kbest` 22 ms.
+
+## Training
+
+{training}
 """
 
 
@@ -102,6 +116,9 @@ def main() -> None:
         memory="\n".join(corpus.memory()),
         nbest="\n".join(nbest.measure()),
         forests="\n".join(forests.measure()),
+        mbr_lists="\n".join(mbr.measure()),
+        mbr_lattices="\n".join(mbr.of_lattices()),
+        training="\n".join(training.measure()),
     )
     target = ROOT / "docs" / "benchmarks.md"
     target.write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Minimum-Bayes-risk decoding of n-best lists, against other tools on the same lists."""
+"""Minimum-Bayes-risk decoding of n-best lists and lattices, with other tools on the same lists."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import lattices
-from benchmarks.data import DATA
+from benchmarks.data import DATA, MULTI30K
 from decoding.mbr import mbr
 from decoding.minimum_risk.evidence import evidence_of
 from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
-from lattices import NBest
+from lattices import NBest, Space
 
 FOLDER = DATA / "multi30k-deen"
 SCALE = 10.0
@@ -63,7 +63,57 @@ def measure(most: int = 1014, sample: int = 10) -> list[str]:
     return [*lines, "", *_by_rapidfuzz(spaces), "", *_by_mbrs(few)]
 
 
-def _milliseconds(spaces: Sequence[NBest], job: Callable[[NBest], object]) -> list[float]:
+def of_lattices(most: int = 300, few: int = 60) -> list[str]:
+    """Return a table of the methods that decode lattices, for lattices of several sizes.
+
+    Parameters
+    ----------
+    most, few : int
+        Lattices of each size for the fast methods, and for those that prove their answers.
+    """
+    found = {name: DATA / path for name, path in MULTI30K.items() if (DATA / path).exists()}
+    if not found:
+        return ["Not measured: the lattices of Multi30k are not here."]
+    lines = [
+        f"Lattices of Multi30k, {most} of each kind ({few} for `exact` and `search`, against 100 "
+        f"sentences), scale {SCALE:g}, one thread; ms a lattice, mean / median:",
+        "",
+        f"| method | {' | '.join(found)} |",
+        "|---|" + "--:|" * len(found),
+    ]
+    spaces = {name: list(islice(lattices.read(path), most)) for name, path in found.items()}
+    arcs = [f"{np.mean([space.num_arcs for space in some]):,.0f}" for some in spaces.values()]
+    lines.append(f"| arcs | {' | '.join(arcs)} |")
+    methods: dict[str, tuple[str, Metric | None, dict[str, Any]]] = {
+        "`edit`": ("edit", None, {}),
+        "`linear`": ("linear", None, {}),
+        "`consensus`, 100 candidates": ("consensus", None, {"candidates": 100}),
+        "`pairwise` WER, 100-best": ("pairwise", WER(), {}),
+        "`pairwise` BLEU, 100-best": ("pairwise", SENTENCE_BLEU, {}),
+        "`search` WER": ("search", WER(), {"evidence_size": 100}),
+        "`search` 4-GRR": ("search", GRR(), {"evidence_size": 100}),
+        "`exact` WER, 10 candidates": ("exact", WER(), {"candidates": 10}),
+        "`exact` 4-GRR, 10 candidates": ("exact", GRR(), {"candidates": 10}),
+    }
+    for title, (method, metric, options) in methods.items():
+        cells = []
+        for name, some in spaces.items():
+            slow = method in ("exact", "search")
+            if slow and name == "d200":
+                cells.append("")
+                continue
+
+            def decode(space: Space) -> object:
+                return mbr(space, metric, method=method, scale=SCALE, **options)  # noqa: B023
+
+            times = _milliseconds(some[:few] if slow else some, decode)
+            cells.append(f"{np.mean(times):.2f} / {np.median(times):.2f}")
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def _milliseconds(spaces: Sequence[Any], job: Callable[[Any], object]) -> list[float]:
     """Return the time of each list; compiled beforehand."""
     job(spaces[0])
     times = []
@@ -137,4 +187,4 @@ def _by_mbrs(few: Sequence[NBest]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(measure()))
+    print("\n".join([*measure(), "", *of_lattices()]))

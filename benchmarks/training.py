@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
 
 import numpy as np
 
 import lattices
 from benchmarks.data import DATA, MULTI30K
+from decoding.oracle import oracle, oracles
 from decoding.training.envelope_corpus import EnvelopeCorpus
 from decoding.training.line_search import line_search
-from fstmetrics import BLEU, BLEUSBP, GRR, Metric
+from decoding.training.risk import risk
+from fstmetrics import BLEU, BLEUSBP, GRR, Evaluator, Metric
 from lattices import Space
 from lattices.arrays import FloatColumn, floats
+from lattices.formats.weights import read_weights
 
 FOLDER = DATA / "multi30k-deen"
 #: sentences before this one are for testing
@@ -27,7 +30,57 @@ def measure(rounds: int = 5) -> list[str]:
     """Return the tables, or why there are none."""
     if not FOLDER.exists():
         return ["Not measured: the lattices of Multi30k are not here."]
-    return line_searches(rounds)
+    return [
+        *searches(),
+        "",
+        "MERT's line searches, in seconds of the processor:",
+        "",
+        *line_searches(rounds),
+    ]
+
+
+def searches() -> list[str]:
+    """Return the times of hope, fear and risk on the lattices that are tuned on, in one thread."""
+    spaces = list(lattices.read(DATA / MULTI30K["d50"]))[FIRST_OF_TUNING:]
+    evaluators = [GRR().against(space.references) for space in spaces]
+    weights = read_weights(FOLDER / "weights.de-en")
+    pairs = list(zip(spaces, evaluators, strict=True))
+    scored = [(space.reweighted(weights), evaluator) for space, evaluator in pairs]
+    lines = [
+        f"{len(spaces)} lattices `d50`, 4-GRR, the decoder's weights; ms of the processor for "
+        "each, the search and all that its result has, one at a time but for *batch*:",
+        "",
+        "| | mean | median | 90 % below | proven |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    asked: dict[str, tuple[Callable[[Space, Evaluator], object], int]] = {
+        "hope": (lambda space, judge: oracle(space, judge, model_weight=1.0), len(scored)),
+        "fear": (
+            lambda space, judge: oracle(space, judge, worst=True, model_weight=-1.0),
+            len(scored),
+        ),
+        "risk and gradient, temperature 0.1": (partial(risk, temperature=0.1), len(scored)),
+    }
+    for name, (job, most) in asked.items():
+        job(*scored[0])
+        times, proven = [], 0
+        for pair in scored[:most]:
+            begin = process_time()
+            found = job(*pair)
+            times.append(1000 * (process_time() - begin))
+            proven += found.exact  # type: ignore[attr-defined]
+        lines.append(
+            f"| {name} | {np.mean(times):.3f} | {median(times):.3f} "
+            f"| {np.quantile(times, 0.9):.3f} | {proven / len(times):.1%} |"
+        )
+        print(lines[-1], flush=True)
+    judges = [evaluator for _, evaluator in scored]
+    for workers in (1, 2):
+        begin = perf_counter()
+        oracles([space for space, _ in scored], judges, model_weight=1.0, workers=workers)
+        each = 1000 * (perf_counter() - begin) / len(scored)
+        lines.append(f"| hope, batch, {workers} threads, by the clock | {each:.3f} | | | 100.0% |")
+    return lines
 
 
 def line_searches(rounds: int) -> list[str]:
@@ -104,8 +157,7 @@ def _shipped(spaces: Sequence[Space], names: Sequence[str]) -> FloatColumn:
     """Return the weights that the decoder had, in the order of the names of its features."""
     forests = isinstance(spaces[0], lattices.Forest)
     path = FOLDER / ("weights.hiero.de-en" if forests else "weights.de-en")
-    rows = [line.split() for line in path.read_text().splitlines()]
-    weights = {name: float(value) for name, value in rows}
+    weights = read_weights(path)
     if isinstance(spaces[0], lattices.NBest):
         # Moses has names of its own, in the same order
         return floats(list(weights.values()))
