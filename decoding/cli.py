@@ -17,6 +17,8 @@ COMMANDS = (
     "oracle",
     "mbr",
     "tune-mbr",
+    "train",
+    "rescore",
     "score",
     "compare",
     "correlate",

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.corpus import Segment
@@ -16,20 +16,22 @@ from decoding.encoding import ReadyJob, Target
 from decoding.transforms import (
     KBest,
     Pruned,
+    Rescored,
     Sampled,
     as_lattice,
     chosen,
     joined,
     listed,
     unchanged,
+    unweighted,
 )
-from lattices import Hypothesis, Lattice, NBest, Space, Vocabulary
+from lattices import Forest, Hypothesis, Lattice, NBest, Space, Vocabulary
 from lattices.algorithms import Paths, hypotheses, k_best_paths
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.formats import FORMATS, formats
 from lattices.formats.base import Losses
 from lattices.testing import sample_forests, sample_nbests
-from tests.strategies import small_lattices
+from tests.strategies import FEATURE_NAMES, GRID, small_forests, small_lattices
 
 
 def segment(space: Space) -> Segment:
@@ -201,6 +203,64 @@ def test_the_union_of_lists_is_a_list(choices: list[list[int]]) -> None:
         *(LIST.metadata["extra"][entry] for some in choices for entry in some), "",
     ]  # fmt: skip
     assert (found.id, found.references) == ("s1", ("a b",))
+
+
+@settings(max_examples=40)
+@given(
+    st.one_of(small_lattices(features=True, exact=True), small_forests(features=True, exact=True)),
+    st.lists(GRID, min_size=3, max_size=3),
+    st.integers(0, 3),
+)
+def test_scores_are_features_by_weights(
+    space: Lattice | Forest, values: list[float], known: int
+) -> None:
+    weights = dict(zip(FEATURE_NAMES[:known], values, strict=False))
+
+    def every(some: Space) -> list[Hypothesis]:
+        return list(some.derivations() if isinstance(some, Forest) else some.paths())
+
+    found = Rescored(weights, "zero")(segment(space))
+    assert [each.score for each in every(found)] == pytest.approx(
+        [
+            sum(weights.get(name, 0.0) * value for name, value in each.features.items())
+            for each in every(space)
+        ],
+        abs=1e-12,
+    )
+    assert [each.tokens for each in every(found)] == [each.tokens for each in every(space)]
+    missing = set(space.feature_names) - set(weights)
+    assert set(unweighted(space, weights)) == missing
+    if missing:
+        with pytest.raises(OptionError, match="no weight for the features"):
+            Rescored(weights)(segment(space))
+    else:
+        again = every(Rescored(weights)(segment(space)))
+        assert [each.score for each in again] == [each.score for each in every(found)]
+    some = Rescored(weights, "zero", KBest(2))(segment(space))
+    assert isinstance(some, NBest)
+    best = sorted((each.score for each in every(found)), reverse=True)
+    assert some.score.tolist() == pytest.approx(best[:2], abs=1e-12)
+
+
+def test_lists_that_are_rescored_keep_their_order() -> None:
+    job = pickle.loads(pickle.dumps(Rescored({"lm": 1.0, "tm": 5.0, "unused": 1.0})))
+    found = job(segment(LIST))
+    assert found.score.tolist() == [-1.0, -2.0, 5.0, 0.0]
+    assert [each.tokens for each in found] == [each.tokens for each in LIST]
+    assert (found.id, found.references, found.metadata) == (
+        LIST.id, LIST.references, LIST.metadata,
+    )  # fmt: skip
+    assert LIST.score.tolist() == [-2.0, -1.0, -1.5, -1.0]
+
+
+def test_what_cannot_be_rescored() -> None:
+    with pytest.raises(OptionError, match="missing is error or zero, not 'none'"):
+        Rescored({}, "none")
+    bare = Lattice.from_arcs([(0, 1, "a", 1.0)], [1], id="x")
+    with pytest.raises(SpaceError, match="lattice 'x' has no features to weight"):
+        Rescored({"lm": 1.0}, "zero")(segment(bare))
+    with pytest.raises(OptionError, match="a weight is not finite"):
+        Rescored({"lm": float("nan"), "tm": 1.0})(segment(LIST))
 
 
 # ready to be written

@@ -1,0 +1,153 @@
+"""What ``fstmetrics rescore`` writes for a segment, and what it sums up over all of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from decoding.commands.arguments import tsv_cell
+from decoding.commands.oracle_output import Lines, Totals
+from decoding.outcomes import Done, Failure, Segment
+from decoding.rescoring import RescoreJob, SegmentRescored
+from fstmetrics import Metric
+from lattices.arrays import FloatColumn
+from lattices.errors import OptionError
+
+#: what is summed up before the statistics of the new best and of the best in the file
+_COUNTS = ("size", "judged")
+
+
+@dataclass(frozen=True)
+class RescoredLine(Lines):
+    """One segment; ``unweighted`` are its features without a weight."""
+
+    unweighted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RescoreLines:
+    """The job of the command: rescore and spell out, so that workers send nothing but text.
+
+    Attributes
+    ----------
+    job : RescoreJob
+    format : {"tsv", "jsonl", "text"}
+    """
+
+    job: RescoreJob
+    format: str
+
+    def __call__(self, segments: Sequence[Segment]) -> list[RescoredLine]:
+        """Return the line of each segment."""
+        return [
+            RescoredLine(
+                self._spelt(segment.id, found), self._sums(found), "model", found.unweighted
+            )
+            for segment, found in zip(segments, self.job(segments), strict=True)
+        ]
+
+    def _spelt(self, id: str, found: SegmentRescored) -> str:
+        said = found.hypothesis
+        if self.format == "tsv":
+            return f"{tsv_cell(id)}\t{said.score!r}\t{tsv_cell(said.text)}\n"
+        if self.format == "text":
+            if "\n" in said.text or "\r" in said.text:
+                raise OptionError(
+                    f"{said.text!r} has a line end in it, which text cannot hold; "
+                    "use --format jsonl"
+                )
+            return said.text + "\n"
+        fields: dict[str, Any] = {
+            "id": id,
+            "score": said.score,
+            "words": said.tokens,
+            "text": said.text,
+            "features": dict(said.features),
+        }
+        if found.stats is not None:
+            fields["scores"] = {
+                str(metric): metric.score(row)
+                for metric, row in zip(self.job.metrics, found.stats, strict=True)
+            }
+        return json.dumps(fields, ensure_ascii=False) + "\n"
+
+    def _sums(self, found: SegmentRescored) -> FloatColumn:
+        nothing = [np.zeros(len(metric.stat_names)) for metric in self.job.metrics]
+        return np.concatenate(
+            (
+                (found.size, found.stats is not None),
+                *(found.stats or nothing),
+                *(found.one_best_stats or nothing),
+            )
+        )
+
+
+@dataclass
+class RescoreTotals(Totals):
+    """What is summed up over the segments; ``unweighted`` are all features without a weight."""
+
+    text: bool = False
+    unweighted: dict[str, None] = field(default_factory=dict)
+
+    def add(self, outcome: Done[Any] | Failure) -> bytes:
+        """Count an outcome, and return what is written for it.
+
+        Plain text has no ids: a segment that failed leaves an empty line, so that line i is
+        still segment i.
+        """
+        written = super().add(outcome)
+        if isinstance(outcome, Failure):
+            return b"\n" if self.text and outcome.position >= 0 else written
+        self.unweighted.update(dict.fromkeys(outcome.result.unweighted))
+        return written
+
+    def state(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs."""
+        return {**super().state(), "unweighted": list(self.unweighted)}
+
+    def restore(self, states: Sequence[Mapping[str, Any]]) -> None:
+        """Go on from what a run has told of itself."""
+        super().restore(states)
+        if states:
+            self.unweighted = dict.fromkeys(states[-1]["unweighted"])
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary as it is written."""
+        import decoding
+
+        assert self.sums is not None
+        size, judged = map(int, self.sums[: len(_COUNTS)])
+        widths = [len(metric.stat_names) for metric in self.metrics]
+        rows = np.split(self.sums[len(_COUNTS) :], np.cumsum([*widths, *widths])[:-1])
+        count = len(widths)
+        return {
+            "segments": self.segments,
+            "judged": judged,
+            "failed": len(self.failures),
+            "seconds": time.perf_counter() - self.started,
+            "size": size,
+            "version": decoding.__version__,
+            "unweighted": list(self.unweighted),
+            "metrics": {
+                str(metric): {
+                    "file": _score(metric, before, judged),
+                    "rescored": _score(metric, now, judged),
+                }
+                for metric, now, before in zip(
+                    self.metrics, rows[:count], rows[count:], strict=True
+                )
+            },
+            "failures": [
+                {"id": failure.id, "place": failure.place, "reason": failure.reason}
+                for failure in self.failures
+            ],
+        }
+
+
+def _score(metric: Metric, stats: FloatColumn, judged: int) -> float | None:
+    return metric.score(stats) if judged else None
