@@ -1,0 +1,220 @@
+"""What learners know of their task by number: features in columns, sentences with their quality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from decoding.training.envelope import feature_rows
+from decoding.training.envelope_corpus import EnvelopeCorpus, _path_rows
+from decoding.training.learner import Learner
+from decoding.training.learner_task import TrainingTask
+from fstmetrics import Evaluator, Metric, nbest_stats, parse_metric, scores_of
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
+from lattices.spaces import NBest, Space
+from lattices.spaces.features import FeatureMatrix
+
+
+def sentence_metric(metric: Metric, judge: str | None = None) -> Metric:
+    """Return the metric by which single sentences are judged.
+
+    That is the metric itself; but one whose smoothing is off, as that of BLEU, gives most
+    sentences 0, and is smoothed by adding one (Lin & Och 2004), as Hopkins & May (2011) do.
+
+    Parameters
+    ----------
+    metric : Metric
+    judge : str, optional
+        The signature of another metric to take.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU
+    >>> str(sentence_metric(BLEU()))
+    'bleu:order=4,length=closest,smooth=add-k,smooth_value=1,tokenize=none'
+    >>> str(sentence_metric(BLEU(), "grr:n=2"))
+    'grr:n=2,alpha=1,beta=0'
+    """
+    if judge is not None:
+        return parse_metric(judge)
+    if getattr(metric, "smooth", None) == "none" and any(
+        each.name == "smooth"
+        for each in fields(metric)  # type: ignore[arg-type]
+    ):
+        return replace(metric, smooth="add-k")  # type: ignore[type-var]
+    return metric
+
+
+class LearnerCorpus:
+    """The spaces of a task, made ready to be weighted often.
+
+    Parameters
+    ----------
+    task : TrainingTask
+    judge : str, optional
+        As of :func:`sentence_metric`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The features of all spaces, in the order of their first occurrence.
+    number : dict of str to int
+        The place of each in :attr:`names`.
+    metric : Metric
+        The judge of sentences.
+    evaluators : tuple of Evaluator
+        That metric against the references of each space.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(("a",), 0.0, {"lm": 1.0}), Hypothesis(("b",), 0.0, {"tm": 2.0})]
+    ... )
+    >>> corpus = LearnerCorpus(TrainingTask([nbest], [["b"]], WER()))
+    >>> corpus.names, corpus.qualities(0).tolist(), corpus.deviations.tolist()
+    (('lm', 'tm'), [-1.0, 0.0], [0.5, 1.0])
+    >>> corpus.reweighted(0, floats([1.0, 2.0])).score.tolist()
+    [1.0, 4.0]
+    """
+
+    def __init__(self, task: TrainingTask, judge: str | None = None) -> None:
+        self.spaces = task.spaces
+        self._judged = EnvelopeCorpus(task.spaces, task.evaluators)
+        self._task_evaluators = task.evaluators
+        self.names = self._judged.names
+        self.number = {name: place for place, name in enumerate(self.names)}
+        self.metric = sentence_metric(task.metric, judge)
+        self.evaluators = task.evaluators
+        if self.metric != task.metric:
+            self.evaluators = tuple(
+                self.metric.against(each.references) for each in task.evaluators
+            )
+        self._columns = [
+            np.array([self.number[name] for name in space.feature_names], dtype=np.int32)
+            for space in task.spaces
+        ]
+        self._qualities: dict[int, FloatColumn] = {}
+
+    def serves(self, task: TrainingTask) -> bool:
+        """Tell whether this is the corpus of a task."""
+        return self._task_evaluators is task.evaluators
+
+    def vector(self, weights: Mapping[str, float]) -> FloatColumn:
+        """Return weights in the order of :attr:`names`, to be written to."""
+        return np.array([weights[name] for name in self.names], dtype=np.float64)
+
+    def mapping(self, vector: FloatColumn) -> dict[str, float]:
+        """Return weights by name."""
+        return dict(zip(self.names, vector.tolist(), strict=True))
+
+    def feature_vector(self, features: Mapping[str, float]) -> FloatColumn:
+        """Return features by name as a dense vector."""
+        found = np.zeros(len(self.names))
+        for name, value in features.items():
+            found[self.number[name]] = value
+        return found
+
+    def widened(self, features: FeatureMatrix, feature_names: Sequence[str]) -> FeatureMatrix:
+        """Return rows of features in the columns of the corpus."""
+        columns = np.array([self.number[name] for name in feature_names], dtype=np.int32)
+        shape = (features.shape[0], len(self.names))
+        if not len(columns):
+            return csr_array(shape)
+        return csr_array((features.data, columns[features.indices], features.indptr), shape=shape)
+
+    def reweighted(self, place: int, vector: FloatColumn) -> Space:
+        """Return one space with its scores set to its features times the weights."""
+        return self.spaces[place].reweighted(vector[self._columns[place]])
+
+    def qualities(self, place: int) -> FloatColumn:
+        """Return how good each entry of a list is, higher is better; computed once."""
+        if place not in self._qualities:
+            nbest = self.spaces[place]
+            if not isinstance(nbest, NBest):
+                raise OptionError(f"space {nbest.id!r} is no list")
+            self._qualities[place] = list_qualities(nbest, self.evaluators[place])
+        return self._qualities[place]
+
+    def score(self, weights: FloatColumn) -> float:
+        """Return the metric of the task for the best sentences under the weights."""
+        return self._judged.score(weights)
+
+    @cached_property
+    def deviations(self) -> FloatColumn:
+        """How much each feature varies among the sentences of a space in which it varies.
+
+        The root of the mean variance: of the entries of a list, and of 32 random paths of a
+        lattice or a forest, all equally likely; spaces where a feature is constant are left
+        out, so that a rare feature is measured by where it matters. A feature that no draw
+        has met counts the root mean square of its values; one that is the same everywhere 0.
+        """
+        rng = np.random.default_rng(0)
+        variance, varied, drawn, square, there = np.zeros((5, len(self.names)))
+        for space, columns in zip(self.spaces, self._columns, strict=True):
+            rows = feature_rows(space)
+            if not isinstance(space, NBest):
+                np.add.at(square, columns[rows.indices], np.square(rows.data))
+                np.add.at(there, columns[rows.indices], rows.data != 0.0)
+                rows = csr_array(_path_rows(space, rng) @ rows)
+            mean = rows.sum(axis=0) / rows.shape[0]
+            mean_square = rows.multiply(rows).sum(axis=0) / rows.shape[0]
+            local = np.maximum(0.0, mean_square - np.square(mean))
+            # what is always the same varies by rounding alone
+            local[local <= 1e-12 * mean_square] = 0.0
+            variance[columns] += local
+            varied[columns] += local > 0.0
+            drawn[columns] += mean_square
+        found = np.sqrt(variance / np.maximum(1.0, varied))
+        missed = (there > 0.0) & (drawn == 0.0)
+        found[missed] = np.sqrt(square[missed] / there[missed])
+        return floats(found)
+
+
+def list_qualities(nbest: NBest, evaluator: Evaluator) -> FloatColumn:
+    """Return the metric of each entry of a list, turned so that higher is better."""
+    scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest))
+    return floats(scores if evaluator.metric.higher_is_better else 0.0 - scores)
+
+
+@dataclass(kw_only=True, eq=False)
+class CorpusLearner(Learner):
+    """A learner that keeps its task in columns; they are made again after a pickle.
+
+    Parameters
+    ----------
+    judge : str, optional
+        The signature of the metric that judges single sentences, see
+        :func:`sentence_metric`.
+    scaled : bool
+        Whether features are measured by their :attr:`LearnerCorpus.deviations`: a weight
+        moves as if its feature had deviation 1, so that a feature in large numbers does not
+        drown the others, and one setting of rates and regularisation serves all.
+    """
+
+    judge: str | None = None
+    scaled: bool = True
+    _corpus: LearnerCorpus | None = field(init=False, default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle what a checkpoint has."""
+        return {**self.__dict__, "_corpus": None}
+
+    def ready(self, task: TrainingTask) -> LearnerCorpus:
+        """Return the task in columns."""
+        if self._corpus is None or not self._corpus.serves(task):
+            self._corpus = LearnerCorpus(task, self.judge)
+        return self._corpus
+
+    def measure(self, corpus: LearnerCorpus) -> FloatColumn:
+        """Return the unit of each feature: its deviation, or 1; 0 where it does not vary."""
+        if self.scaled:
+            return corpus.deviations
+        return floats(corpus.deviations > 0.0)

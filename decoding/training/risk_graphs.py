@@ -1,0 +1,290 @@
+"""Spaces as one kind of graph, on which every derivation carries the one value of its sentence.
+
+An expected metric needs one value for each sentence, where a machine has one for each alignment.
+So a lattice is multiplied with rows (:mod:`lattices.engines.row_product`), a forest with matrices
+of rows (:mod:`lattices.engines.forest_rows`); a list has its values from the scorer. What comes
+of all three is a hypergraph whose edges add up to values. The scores of a space stay outside, in
+*slots*, since the graph does not depend on them: it is made once, and asked again under other
+weights as often as training needs it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decoding.forest_oracle import prepare_forest
+from decoding.ranked import compiled
+from fstmetrics import CompiledEvaluator, Evaluator, Machine, nbest_stats, scores_of
+from lattices.algorithms import forest_to_lattice
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
+from lattices.engines.forest_rows import forest_row_product
+from lattices.engines.row_product import row_product
+from lattices.engines.rows import RowMachine
+from lattices.errors import SpaceError
+from lattices.spaces import Forest, Lattice, NBest
+
+#: states that a forest may take as a lattice, where its matrices are too many
+MOST_STATES = 100_000
+
+
+class DerivationGraph(NamedTuple):
+    """A hypergraph whose derivations are those of a space, with their values.
+
+    Nodes are numbered bottom-up, tails before heads; the edges of node ``q`` are ``in_offset[q]``
+    up to ``in_offset[q + 1]``.
+
+    Attributes
+    ----------
+    in_offset, tail, tail_offset : int32 columns
+        As in :class:`lattices.Forest`.
+    slot : int32 column, one entry an edge
+        Where the score of the edge stands: the arc of a lattice, or the number of arcs plus the
+        state for ending there; the edge of a forest; the entry of a list; :attr:`slots` for none.
+    gain : float64 column, one entry an edge
+        What the edge adds to the value of a derivation, which begins with :attr:`base`.
+    base : float
+    root : int
+    slots : int
+        How many there are.
+    """
+
+    in_offset: IntColumn
+    tail: IntColumn
+    tail_offset: IntColumn
+    slot: IntColumn
+    gain: FloatColumn
+    base: float
+    root: int
+    slots: int
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes there are: pairs, if the graph is a product."""
+        return len(self.in_offset) - 1
+
+
+@kernel
+def _from_the_end(out_offset, dst, final, gain, final_gain, arc_slot, final_slot):  # type: ignore[no-untyped-def]
+    """Return the columns of a lattice read from its end: an edge for each arc and each ending."""
+    states = len(final)
+    edges = len(dst)
+    for state in range(states):
+        if final[state] > -np.inf:
+            edges += 1
+    in_offset = np.zeros(states + 1, np.int32)
+    tail = np.empty(len(dst), np.int32)
+    tail_offset = np.zeros(edges + 1, np.int32)
+    slot = np.empty(edges, np.int32)
+    value = np.empty(edges)
+    edge = tails = 0
+    for node in range(states):
+        state = states - 1 - node
+        for arc in range(out_offset[state], out_offset[state + 1]):
+            tail[tails] = states - 1 - dst[arc]
+            tails += 1
+            slot[edge], value[edge] = arc_slot[arc], gain[arc]
+            edge += 1
+            tail_offset[edge] = tails
+        if final[state] > -np.inf:
+            slot[edge], value[edge] = final_slot[state], final_gain[state]
+            edge += 1
+            tail_offset[edge] = tails
+        in_offset[node + 1] = edge
+    return in_offset, tail, tail_offset, slot, value
+
+
+def plain_graph(space: Lattice | Forest | NBest) -> DerivationGraph:
+    """Return a space as it is, all values 0.
+
+    Examples
+    --------
+    >>> graph = plain_graph(Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1]))
+    >>> graph.num_nodes, graph.slot.tolist(), graph.slots
+    (2, [3, 0, 1], 4)
+    """
+    if isinstance(space, NBest):
+        return list_graph(np.zeros(len(space)))
+    if isinstance(space, Forest):
+        edges = space.num_edges
+        return DerivationGraph(
+            space.in_offset, space.tail, space.tail_offset, ints(np.arange(edges)),
+            floats(np.zeros(edges)), 0.0, space.root, edges,
+        )  # fmt: skip
+    arcs, states = space.num_arcs, space.num_states
+    return _of_lattice(
+        space, np.zeros(arcs), np.zeros(states), np.arange(arcs), arcs + np.arange(states),
+        1.0, 0.0, arcs + states,
+    )  # fmt: skip
+
+
+def _of_lattice(
+    graph: Lattice,
+    gain: Array,
+    final_gain: Array,
+    arc_slot: Array,
+    final_slot: Array,
+    factor: float,
+    base: float,
+    slots: int,
+) -> DerivationGraph:
+    columns = _from_the_end(
+        graph.out_offset, graph.dst, graph.final, floats(gain), floats(final_gain),
+        ints(arc_slot), ints(final_slot),
+    )  # fmt: skip
+    in_offset, tail, tail_offset, slot, value = columns
+    root = graph.num_states - 1 - graph.start
+    return DerivationGraph(
+        ints(in_offset), ints(tail), ints(tail_offset), ints(slot), floats(value * factor),
+        base, root, slots,
+    )  # fmt: skip
+
+
+def list_graph(values: FloatColumn) -> DerivationGraph:
+    """Return the graph of a list of sentences with these values: one node."""
+    count = len(values)
+    return DerivationGraph(
+        ints([0, count]), ints([]), ints(np.zeros(count + 1)), ints(np.arange(count)),
+        floats(values), 0.0, 0, count,
+    )  # fmt: skip
+
+
+def nbest_graph(nbest: NBest, evaluator: Evaluator) -> DerivationGraph:
+    """Return the graph of an n-best list with the metric of each entry, whatever the metric."""
+    return list_graph(scores_of(evaluator.metric, nbest_stats(evaluator, nbest)))
+
+
+def value_line(machine: Machine, evaluator: Evaluator) -> tuple[float, float]:
+    """Return ``a`` and ``b``: a sentence of gain ``g`` has the metric ``a + b * g``."""
+    if evaluator.metric.higher_is_better:
+        return 0.0, machine.unit
+    return 1.0, -machine.unit
+
+
+def lattice_graph(
+    lattice: Lattice, evaluator: CompiledEvaluator, budget: int
+) -> DerivationGraph | None:
+    """Return the product of a lattice with rows.
+
+    None if it has more than ``budget`` pairs, or if the machine is not the metric itself but a
+    bound of it or like it. Cost: that of the product.
+
+    Raises
+    ------
+    SpaceError
+        If the lattice has no complete path.
+    """
+    prepared, machine = compiled(lattice, evaluator)
+    if machine.relation != "exact":
+        return None
+    units = prepared.lattice
+    arcs, states = lattice.num_arcs, lattice.num_states
+    arc_slot: Array = np.arange(arcs)
+    final_slot: Array = arcs + np.arange(states)
+    if prepared.origin is not None:
+        arc_slot = np.where(prepared.origin < 0, arcs + states, prepared.origin)
+        final_slot = arcs + _word_states(lattice, units, prepared.origin)
+    return _lattice_product(
+        units, machine, value_line(machine, evaluator), budget, arc_slot, final_slot,
+        arcs + states,
+    )  # fmt: skip
+
+
+def _lattice_product(
+    lattice: Lattice,
+    machine: Machine,
+    line: tuple[float, float],
+    budget: int,
+    arc_slot: Array,
+    final_slot: Array,
+    slots: int,
+) -> DerivationGraph | None:
+    product = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), budget)
+    if product is None:
+        return None
+    constant, factor = line
+    state = np.full(product.pairs, lattice.start)
+    state[product.graph.dst] = lattice.dst[product.origin]
+    return _of_lattice(
+        product.graph, product.gain, product.final_gain, arc_slot[product.origin],
+        final_slot[state], factor, constant + factor * product.opening, slots,
+    )  # fmt: skip
+
+
+def _word_states(lattice: Lattice, units: Lattice, origin: IntColumn) -> Array:
+    """Return the state of the lattice of words for each state of that of characters.
+
+    Right for those between words, where alone a path may end.
+    """
+    found: Array = _states_between(
+        units.src, units.dst, origin, lattice.dst, lattice.start, units.num_states
+    )
+    return found
+
+
+@kernel
+def _states_between(src, dst, origin, word_dst, start, states):  # type: ignore[no-untyped-def]
+    word_state = np.full(states, start, np.int64)
+    # arcs are sorted by source and states are in topological order
+    for arc in range(len(src)):
+        if origin[arc] >= 0:
+            word_state[dst[arc]] = word_dst[origin[arc]]
+        else:
+            word_state[dst[arc]] = word_state[src[arc]]
+    return word_state
+
+
+def forest_graph(
+    forest: Forest, evaluator: CompiledEvaluator, budget: int
+) -> DerivationGraph | None:
+    """Return the product of a forest with matrices of rows, or of its lattice with rows.
+
+    None if both have more than ``budget`` pairs (the lattice more than ``MOST_STATES`` states),
+    or if the machine is not the metric itself. Cost: that of the product.
+    """
+    units = prepare_forest(forest, evaluator)
+    symbol = units.forest.symbol
+    words = ints(np.unique(symbol[symbol > 0]))
+    machine = evaluator.machine(units.forest.vocabulary, words)
+    if machine.relation != "exact":
+        return None
+    line = value_line(machine, evaluator)
+    origin = np.arange(forest.num_edges) if units.origin is None else units.origin
+    product = forest_row_product(units.forest, machine.automaton, budget)
+    if product is None:
+        return _expanded(units.forest, machine, line, budget, origin, forest.num_edges)
+    graph, (constant, factor) = product.graph, line
+    return DerivationGraph(
+        graph.in_offset, graph.tail, graph.tail_offset, ints(origin[graph.origin]),
+        floats(factor * graph.gain / graph.denominator), constant, graph.root, forest.num_edges,
+    )  # fmt: skip
+
+
+def _expanded(
+    forest: Forest,
+    machine: Machine,
+    line: tuple[float, float],
+    budget: int,
+    origin: Array,
+    slots: int,
+) -> DerivationGraph | None:
+    """Return the product of a forest's lattice with rows."""
+    from scipy.sparse import eye_array
+
+    marked = Forest(
+        forest.vocabulary, forest.head, forest.tail, forest.tail_offset, forest.symbol,
+        forest.symbol_offset, forest.score, forest.num_nodes, forest.root,
+        features=eye_array(forest.num_edges, format="csr"),
+        feature_names=tuple(map(str, range(forest.num_edges))),
+    )  # fmt: skip
+    try:
+        lattice = forest_to_lattice(marked, min(budget, MOST_STATES))
+    except SpaceError:
+        return None
+    marks = lattice.features
+    assert marks is not None
+    arc_slot = np.full(lattice.num_arcs, slots)
+    arc_slot[np.diff(marks.indptr) > 0] = origin[marks.indices]
+    final_slot = np.full(lattice.num_states, slots)
+    return _lattice_product(lattice, machine, line, budget, arc_slot, final_slot, slots)

@@ -1,0 +1,262 @@
+"""Losses over lattices, forests and lists for PyTorch (the extra ``torch``).
+
+A neural rescorer gives every arc a score; these functions turn the scores into one number, whose
+gradient flows back to them. Both directions are computed on the CPU in double precision, exactly,
+over all paths (:mod:`decoding.training.risk_expectations`); scores may be of any precision and on
+any device, and the loss is of theirs.
+
+    loss = lattice_risk(scores, lattice, WER().against(references))
+    loss.backward()
+
+What does not depend on scores, mainly the product of the lattice with rows, is worth keeping where
+a space is met again: give a :class:`~decoding.training.risk_problem.RiskProblem` for the space.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+from decoding.oracle import DEFAULT_BUDGET, oracle
+from decoding.training.hope_fear import first_best
+from decoding.training.risk import estimate
+from decoding.training.risk_expectations import expectation
+from decoding.training.risk_problem import Beyond, RiskProblem, checked_options
+from fstmetrics import Evaluator, quality
+from lattices.algorithms import best
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
+from lattices.optional import require
+from lattices.spaces import Lattice, NBest, Space
+
+__all__ = ["lattice_risk", "softmax_margin_loss"]
+
+
+@cache
+def _with_gradient() -> Any:
+    """Return the function that is a known number with a known gradient."""
+    torch = require("torch", "torch")
+
+    class Slope(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        # depends on the scores for autograd, lest a second derivative be taken for 0
+        @staticmethod
+        def forward(ctx: Any, outer: Any, scores: Any, gradient: Any) -> Any:
+            return outer * gradient
+
+        @staticmethod
+        def backward(ctx: Any, outer: Any) -> Any:
+            raise RuntimeError("a loss over a lattice cannot be differentiated twice")
+
+    class WithGradient(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, scores: Any, value: float, gradient: FloatColumn) -> Any:
+            ctx.save_for_backward(scores, scores.new_tensor(gradient))
+            return scores.new_tensor(value)
+
+        @staticmethod
+        def backward(ctx: Any, outer: Any) -> Any:
+            return Slope.apply(outer, *ctx.saved_tensors), None, None
+
+    return WithGradient
+
+
+def lattice_risk(
+    scores: Any,
+    space: Space | RiskProblem,
+    evaluator: Evaluator | None = None,
+    *,
+    finals: Any = None,
+    temperature: float = 1.0,
+    budget: int = DEFAULT_BUDGET,
+    beyond: Beyond = "raise",
+    k: int = 1000,
+    samples: int = 1000,
+    seed: int = 0,
+) -> Any:
+    """Return the expected metric of a random sentence, differentiable in the scores.
+
+    In the metric's own direction: an error rate can be minimised as it is, the negative of a
+    recognition rate. As :func:`decoding.training.risk.risk`, but for torch.
+
+    Parameters
+    ----------
+    scores : tensor of floats
+        One for each arc of a lattice, edge of a forest or entry of a list, in the place of those
+        that the space has.
+    space : Lattice, Forest, NBest or RiskProblem
+        A problem has its own evaluator and budget.
+    evaluator : Evaluator
+        ``metric.against(references)``.
+    finals : tensor of floats, optional
+        One for each state of a lattice, for ending there (those of states that are not final
+        have no meaning, and no gradient); those of the lattice by default.
+    temperature, budget, beyond, k, samples, seed
+        As of :func:`decoding.training.risk.risk`; but what is not exact has to be asked for.
+
+    Returns
+    -------
+    tensor of no dimension
+        Cannot be differentiated twice.
+
+    Raises
+    ------
+    OptionError
+        If there are not as many scores as there should be, or one is not finite; beyond the
+        budget, if ``beyond`` is ``"raise"``.
+
+    Examples
+    --------
+    >>> import torch                                           # doctest: +SKIP
+    >>> from fstmetrics import WER                             # doctest: +SKIP
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])  # doctest: +SKIP
+    >>> scores = torch.zeros(2, requires_grad=True)            # doctest: +SKIP
+    >>> loss = lattice_risk(scores, lattice, WER().against(["b"]))  # doctest: +SKIP
+    >>> loss.backward()                                        # doctest: +SKIP
+    >>> loss.item(), scores.grad.tolist()                      # doctest: +SKIP
+    (0.5, [0.25, -0.25])
+    """
+    problem = _problem(space, evaluator, budget)
+    checked_options(temperature, problem.budget, beyond, k, samples)
+    joined, numbers = _slots(problem, scores, finals)
+    some = problem.some(numbers, temperature, beyond=beyond, k=k, samples=samples, seed=seed)
+    found = estimate(problem, numbers, temperature, some)
+    gradient = np.append(found.arc_gradient, found.final_gradient)
+    return _with_gradient().apply(joined, found.expected, gradient)
+
+
+def softmax_margin_loss(
+    scores: Any,
+    space: Space | RiskProblem,
+    evaluator: Evaluator | None = None,
+    *,
+    finals: Any = None,
+    cost_scale: float = 1.0,
+    towards: Literal["oracle", "hope"] = "oracle",
+    budget: int = DEFAULT_BUDGET,
+) -> Any:
+    """Return the softmax-margin loss of a space (Gimpel & Smith 2010), differentiable in scores.
+
+    With the metric ``q``, higher is better, and the path ``t`` to be moved towards,
+
+        log(sum over paths d of exp(score(d) + cost_scale * (q(t) - q(d)))) - score(t)
+
+    which is a smooth bound from above of how far any path violates the margin that its metric
+    asks for. Exact over all paths.
+
+    Parameters
+    ----------
+    scores, space, evaluator, finals, budget
+        As of :func:`lattice_risk`; there is no answer beyond the budget.
+    cost_scale : float
+        Of the metric against the scores, from 0 up.
+    towards : {"oracle", "hope"}
+        What ``t`` is: of the best metric, or of the best score plus scaled metric; of equals that
+        of the higher score.
+
+    Raises
+    ------
+    OptionError
+        As of :func:`lattice_risk`, and if the metric has no exact machine and the space is no
+        list.
+
+    References
+    ----------
+    Gimpel and Smith. Softmax-margin CRFs: training log-linear models with cost functions.
+    NAACL 2010.
+
+    Examples
+    --------
+    >>> import torch                                           # doctest: +SKIP
+    >>> from fstmetrics import WER                             # doctest: +SKIP
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])  # doctest: +SKIP
+    >>> scores = torch.tensor([-1.0, 0.0], requires_grad=True)  # doctest: +SKIP
+    >>> loss = softmax_margin_loss(scores, lattice, WER().against(["b"]))  # doctest: +SKIP
+    >>> loss.backward()                                        # doctest: +SKIP
+    >>> round(loss.item(), 4), scores.grad.tolist()            # doctest: +SKIP
+    (0.6931, [0.5, -0.5])
+    """
+    if not 0.0 <= cost_scale < np.inf:
+        raise OptionError(f"cost_scale is finite and at least 0, not {cost_scale}")
+    if towards not in ("oracle", "hope"):
+        raise OptionError(f"towards is oracle or hope, not {towards!r}")
+    problem = _problem(space, evaluator, budget)
+    joined, numbers = _slots(problem, scores, finals)
+    sign = quality(problem.evaluator.metric, 1.0)
+    graph = problem.exact_graph()
+    use, metric = _target(problem, numbers, cost_scale if towards == "hope" else None)
+    found = expectation(graph, numbers, tilt=-sign * cost_scale)
+    loss = found.log_total + sign * cost_scale * metric - float(use @ numbers)
+    return _with_gradient().apply(joined, loss, found.count - use)
+
+
+def _target(
+    problem: RiskProblem, score: FloatColumn, scale: float | None
+) -> tuple[FloatColumn, float]:
+    """Return how often the path to move towards uses each slot, and its metric.
+
+    The path of the best metric if ``scale`` is None, else of the best score plus scaled metric.
+    """
+    space = problem.scored(score)
+    use = np.zeros(problem.slots)
+    if isinstance(space, NBest):
+        values = problem.exact_graph().gain
+        worth = quality(problem.evaluator.metric, 1.0) * values
+        chosen = first_best(space, floats(worth if scale is None else score + scale * worth))
+        use[chosen] = 1.0
+        return floats(use), float(values[chosen])
+    if scale == 0.0:
+        chosen_path = best(space)
+    else:
+        weight = 0.0 if scale is None else 1.0 / scale
+        chosen_path = oracle(space, problem.evaluator, model_weight=weight).hypothesis
+    arcs = list(chosen_path.arcs)
+    np.add.at(use, arcs, 1.0)
+    if isinstance(space, Lattice):
+        use[space.num_arcs + (space.dst[arcs[-1]] if arcs else space.start)] = 1.0
+    return floats(use), problem.evaluator.score(chosen_path.tokens)
+
+
+def _problem(space: Space | RiskProblem, evaluator: Evaluator | None, budget: int) -> RiskProblem:
+    if isinstance(space, RiskProblem):
+        if evaluator is not None and evaluator is not space.evaluator:
+            raise OptionError("a problem has its own evaluator")
+        return space
+    if evaluator is None:
+        raise OptionError("an evaluator is needed: metric.against(references)")
+    if budget < 1:
+        raise OptionError(f"a budget is at least 1, not {budget}")
+    return RiskProblem(space, evaluator, budget=budget)
+
+
+def _slots(problem: RiskProblem, scores: Any, finals: Any) -> tuple[Any, FloatColumn]:
+    """Return the scores of all slots, as a tensor and as numbers."""
+    torch = require("torch", "torch")
+    space = problem.space
+    expected = space.num_arcs if isinstance(space, Lattice) else problem.slots
+    _check(scores, expected, "scores")
+    joined = scores
+    if isinstance(space, Lattice):
+        if finals is None:
+            ending = np.where(space.final > -np.inf, space.final, 0.0)
+            finals = scores.new_tensor(ending)
+        else:
+            _check(finals, space.num_states, "finals")
+            finals = finals.to(dtype=scores.dtype, device=scores.device)
+            final = torch.as_tensor(space.final > -np.inf, device=scores.device)
+            finals = torch.where(final, finals, torch.zeros_like(finals))
+        joined = torch.cat((scores, finals))
+    elif finals is not None:
+        raise OptionError(f"a {type(space).__name__} has no final states")
+    numbers = floats(joined.detach().to(device="cpu", dtype=torch.float64).numpy())
+    if not np.isfinite(numbers).all():
+        raise OptionError(f"score {int(np.flatnonzero(~np.isfinite(numbers))[0])} is not finite")
+    return joined, numbers
+
+
+def _check(tensor: Any, expected: int, name: str) -> None:
+    if tuple(tensor.shape) != (expected,):
+        raise OptionError(f"{name} of shape {tuple(tensor.shape)}, expected {expected} in a row")
+    if not tensor.is_floating_point():
+        raise OptionError(f"{name} of type {tensor.dtype}, expected floats")
