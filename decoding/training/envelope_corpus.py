@@ -163,7 +163,7 @@ class EnvelopeCorpus:
         for space, (begin, end) in zip(self.spaces, pairwise(self._offset), strict=True):
             rows = self._features[begin:end]
             if not isinstance(space, NBest):
-                rows = _path_rows(space, rng) @ rows
+                rows = path_rows(space, rng) @ rows
             dense = rows.toarray()
             total += dense.var(axis=0)
             square += np.square(dense).mean(axis=0)
@@ -216,7 +216,7 @@ class EnvelopeCorpus:
         return self.metric.score(self.stats(weights).sum(axis=0))
 
 
-def _path_rows(space: Lattice | Forest, rng: np.random.Generator) -> FeatureMatrix:
+def path_rows(space: Lattice | Forest, rng: np.random.Generator) -> FeatureMatrix:
     """Return random paths as rows of ones, over what :func:`feature_rows` has rows for."""
     paths = sample_paths(space, _DRAWN, rng, scale=0.0)
     arcs, offset = paths.arcs, paths.offset

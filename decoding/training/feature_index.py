@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from decoding.training.envelope import feature_rows
-from decoding.training.envelope_corpus import EnvelopeCorpus, _path_rows
+from decoding.training.envelope_corpus import EnvelopeCorpus, path_rows
 from decoding.training.learner import Learner
 from decoding.training.learner_task import TrainingTask
 from fstmetrics import Evaluator, Metric, nbest_stats, parse_metric, scores_of
@@ -163,7 +163,7 @@ class LearnerCorpus:
             if not isinstance(space, NBest):
                 np.add.at(square, columns[rows.indices], np.square(rows.data))
                 np.add.at(there, columns[rows.indices], rows.data != 0.0)
-                rows = csr_array(_path_rows(space, rng) @ rows)
+                rows = csr_array(path_rows(space, rng) @ rows)
             mean = rows.sum(axis=0) / rows.shape[0]
             mean_square = rows.multiply(rows).sum(axis=0) / rows.shape[0]
             local = np.maximum(0.0, mean_square - np.square(mean))

@@ -1,0 +1,46 @@
+"""The learners by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+
+from decoding.training.learner import Learner
+from lattices.errors import OptionError
+
+#: where each learner is; nothing is imported before it is asked for
+LEARNERS = {
+    "mert": "decoding.training.mert:MERT",
+    "mira": "decoding.training.mira:MIRA",
+    "perceptron": "decoding.training.perceptron:Perceptron",
+    "pro": "decoding.training.pro:PRO",
+    "risk": "decoding.training.risk_learner:Risk",
+    "softmax-margin": "decoding.training.softmax_margin:SoftmaxMargin",
+}
+
+
+def learner(name: str) -> type[Learner]:
+    """Return the class of a learner.
+
+    Raises
+    ------
+    OptionError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> learner("mira").name
+    'mira'
+    >>> learner("mirra")
+    Traceback (most recent call last):
+    ...
+    lattices.errors.OptionError: no learner 'mirra'; did you mean 'mira'? ...
+    """
+    try:
+        module, _, kind = LEARNERS[name].partition(":")
+    except KeyError:
+        close = get_close_matches(name, LEARNERS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ";"
+        raise OptionError(f"no learner {name!r}{hint} there are {', '.join(LEARNERS)}") from None
+    found: type[Learner] = getattr(import_module(module), kind)
+    return found

@@ -1,0 +1,240 @@
+"""MIRA: the smallest step after which what is better scores higher by as much as it is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from decoding.oracle import oracle, oracles
+from decoding.training.feature_index import LearnerCorpus
+from decoding.training.hope_fear import HopeFear, first_best, hope_fears
+from decoding.training.optimisation_online import (
+    Constraint,
+    OnlineLearner,
+    Wanted,
+    constraint,
+    highest_entries,
+    margin,
+)
+from lattices.algorithms import best
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
+from lattices.spaces import Forest, Lattice, NBest
+
+#: pairs of multipliers that are looked at for each of them, at most
+_PATIENCE = 1000
+
+
+def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatColumn:
+    """Return how far to go along each of several constraints.
+
+    The maximum of ``lacking @ a - a @ gram @ a / 2`` over all ``a >= 0`` with a sum of at most
+    ``most``: the dual of the least change of weights that satisfies the constraints, which have
+    one slack among them at the price of ``most``. One constraint has
+    ``min(most, max(0, lacking / gram))``. Solved by moving what violates the conditions of
+    optimality, two multipliers at a time (Platt 1998), as Hildreth's method does with one
+    at a time where nothing ties them together.
+
+    Parameters
+    ----------
+    gram : float64 array
+        The products of the constraints' differences with each other.
+    lacking : float64 column
+        The loss of each minus its margin.
+    most : float
+        Finite, greater than 0.
+
+    Examples
+    --------
+    >>> multipliers(floats([[2.0]]), floats([1.0]), 9.0).tolist()
+    [0.5]
+    >>> multipliers(floats([[2.0, 0.0], [0.0, 1.0]]), floats([1.0, -1.0]), 0.25).tolist()
+    [0.25, 0.0]
+    """
+    count = len(lacking)
+    # the last one is the slack: it costs nothing and changes nothing
+    found = np.zeros(count + 1)
+    found[count] = most
+    slope = np.append(lacking, 0.0)
+    square = np.zeros((count + 1, count + 1))
+    square[:count, :count] = gram
+    near = 1e-10 * max(1.0, float(np.abs(lacking).max(initial=0.0)))
+    own = np.diag(square)
+    for _ in range(_PATIENCE * (count + 1)):
+        up = int(np.argmax(slope))
+        rise = np.where(found > 0.0, slope[up] - slope, 0.0)
+        if rise.max() <= near:
+            break
+        # the partner that gains most by itself (Fan et al. 2005)
+        bend = np.maximum(own[up] + own - 2.0 * square[up], 1e-300)
+        down = int(np.argmax(rise * np.minimum(rise / bend, found)))
+        step = min(float(found[down]), float(rise[down] / bend[down]))
+        found[up] += step
+        found[down] -= step
+        slope -= step * (square[up] - square[down])
+    return floats(found[:count])
+
+
+@dataclass(kw_only=True, eq=False)
+class MIRA(OnlineLearner):
+    """The margin-infused relaxed algorithm, with hope and fear.
+
+    For every segment, with hope ``h`` and each rival ``e``, the weights ``w`` become those that
+    minimise
+
+        |w - before| ** 2 / 2 + C * max(0, max over e of loss(e) - w @ (features(h) - features(e)))
+
+    where ``loss(e)`` is how much worse than hope ``e`` is by the metric. The rivals are fear,
+    more of its kind, and the model's best. ``C`` bounds the step. Lengths are those of features
+    measured by their deviations if ``scaled``.
+
+    Cost of an update: two intersections and one search over rows; more for several fears.
+
+    Parameters
+    ----------
+    C : float
+        The most that one segment may move the weights, in units of its difference.
+    fears : int
+        How many of the sentences with the highest model score minus metric are rivals.
+    against_best : bool
+        Whether the model's best is a rival, too.
+    epochs, batch, workers, averaged, scale, budget, judge, scaled, start, seed
+        As of :class:`decoding.training.optimisation_online.OnlineLearner`.
+
+    References
+    ----------
+    Crammer and Singer. Ultraconservative online algorithms for multiclass problems. JMLR 3,
+    2003.
+
+    Chiang, Marton and Resnik. Online large-margin training of syntactic and structural
+    translation features. EMNLP 2008.
+
+    Chiang. Hope and fear for discriminative training of statistical translation models. JMLR
+    13, 2012.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(("a",), 0.0, {"lm": 1.0}), Hypothesis(("b",), 0.0, {"tm": 1.0})]
+    ... )
+    >>> learner = MIRA(start={"lm": 1.0, "tm": 0.0}, C=1.0, scale=3.0).fit([nbest], [["b"]], WER())
+    >>> learner.weights["tm"] > learner.weights["lm"], learner.history[-1].score
+    (True, 0.0)
+    """
+
+    name: ClassVar[str] = "mira"
+    C: float = 0.03
+    fears: int = 1
+    against_best: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse options that mean nothing."""
+        super().__post_init__()
+        if not 0.0 < self.C < np.inf:
+            raise OptionError(f"C is finite and greater than 0, not {self.C}")
+        if self.fears < 1:
+            raise OptionError(f"fears is at least 1, not {self.fears}")
+
+    def constraints_of(self, pair: HopeFear, higher_is_better: bool = True) -> list[Constraint]:
+        """Return the constraints that hope beats fear, and the model's best."""
+        sign = 1.0 if higher_is_better else -1.0
+        rivals = [pair.fear, *([pair.best] if self.against_best else [])]
+        return [
+            constraint(
+                pair.hope.hypothesis, rival.hypothesis, sign * (pair.hope.score - rival.score)
+            )
+            for rival in rivals
+        ]
+
+    def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
+        """Return the least change that satisfies the constraints, but for the slack."""
+        lacking = [each.loss - margin(self.weights, each.difference) for each in constraints]
+        if not lacking or max(lacking) <= 0.0:
+            return {}
+        ways = [
+            {name: self.inverse(name) * value for name, value in each.difference.items()}
+            for each in constraints
+        ]
+        gram = [[margin(way, each.difference) for each in constraints] for way in ways]
+        moved: dict[str, float] = {}
+        for far, way in zip(
+            multipliers(floats(gram), floats(lacking), self.C).tolist(), ways, strict=True
+        ):
+            if far > 0.0:
+                for name, value in way.items():
+                    moved[name] = moved.get(name, 0.0) + far * value
+        return moved
+
+    def wanted(
+        self, corpus: LearnerCorpus, places: Sequence[int], weights: FloatColumn
+    ) -> list[Wanted]:
+        """Return for each segment that hope should beat its rivals."""
+        found: dict[int, Wanted] = {}
+        graphs: dict[int, Lattice | Forest] = {}
+        for place in places:
+            space = corpus.reweighted(place, weights)
+            if isinstance(space, NBest):
+                found[place] = self._of_list(space, corpus.qualities(place))
+            else:
+                graphs[place] = space
+        if graphs and self.fears == 1:
+            judges = [corpus.evaluators[place] for place in graphs]
+            pairs = hope_fears(
+                list(graphs.values()), judges,
+                scale=self.scale, budget=self.budget, workers=self.workers,
+            )  # fmt: skip
+            up = corpus.metric.higher_is_better
+            for place, pair in zip(graphs, pairs, strict=True):
+                found[place] = Wanted(self.constraints_of(pair, up), pair.exact)
+        elif graphs:
+            found.update(self._of_graphs(corpus, graphs))
+        return [found[place] for place in places]
+
+    def _of_list(self, nbest: NBest, worth: FloatColumn) -> Wanted:
+        hope = first_best(nbest, nbest.score + self.scale * worth)
+        rivals = highest_entries(nbest, nbest.score - self.scale * worth, self.fears)
+        if self.against_best:
+            rivals.append(first_best(nbest, nbest.score))
+        better = nbest[hope]
+        constraints = [
+            constraint(better, nbest[rival], float(worth[hope] - worth[rival]))
+            for rival in dict.fromkeys(rivals)
+        ]
+        return Wanted(constraints, True)
+
+    def _of_graphs(
+        self, corpus: LearnerCorpus, spaces: dict[int, Lattice | Forest]
+    ) -> dict[int, Wanted]:
+        """Return the same with several fears each."""
+        judges = [corpus.evaluators[place] for place in spaces]
+        model_weight = 1.0 / self.scale
+        hopes = oracles(
+            list(spaces.values()), judges, model_weight=model_weight, workers=self.workers
+        )
+
+        def fears(place: int) -> tuple[list[Constraint], bool]:
+            space, judge, hope = spaces[place], corpus.evaluators[place], found[place]
+            rivals = oracle(
+                space, judge, k=self.fears, worst=True, model_weight=-model_weight,
+                budget=self.budget,
+            )  # fmt: skip
+            scored = [(rival.hypothesis, rival.score) for rival in rivals]
+            if self.against_best:
+                liked = best(space)
+                scored.append((liked, judge.score(liked.tokens)))
+            constraints = [
+                constraint(hope.hypothesis, each, self.gain(corpus, hope.score, score))
+                for each, score in scored
+            ]
+            return constraints, hope.exact and all(rival.exact for rival in rivals)
+
+        found = dict(zip(spaces, hopes, strict=True))
+        with ThreadPoolExecutor(self.workers) as pool:
+            results = list(pool.map(fears, spaces))
+        return {place: Wanted(*each) for place, each in zip(spaces, results, strict=True)}

@@ -1,0 +1,252 @@
+"""PRO: ranking as classification, on pairs of sentences drawn from lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from decoding.training.accumulate import accumulate
+from decoding.training.envelope import feature_rows
+from decoding.training.feature_index import CorpusLearner, LearnerCorpus, list_qualities
+from decoding.training.learner_task import TrainingTask
+from decoding.training.optimisation import minimised
+from lattices.algorithms import k_best
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError
+from lattices.spaces import NBest
+from lattices.spaces.features import FeatureMatrix
+
+
+def sampled_pairs(
+    qualities: FloatColumn,
+    rng: np.random.Generator,
+    *,
+    candidates: int = 5000,
+    kept: int = 50,
+    threshold: float = 0.05,
+) -> tuple[IntColumn, IntColumn]:
+    """Draw pairs of entries that differ enough, and keep those that differ most.
+
+    Parameters
+    ----------
+    qualities : float64 column
+        Of each entry, higher is better.
+    rng : numpy.random.Generator
+    candidates : int
+        How many pairs are drawn, with replacement (Gamma in the paper).
+    kept : int
+        How many are kept (Xi): those of the largest difference, of equals the first drawn.
+    threshold : float
+        How much the entries of a pair differ at least.
+
+    Returns
+    -------
+    better, worse : int32 columns
+        The entries of each pair. A pair may be there twice.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> better, worse = sampled_pairs(floats([0.5, 0.1, 0.12]), rng, kept=2)
+    >>> better.tolist(), worse.tolist()
+    ([0, 0], [1, 1])
+    """
+    if len(qualities) < 2:
+        return ints([]), ints([])
+    drawn = rng.integers(len(qualities), size=(2, candidates))
+    apart = qualities[drawn[0]] - qualities[drawn[1]]
+    enough = np.flatnonzero((np.abs(apart) >= threshold) & (apart != 0.0))
+    chosen = enough[np.argsort(-np.abs(apart[enough]), kind="stable")[:kept]]
+    one, other = drawn[:, chosen]
+    is_first = apart[chosen] > 0.0
+    return ints(np.where(is_first, one, other)), ints(np.where(is_first, other, one))
+
+
+def logistic_loss(differences: FeatureMatrix, weights: FloatColumn) -> tuple[float, FloatColumn]:
+    """Return the mean of ``log(1 + exp(-margin))`` over pairs, and its gradient.
+
+    ``differences`` has one row a pair: the features of the better minus those of the worse.
+
+    Examples
+    --------
+    >>> value, gradient = logistic_loss(csr_array([[2.0, 0.0]]), np.array([0.0, 1.0]))
+    >>> round(value, 4), gradient.tolist()
+    (0.6931, [-1.0, -0.0])
+    """
+    margins = differences @ weights
+    value = float(np.logaddexp(0.0, -margins).mean())
+    wrong = np.exp(-np.logaddexp(0.0, margins))
+    return value, np.asarray(-(differences.T @ wrong) / len(margins))
+
+
+@dataclass(kw_only=True, eq=False)
+class PRO(CorpusLearner):
+    """Pairwise ranking optimisation (Hopkins & May 2011).
+
+    A round draws pairs of sentences from the list of every segment
+    (:func:`sampled_pairs`) and separates the better from the worse by logistic regression:
+    the minimum of :func:`logistic_loss` plus ``l2 / 2 * |w| ** 2 + l1 * sum(abs(w))``, by
+    L-BFGS, weights measured by the deviations of their features if ``scaled``. The weights
+    after the round are ``mix`` of these and the rest of those before.
+
+    Of a lattice or forest, each round takes the ``size`` best sentences under the present
+    weights, and adds them to those of earlier rounds.
+
+    The score of a round is the metric of the corpus, its details have the loss and the number
+    of pairs. Cost: O(candidates) a segment and round, and the regression.
+
+    Parameters
+    ----------
+    rounds : int
+    candidates, kept : int
+        Gamma and Xi of the paper.
+    threshold : float
+        In units of the metric.
+    mix : float
+        Psi of the paper: above 0, at most 1.
+    l2, l1 : float
+        The paper's MegaM has 1 over the number of pairs for ``l2``.
+    most_iterations : int
+        Of L-BFGS.
+    size : int
+    judge, scaled
+        As of :class:`decoding.training.feature_index.CorpusLearner`.
+    start, seed
+        As of :class:`decoding.training.learner.Learner`.
+
+    References
+    ----------
+    Hopkins and May. Tuning as ranking. EMNLP 2011.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(("a",), 0.0, {"lm": 1.0}), Hypothesis(("b",), 0.0, {"tm": 1.0})]
+    ... )
+    >>> learner = PRO(start={"lm": 1.0, "tm": 0.0}).fit([nbest], [["b"]], WER())
+    >>> learner.weights["tm"] > learner.weights["lm"], learner.history[-1].score
+    (True, 0.0)
+    """
+
+    name: ClassVar[str] = "pro"
+    rounds: int = 10
+    candidates: int = 5000
+    kept: int = 50
+    threshold: float = 0.05
+    mix: float = 0.5
+    l2: float = 1e-4
+    l1: float = 0.0
+    most_iterations: int = 100
+    size: int = 100
+    _lists: list[NBest] = field(init=False, default_factory=list, repr=False)
+    _rows: list[FeatureMatrix] = field(init=False, default_factory=list, repr=False)
+    _worth: list[FloatColumn] = field(init=False, default_factory=list, repr=False)
+    _decoded: int = field(init=False, default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse options that mean nothing."""
+        super().__post_init__()
+        for name in ("rounds", "candidates", "kept", "most_iterations", "size"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
+        for name in ("threshold", "l2", "l1"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
+        if not 0.0 < self.mix <= 1.0:
+            raise OptionError(f"mix is above 0 and at most 1, not {self.mix}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle what a checkpoint has."""
+        return {**super().__getstate__(), "_lists": [], "_rows": [], "_worth": [], "_decoded": 0}
+
+    def begin(self, task: TrainingTask) -> None:
+        """Begin with the present weights."""
+        self.weights = self.initial_weights(self.ready(task).names)
+        self._lists = []
+        self.state = {"round": 0, "decoded": []}
+
+    def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
+        """Draw pairs, and separate them."""
+        corpus = self.ready(task)
+        here = corpus.vector(self.weights)
+        if not all(isinstance(space, NBest) for space in corpus.spaces):
+            self.state["decoded"].append(corpus.mapping(here))
+        self._decode(corpus)
+        units = self.measure(corpus)
+        moves = np.flatnonzero(units > 0.0)
+        pairs = self._pairs()
+        value = 0.0
+        if pairs.shape[0]:
+            scaled = csr_array(pairs[:, moves].multiply(1.0 / units[moves]))
+            found = minimised(
+                lambda point: logistic_loss(scaled, point), here[moves] * units[moves],
+                l2=self.l2, l1=self.l1, most_iterations=self.most_iterations,
+            )  # fmt: skip
+            value = found.value
+            here[moves] += self.mix * (found.point / units[moves] - here[moves])
+        self.weights = {**self.weights, **corpus.mapping(here)}
+        self.state["round"] += 1
+        self.finished = self.state["round"] == self.rounds
+        return corpus.score(here), {"loss": value, "pairs": pairs.shape[0]}
+
+    def _pairs(self) -> FeatureMatrix:
+        """Return the differences of newly drawn pairs, one row each."""
+        parts = []
+        for rows, worth in zip(self._rows, self._worth, strict=True):
+            better, worse = sampled_pairs(
+                worth, self.random,
+                candidates=self.candidates, kept=self.kept, threshold=self.threshold,
+            )  # fmt: skip
+            parts.append(rows[better] - rows[worse])
+        return csr_array(vstack(parts, format="csr"))
+
+    def _decode(self, corpus: LearnerCorpus) -> None:
+        """Bring the lists up to date with all weights under which spaces were decoded."""
+        if not self._lists:
+            self._decoded = 0
+            self._lists = [
+                space if isinstance(space, NBest) else NBest.from_hypotheses([], id=space.id)
+                for space in corpus.spaces
+            ]
+            self._rows = [csr_array((0, 0))] * len(self._lists)
+            self._worth = [floats([])] * len(self._lists)
+            self._note(corpus, range(len(self._lists)))
+        graphs = [
+            place for place, space in enumerate(corpus.spaces) if not isinstance(space, NBest)
+        ]
+        for weights in self.state["decoded"][self._decoded :]:
+            vector = corpus.vector(weights)
+            for place in graphs:
+                self._lists[place] = self._longer(corpus, place, vector)
+            self._decoded += 1
+        self._note(corpus, graphs)
+
+    def _longer(self, corpus: LearnerCorpus, place: int, weights: FloatColumn) -> NBest:
+        space = corpus.reweighted(place, weights)
+        assert not isinstance(space, NBest)
+        new = NBest.from_hypotheses(
+            k_best(space, self.size, distinct=True),
+            vocabulary=space.vocabulary,
+            feature_names=space.feature_names,
+            id=space.id,
+        )
+        old = self._lists[place]
+        return accumulate(old, new) if len(old) else new
+
+    def _note(self, corpus: LearnerCorpus, places: Sequence[int]) -> None:
+        """Note features and qualities of lists that have changed."""
+        for place in places:
+            nbest, known = self._lists[place], len(self._worth[place])
+            if len(nbest) == known:
+                continue
+            if isinstance(corpus.spaces[place], NBest):
+                self._worth[place] = corpus.qualities(place)
+            else:
+                self._worth[place] = list_qualities(nbest, corpus.evaluators[place])
+            self._rows[place] = corpus.widened(feature_rows(nbest), nbest.feature_names)

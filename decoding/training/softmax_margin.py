@@ -1,0 +1,261 @@
+"""Softmax-margin: a probability model that is told beforehand how bad each mistake is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from decoding.oracle import oracles
+from decoding.training.envelope import feature_rows
+from decoding.training.feature_index import CorpusLearner, LearnerCorpus, list_qualities
+from decoding.training.hope_fear import first_best
+from decoding.training.learner_task import TrainingTask
+from decoding.training.optimisation import Descent, minimised
+from decoding.training.risk_graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
+from decoding.training.softmax_margin_terms import MarginTerms
+from fstmetrics import has_machine, quality
+from lattices.algorithms import k_best
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
+from lattices.spaces import Forest, NBest, Space
+
+#: what may stand in the numerator
+TARGETS = ("hope", "oracle")
+OPTIMISERS = ("lbfgs", "adagrad", "sgd")
+
+
+class Target(NamedTuple):
+    """The sentence whose probability is to rise: its features, and how good it is."""
+
+    features: Mapping[str, float]
+    quality: float
+
+
+@dataclass(kw_only=True, eq=False)
+class SoftmaxMargin(CorpusLearner):
+    """Softmax-margin training of a log-linear model (Gimpel & Smith 2010).
+
+    Minimises the mean of :class:`~.softmax_margin_terms.MarginTerms` over the segments plus
+    ``l2 / 2 * |w| ** 2 + l1 * sum(abs(w))``, weights measured by the deviations of their
+    features if ``scaled``. The sum over all derivations of a lattice or forest is exact, by its
+    product with rows, up to ``budget`` pairs; beyond that, and for metrics that have no exact
+    machine, it is over the ``size`` best sentences under the weights at the beginning of a
+    round. The share of segments that are exact is among the details of each round.
+
+    A round finds targets under the present weights and then takes ``iterations`` of L-BFGS, or
+    one epoch of AdaGrad or SGD, towards them. Its score is the metric of the corpus, its
+    details have the loss. The fit ends early when a round lowers the loss by less than
+    ``epsilon`` of itself. Cost of an iteration: O(edges of all products).
+
+    Parameters
+    ----------
+    towards : {"hope", "oracle"}
+        What stands in the numerator: the sentence of the highest model score plus scaled
+        metric, or that of the highest metric (references are not always in the space).
+    scale : float
+        Of the metric in the cost, and in hope.
+    optimiser : {"lbfgs", "adagrad", "sgd"}
+    rounds, iterations : int
+    epsilon : float
+    batch : int
+        Segments of one step of AdaGrad and SGD.
+    rate : float
+        Of AdaGrad and SGD.
+    l2, l1 : float
+    budget : int
+        Pairs of a lattice state and a row, or of a node and a matrix, of one segment. Products
+        are kept, at about 40 bytes for each of their arcs.
+    size : int
+        Sentences of a list that stands in for a segment.
+    workers : int
+        Threads. The weights do not depend on it.
+    judge, scaled
+        As of :class:`decoding.training.feature_index.CorpusLearner`.
+    start, seed
+        As of :class:`decoding.training.learner.Learner`.
+
+    References
+    ----------
+    Gimpel and Smith. Softmax-margin CRFs: training log-linear models with cost functions.
+    NAACL 2010.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(("a",), 0.0, {"lm": 1.0}), Hypothesis(("b",), 0.0, {"tm": 1.0})]
+    ... )
+    >>> learner = SoftmaxMargin(start={"lm": 1.0, "tm": 0.0}).fit([nbest], [["b"]], WER())
+    >>> learner.weights["tm"] > learner.weights["lm"], learner.history[-1].score
+    (True, 0.0)
+    """
+
+    name: ClassVar[str] = "softmax-margin"
+    towards: str = "hope"
+    scale: float = 100.0
+    optimiser: str = "lbfgs"
+    rounds: int = 20
+    iterations: int = 5
+    epsilon: float = 1e-4
+    batch: int = 8
+    rate: float = 0.1
+    l2: float = 1e-3
+    l1: float = 0.0
+    budget: int = 20_000
+    size: int = 200
+    workers: int = 1
+    _graphs: list[DerivationGraph | None] = field(init=False, default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse options that mean nothing."""
+        super().__post_init__()
+        for name, choices in (("towards", TARGETS), ("optimiser", OPTIMISERS)):
+            if getattr(self, name) not in choices:
+                raise OptionError(
+                    f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}"
+                )
+        for name in ("rounds", "iterations", "batch", "budget", "size", "workers"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
+        for name in ("scale", "rate"):
+            if not 0.0 < getattr(self, name) < np.inf:
+                raise OptionError(f"{name} is finite and greater than 0, not {getattr(self, name)}")
+        for name in ("epsilon", "l2", "l1"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle what a checkpoint has."""
+        return {**super().__getstate__(), "_graphs": []}
+
+    def begin(self, task: TrainingTask) -> None:
+        """Begin with the present weights."""
+        self.weights = self.initial_weights(self.ready(task).names)
+        self.state = {"round": 0, "loss": None, "descent": {}}
+
+    def ready(self, task: TrainingTask) -> LearnerCorpus:
+        """Return the task in columns, its products made."""
+        before = self._corpus
+        corpus = super().ready(task)
+        if corpus is not before:
+            self._graphs = [self._product(corpus, place) for place in range(len(corpus.spaces))]
+        return corpus
+
+    def _product(self, corpus: LearnerCorpus, place: int) -> DerivationGraph | None:
+        """Return the graph of a segment that does not depend on weights, or None."""
+        space, evaluator = corpus.spaces[place], corpus.evaluators[place]
+        if isinstance(space, NBest):
+            return list_graph(quality(corpus.metric, 1.0) * corpus.qualities(place))
+        if not has_machine(evaluator):
+            return None
+        if isinstance(space, Forest):
+            return forest_graph(space, evaluator, self.budget)
+        return lattice_graph(space, evaluator, self.budget)
+
+    def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
+        """Go towards the targets of the present weights."""
+        corpus = self.ready(task)
+        here = corpus.vector(self.weights)
+        terms, exact = self.terms(corpus, here)
+        units = self.measure(corpus)
+        moves = np.flatnonzero(units > 0.0)
+        everyone = range(len(corpus.spaces))
+
+        def loss(point: FloatColumn, places: Sequence[int]) -> tuple[float, FloatColumn]:
+            weights = here.copy()
+            weights[moves] = point / units[moves]
+            value, gradient = terms.loss(weights, places)
+            return value, gradient[moves] / units[moves]
+
+        point = here[moves] * units[moves]
+        if self.optimiser == "lbfgs":
+            found = minimised(
+                lambda each: loss(each, everyone), point,
+                l2=self.l2, l1=self.l1, most_iterations=self.iterations,
+            )  # fmt: skip
+            point, value = found.point, found.value
+        else:
+            state = self.state["descent"]
+            descent = Descent(self.optimiser, self.rate, self.l2, self.l1, state)
+            order = self.random.permutation(len(everyone)).tolist()
+            value = 0.0
+            for first in range(0, len(order), self.batch):
+                places = order[first : first + self.batch]
+                part, gradient = loss(point, places)
+                value += part * len(places) / len(order)
+                point = descent.step(point, gradient)
+            value += 0.5 * self.l2 * float(point @ point) + self.l1 * float(np.abs(point).sum())
+            self.state["descent"] = descent.state
+        here[moves] = point / units[moves]
+        self.weights = {**self.weights, **corpus.mapping(here)}
+        before = self.state["loss"]
+        self.state.update({"round": self.state["round"] + 1, "loss": value})
+        still = before is not None and abs(before - value) <= self.epsilon * abs(before)
+        self.finished = still or self.state["round"] == self.rounds
+        return corpus.score(here), {"loss": value, "exact": exact}
+
+    def terms(self, corpus: LearnerCorpus, weights: FloatColumn) -> tuple[MarginTerms, float]:
+        """Return the terms of the loss around some weights, and the share that is exact."""
+        graphs, features, targets = [], [], []
+        exact = 0
+        searched = self._searched(corpus, weights)
+        for place, graph in enumerate(self._graphs):
+            space, target = corpus.spaces[place], searched.get(place)
+            exact += graph is not None
+            if isinstance(space, NBest) or graph is None:
+                nbest = self._list(corpus.reweighted(place, weights))
+                worth = (
+                    corpus.qualities(place)
+                    if isinstance(space, NBest)
+                    else list_qualities(nbest, corpus.evaluators[place])
+                )
+                space, graph = nbest, list_graph(quality(corpus.metric, 1.0) * worth)
+                target = target or self._of_list(nbest, worth)
+            if target is None:
+                raise OptionError(f"{corpus.metric} finds no target in space {space.id!r}")
+            graphs.append(graph)
+            features.append(corpus.widened(feature_rows(space), space.feature_names))
+            targets.append((corpus.feature_vector(target.features), target.quality))
+        sign = quality(corpus.metric, 1.0)
+        terms = MarginTerms(graphs, features, targets, self.scale, sign, self.workers)
+        return terms, exact / len(graphs)
+
+    def _searched(self, corpus: LearnerCorpus, weights: FloatColumn) -> dict[int, Target]:
+        """Return the targets of lattices and forests, for metrics that can search."""
+        places = [
+            place
+            for place, space in enumerate(corpus.spaces)
+            if not isinstance(space, NBest) and has_machine(corpus.evaluators[place])
+        ]
+        if not places:
+            return {}
+        found = oracles(
+            [corpus.reweighted(place, weights) for place in places],
+            [corpus.evaluators[place] for place in places],
+            model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
+            workers=self.workers,
+        )
+        return {
+            place: Target(each.hypothesis.features, quality(corpus.metric, each.score))
+            for place, each in zip(places, found, strict=True)
+        }
+
+    def _of_list(self, nbest: NBest, worth: FloatColumn) -> Target:
+        aim = worth if self.towards == "oracle" else nbest.score + self.scale * worth
+        chosen = first_best(nbest, floats(aim))
+        return Target(nbest[chosen].features, float(worth[chosen]))
+
+    def _list(self, space: Space) -> NBest:
+        """Return a list as it is, and the best sentences of a lattice or forest as one."""
+        if isinstance(space, NBest):
+            return space
+        return NBest.from_hypotheses(
+            k_best(space, self.size, distinct=True),
+            vocabulary=space.vocabulary,
+            feature_names=space.feature_names,
+            id=space.id,
+        )
