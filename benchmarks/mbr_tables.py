@@ -35,10 +35,10 @@ Chooser = Callable[[Space], Choice]
 TEXT = """# Minimum-Bayes-risk decoding of real lattices and lists
 
 Written by `python -m benchmarks.mbr_tables`. Corpus scores in per cent; in brackets the p-value of
-the difference to the 1-best (paired bootstrap, 1,000 resamples, two-sided). Nothing here was chosen
-by looking at the segments that are scored: scales are given, and the parameters of the tuned rows
-come from other segments. With several scales and methods in one table some p-values below 0.05 are
-to be expected by chance alone. *Length* is the number of words for each word of the reference;
+the difference to the 1-best (paired bootstrap, 1,000 resamples, two-sided). No row
+was left out or picked for its score: scales are given, and the parameters of the tuned rows come
+from other segments. With several scales and methods in one table some p-values below 0.05 are to be
+expected by chance alone. *Length* is the number of words for each word of the reference;
 *changed* is the share of segments whose sentence is not the 1-best; *proven* the share whose answer
 is proven optimal by the method's own objective; *time* is processor time for each segment, lists
 and evidence included, on one core. Oracles are those under the metric of their column: exact on
@@ -60,6 +60,21 @@ Scores as they are. Sentence boundaries are words here, in lattices and referenc
 ## LibriSpeech, English speech, 10-best lists
 
 {librispeech}
+
+## What it says
+
+- Gains are small where they are any. On multi30k MBR with WER lowers WER by 0.3 to 0.6 points, below
+  0.05 only at scale 10; what BLEU and 4-GRR gain is within chance. On HiFST's lattices, whose scores
+  are better probabilities, most methods gain in all three metrics. On LibriSpeech's short lists
+  expected edits gain 0.02 to 0.07 points, and the pairwise WER loses as much on dev-other.
+- Tuning `linear` on 714 other segments did not help: the best point there is no better than the
+  1-best here.
+- `pairwise` normalises by the length of each sentence of evidence, as the metric does; `edit`
+  counts edits. Neither `search` over the whole lattice nor `exact` over all paths differs much from
+  `pairwise` over 100 sentences on multi30k; on HiFST `exact` finds better sentences under WER.
+- `edit` is never called proven unless nothing is left to lose: its sentence is a local minimum of a
+  bound.
+- All are far from the oracles.
 """
 
 
