@@ -63,10 +63,10 @@ Scores as they are. Sentence boundaries are words here, in lattices and referenc
 
 ## What it says
 
-- Gains are small where there are any. On multi30k, MBR with WER lowers WER by 0.3 to 0.6 points, with
-  p below 0.05 only at scale 10; what BLEU and 4-GRR gain is within chance. On HiFST's lattices most
-  methods gain in all three metrics, some with p below 0.05. On LibriSpeech's short lists expected
-  edits gain 0.02 to 0.07 points, and pairwise WER loses as much on dev-other.
+- Gains are small where there are any. On multi30k, MBR with WER lowers WER by 0.3 to 0.6 points,
+  with p below 0.05 only at scale 10; what BLEU and 4-GRR gain is within chance. On HiFST's lattices
+  most methods gain in all three metrics, some with p below 0.05. On LibriSpeech's short lists
+  expected edits gain 0.02 to 0.07 points, and pairwise WER loses as much on dev-other.
 - Tuning `linear` on 714 other segments did not help: the best point there is no better than the
   1-best here.
 - `pairwise` normalises by the length of each sentence of evidence, as the metric does; `edit`
