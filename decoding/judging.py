@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fstmetrics import Edit, Evaluator
+from fstmetrics.alignment import Judgement
 from lattices.arrays import FloatColumn
 from lattices.spaces import Hypothesis
 
@@ -23,23 +24,28 @@ class Oracle:
         Its statistics; their sum over segments gives the corpus score.
     reference : int
         The reference it was scored against; -1 if the metric does not tell.
-    edits : tuple of Edit
-        The alignment to that reference; empty if the metric has none.
     exact : bool
         Whether no sentence of the space is better (or worse, where the worst was asked for).
     engine : str
         Who found it: an engine; ``product`` for the k best and ``rows`` for the worst, and
         of forests for the k best, too; ``lattice-rows`` where the lattice of a forest was
         searched; ``scorer`` where every sentence of a list was scored.
+    judgement : Judgement or None
+        What the metric says of the sentence, if it aligns.
     """
 
     hypothesis: Hypothesis
     score: float
     stats: FloatColumn
     reference: int
-    edits: tuple[Edit, ...]
     exact: bool
     engine: str
+    judgement: Judgement | None = field(default=None, repr=False)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The alignment to that reference; empty if the metric has none."""
+        return () if self.judgement is None else self.judgement.edits
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -65,8 +71,8 @@ def judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool, engine: st
     judge = getattr(evaluator, "judge", None)
     if judge is None:
         stats = evaluator.stats(hypothesis.tokens)
-        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, (), exact, engine)
-    verdict = judge(hypothesis.tokens)
+        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, exact, engine)
+    verdict: Judgement = judge(hypothesis.tokens)
     return Oracle(
-        hypothesis, verdict.score, verdict.stats, verdict.reference, verdict.edits, exact, engine
+        hypothesis, verdict.score, verdict.stats, verdict.reference, exact, engine, verdict
     )

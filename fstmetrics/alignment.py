@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -279,6 +279,20 @@ class AlignmentEvaluator:
             The words of the space, where a soft metric need not look at all of the
             vocabulary's.
         """
+        if self.metric.similarity is not None:
+            return self._compiled(vocabulary, labels)
+        # equal words are what counts: the same for all spaces of a vocabulary, but for new words
+        known = self.__dict__.get("_latest")
+        if known is None or known[0] is not vocabulary or known[1] != len(vocabulary):
+            known = (vocabulary, len(vocabulary), self._compiled(vocabulary, labels))
+            self.__dict__["_latest"] = known
+        return known[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle without the machine: who needs it compiles it for words of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_latest"}
+
+    def _compiled(self, vocabulary: Vocabulary, labels: IntColumn | None) -> Machine:
         parts: list[Part] = []
         for reference in self._sentences:
             if isinstance(reference, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from lattices.arrays import floats, ints
 from lattices.engines.automata import (
-    FINEST_UNIT,
     Automaton,
     Part,
     explicit,
@@ -27,7 +27,7 @@ Relation: TypeAlias = Literal["exact", "bound", "proxy"]
 _RELATIONS: tuple[Relation, ...] = ("exact", "bound", "proxy")
 
 #: whole numbers up to here survive a sum of a million in double precision
-_LARGEST_WHOLE = 2.0**33
+_LARGEST_WHOLE = 2**33
 OTHER_NAME = "<other>"
 
 
@@ -60,8 +60,8 @@ class Machine:
         if not self.parts:
             raise OptionError("a machine has at least one part")
         for part in self.parts:
-            if not part.denominator > 0:
-                raise OptionError(f"a denominator is positive, not {part.denominator}")
+            if not 0 < part.denominator < math.inf:
+                raise OptionError(f"a denominator is positive and finite, not {part.denominator}")
 
     @staticmethod
     def union(machines: Iterable[Machine]) -> Machine:
@@ -120,18 +120,32 @@ class Machine:
     def unit(self) -> float:
         """The value of one unit of gain of :attr:`automaton`.
 
-        One over the least common multiple of the denominators, so that gains stay whole;
-        where that grows too large, or a denominator is no whole number, a fine grid.
+        One over the least common multiple of the denominators, so that gains stay whole.
+        Where the largest gain would pass 2**33 then, as it may with soft matches or costs that
+        are no simple fractions, and several references, the unit is the least power of two
+        times as large that keeps it below. Gains that were multiples of that power stay
+        exact; the others are rounded to the nearest, and are wrong by at most 2**-33 of the
+        largest gain. Values nearer to each other than the sum of these errors over a sentence
+        may be taken for equal, or change places.
         """
-        denominators = [part.denominator for part in self.parts]
-        if all(denominator.is_integer() for denominator in map(float, denominators)):
-            common = math.lcm(*(int(denominator) for denominator in denominators))
-            largest = max(
-                part.automaton.largest_gain * common / part.denominator for part in self.parts
-            )
-            if largest <= _LARGEST_WHOLE:
-                return 1.0 / common
-        return FINEST_UNIT / max(1.0, *denominators)
+        denominators = {float(part.denominator) for part in self.parts}
+        common = Fraction(max(denominators))
+        exact = all(map(_is_whole, self.parts))
+        if len(denominators) > 1:
+            exact &= all(denominator.is_integer() for denominator in denominators)
+            if exact:
+                common = Fraction(math.lcm(*map(int, denominators)))
+        # in fractions, for the multiple of many denominators is beyond any float
+        bits = _spare_bits(self._largest_value * common)
+        # where no grid is exact, the finest is taken
+        return float(Fraction(2) ** -(min(0, bits) if exact else bits) / common)
+
+    @property
+    def _largest_value(self) -> Fraction:
+        """The largest value of one arc, or of beginning or ending, over all parts."""
+        return max(
+            Fraction(_largest_gain(part)) / Fraction(part.denominator) for part in self.parts
+        )
 
     def to_fst(self, vocabulary: Vocabulary, *, symbols: bool = False) -> Any:
         """Compile to an OpenFst acceptor over classes of words; costs are negated values.
@@ -191,3 +205,33 @@ class Machine:
         """Return the size and the relation."""
         arcs = len(self.automaton.src)
         return f"<Machine of {self.num_states} states, {arcs} arcs, {self.relation}>"
+
+
+def _largest_gain(part: Part) -> float:
+    """Return the largest gain or cost of one arc, of beginning or of ending."""
+    automaton = part.automaton
+    if not isinstance(automaton, Automaton):
+        match = automaton.heaviest * automaton.order if len(automaton.weight) else 0.0
+        return max(match, abs(automaton.insertion), abs(automaton.deletion), abs(part.bonus))
+    ends = np.concatenate([automaton.initial, automaton.final + part.bonus])
+    return max(automaton.largest_gain, float(np.abs(ends[np.isfinite(ends)]).max(initial=0.0)))
+
+
+def _is_whole(part: Part) -> bool:
+    """Tell whether all gains of a part are whole numbers."""
+    automaton = part.automaton
+    if isinstance(automaton, Automaton):
+        ends = np.concatenate([automaton.initial, automaton.final + part.bonus])
+        gains = np.concatenate([automaton.gain, ends[np.isfinite(ends)]])
+    else:
+        costs = (automaton.insertion, automaton.deletion, automaton.heaviest, part.bonus)
+        gains = np.concatenate([automaton.weight, costs])
+    return bool((gains == np.rint(gains)).all())
+
+
+def _spare_bits(gain: Fraction) -> int:
+    """Return by how many bits a gain may still grow; negative if it is too large already."""
+    ratio = gain / _LARGEST_WHOLE
+    bits = ratio.denominator.bit_length() - ratio.numerator.bit_length()
+    # off by one at most: the quotient of two numbers of equal length is below 2
+    return bits if ratio * Fraction(2) ** bits <= 1 else bits - 1

@@ -124,8 +124,8 @@ def edit(
     SpaceError
         If a space has no complete path, or a forest is too large as a lattice.
     OptionError
-        For an empty list, a scale that is not finite, weights that do not fit, or numbers out
-        of range.
+        For an empty list, a scale that is negative or not finite, weights that do not fit, or
+        numbers out of range.
 
     References
     ----------

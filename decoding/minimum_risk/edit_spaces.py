@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from decoding.minimum_risk.evidence import checked_scale
 from lattices.algorithms import best_path, forest_to_lattice, k_best_paths, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
@@ -241,10 +242,9 @@ def edit_space(space: Space, scale: float) -> EditSpace:
     SpaceError
         If there is no complete path, or if a forest is too large as a lattice.
     OptionError
-        For an empty list, or a scale that is not finite.
+        For an empty list, or a scale that is negative or not finite.
     """
-    if not math.isfinite(scale):
-        raise OptionError(f"the scale is {scale}, expected a finite number")
+    checked_scale(scale)
     if isinstance(space, NBest):
         tree, leaf_score = _prefixes(space, scale)
         return _weighed(tree, 1.0, space, leaf_score)

@@ -132,7 +132,7 @@ def evidence_of(
     systems = as_systems(spaces)
     if samples is not None:
         _check_sampling(samples, k, weights, uniform, merge)
-        drawn = Sampled(samples, seed, _checked_scale(scale))
+        drawn = Sampled(samples, seed, checked_scale(scale))
         lists = [drawn(Segment(0, "", 0, space)) for space in systems]
         made = [Listing(one, one, one.__getitem__) for one in lists]
         return evidence_from(made, uniform=True, system_weights=system_weights)
@@ -164,7 +164,7 @@ def evidence_from(
     merge: str = "sum",
 ) -> Evidence:
     """Return the evidence in lists that are there already; as :func:`evidence_of`."""
-    _checked_scale(scale)
+    checked_scale(scale)
     if merge not in MERGES:
         raise OptionError(f"merge={merge}: expected one of {', '.join(MERGES)}")
     if weights is not None and (uniform or scale != 1.0):
@@ -183,7 +183,20 @@ def evidence_from(
     return _merged(together, np.concatenate(mixed), "sum")
 
 
-def _checked_scale(scale: float) -> float:
+def checked_scale(scale: float) -> float:
+    """Return the scale of a posterior if it is one: a finite number that is not negative.
+
+    All methods of minimum-risk decoding ask here, so that they refuse the same numbers. At 0
+    all paths, derivations or entries are equally probable.
+
+    Examples
+    --------
+    >>> checked_scale(0.0)
+    0.0
+    >>> checked_scale(-1.0)
+    Traceback (most recent call last):
+    lattices.errors.OptionError: a scale is a finite number from 0 on, not -1.0
+    """
     if not (np.isfinite(scale) and scale >= 0.0):
         raise OptionError(f"a scale is a finite number from 0 on, not {scale}")
     return scale

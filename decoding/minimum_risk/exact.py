@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from decoding.minimum_risk.evidence import Evidence
+from decoding.minimum_risk.evidence import Evidence, checked_scale
 from decoding.minimum_risk.evidence_lists import Spaces, as_systems, candidates_of, listing
 from decoding.minimum_risk.exact_graphs import (
     EvidenceGraph,
@@ -153,6 +153,7 @@ def expected_metric(
         raise OptionError(f"at least 2 samples are drawn, not {samples}")
     if not 0.0 <= negligible < 1.0:
         raise OptionError(f"a negligible probability is at least 0 and below 1, not {negligible}")
+    checked_scale(scale)
     known = checked_metric(metric)
     sentences = [
         candidates.tokens(entry) if isinstance(candidates, NBest) else tokens_of(candidates[entry])

@@ -7,6 +7,7 @@ from typing import overload
 
 import numpy as np
 
+from decoding.minimum_risk.evidence import checked_scale
 from decoding.minimum_risk.linear_gains import (
     Factors,
     Ranked,
@@ -117,6 +118,8 @@ def linear(
     ------
     SpaceError
         If a lattice has no complete path, a list is empty, or there are too many contexts.
+    OptionError
+        If the scale is negative or not finite, or another number out of range.
 
     References
     ----------
@@ -139,6 +142,7 @@ def linear(
     """
     if k is not None and k < 1:
         raise OptionError(f"k is at least 1, not {k}")
+    checked_scale(scale)
     factors = linear_factors(p, r, T, order, theta=theta, word_penalty=word_penalty)
     check_kinds(PRESENCE, merge)
     searches, sources = made_ready(spaces, evidence, factors.order)

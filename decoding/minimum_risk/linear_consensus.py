@@ -7,6 +7,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
+from decoding.minimum_risk.evidence import checked_scale
 from decoding.minimum_risk.linear import checked_weights, count, listed, made_ready, mixed_values
 from decoding.minimum_risk.linear_search import ListSearch, ranked_entries
 from decoding.minimum_risk.results import Consensus
@@ -93,6 +94,8 @@ def consensus(
     ------
     SpaceError
         If a lattice has no complete path, a list is empty, or there are too many contexts.
+    OptionError
+        If the scale is negative or not finite, or another number out of range.
 
     References
     ----------
@@ -113,6 +116,7 @@ def consensus(
     for name, least in (("k", 1 if k is None else k), ("candidates", candidates)):
         if least < 1:
             raise OptionError(f"{name} is at least 1, not {least}")
+    checked_scale(scale)
     order = checked_order(order)
     check_kinds(COUNT, merge)
     _, sources = made_ready(listed(spaces) if evidence is None else evidence, None, order)

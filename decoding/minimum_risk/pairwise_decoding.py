@@ -10,6 +10,7 @@ from decoding.minimum_risk.confidence import bounded_expectations, confident_exp
 from decoding.minimum_risk.evidence import (
     EntryWeights,
     Evidence,
+    checked_scale,
     evidence_from,
     evidence_listing,
     evidence_of,
@@ -145,6 +146,7 @@ def pairwise(
         raise OptionError(f"k is at least 1, not {k}")
     if confidence is not None and (k is not None or aggregate):
         raise OptionError("confidence is for one candidate against each sentence of evidence")
+    checked_scale(scale)
     own = as_systems(spaces)
     size = candidates if isinstance(candidates, int) else None
     sources = own if candidates is None or size is not None else as_systems(candidates)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from decoding.minimum_risk.evidence import Evidence, evidence_of
+from decoding.minimum_risk.evidence import Evidence, checked_scale, evidence_of
 from decoding.minimum_risk.evidence_lists import Spaces, as_systems, candidates_of, listing
 from decoding.minimum_risk.exact_graphs import FOREST_STATES, checked_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
@@ -109,6 +109,7 @@ def search(
         raise OptionError(f"a beam is at least 1, not {beam}")
     if budget < 1:
         raise OptionError(f"a budget is at least 1, not {budget}")
+    checked_scale(scale)
     known = checked_metric(metric)
     systems = as_systems(spaces)
     judges = evidence

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from decoding.jobs import NO_REFERENCES, one_best
+from decoding.minimum_risk.evidence import checked_scale
 from decoding.minimum_risk.linear import checked_weights, listed, made_ready, merged, mixed_values
 from decoding.minimum_risk.linear_gains import linear_factors, ngram_gains, word_gain
 from decoding.outcomes import Segment
@@ -63,8 +64,8 @@ class LinearGrid:
                 raise OptionError(f"no value for {name}, expected at least one")
             if len(set(values)) < len(values):
                 raise OptionError(f"{name} has a value twice: {', '.join(map(str, values))}")
-        if not np.isfinite(self.scales).all():
-            raise OptionError(f"scales are finite numbers, not {self.scales}")
+        for scale in self.scales:
+            checked_scale(scale)
         for p, r, T in product(self.ps, self.rs, self.Ts):
             linear_factors(p, r, T, self.order, word_penalty=self.word_penalty)
         check_kinds(PRESENCE, self.merge)

@@ -30,7 +30,8 @@ _SRC, _DST, _LABEL, _EDGE = 0, 1, 2, 3
 @kernel
 def _slot(table, cell, symbol, rest):  # type: ignore[no-untyped-def]
     """Return where the table holds the list of a symbol and a rest, or the free slot for it."""
-    mixed = symbol * 6364136223846793005 + rest * 2862933555777941757
+    # factors of 30 bits: the keys have no more than 32, so nothing overflows
+    mixed = np.int64(symbol) * 1000000007 + np.int64(rest) * 668265263
     slot = (mixed ^ (mixed >> 29)) & (len(table) - 1)
     while table[slot] >= 0:
         found = table[slot]

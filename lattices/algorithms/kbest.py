@@ -39,7 +39,8 @@ def _slot(table, store, first, second):  # type: ignore[no-untyped-def]
     A slot holds the number of a row, or -1; there are a power of two of them, at most half
     of them taken.
     """
-    mixed = first * 6364136223846793005 + second * 2862933555777941757
+    # factors of 30 bits: the keys have no more than 32, so nothing overflows
+    mixed = np.int64(first) * 1000000007 + np.int64(second) * 668265263
     slot = (mixed ^ (mixed >> 29)) & (len(table) - 1)
     while True:
         row = table[slot]

@@ -25,6 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from lattices.arrays import kernel
+from lattices.engines.forest_reading import RUN, START
 from lattices.engines.forward import LANES
 
 #: sentences can have more words than numbers hold; beyond this it makes no difference
@@ -210,19 +211,18 @@ def band_promise(  # type: ignore[no-untyped-def]
 
 @kernel
 def cut_spans(  # type: ignore[no-untyped-def]
-    table, base, columns, begins, numbers, rows, length, order, stride,
-    first_row, row_low, row_high, least, most, right_place,
+    table, base, columns, fronts, numbers, rows, length, order, stride,
+    first_row, row_high, least, most, right_place,
 ):  # fmt: skip
     """Drop the items of a node that cover fewer or more places than they may."""
     worst = table.dtype.type(-np.inf)
     for row in range(rows):
         reached = first_row + numbers[row]
         cell = base + numbers[row] * columns
-        low = max(row_low[reached], np.int32(begins[row] + least))
-        high = min(row_high[reached], np.int32(begins[row] + most + 1))
-        for end in range(
-            row_low[reached] // LANES * LANES, (row_high[reached] + LANES - 1) // LANES * LANES
-        ):
+        begin = fronts[row, START]
+        low = np.int32(begin + least)
+        high = min(row_high[reached], np.int32(begin + most + 1))
+        for end in range(begin, (row_high[reached] + LANES - 1) // LANES * LANES):
             if not low <= end < high:
                 table[cell + end] = worst
         cell += stride
@@ -230,13 +230,13 @@ def cut_spans(  # type: ignore[no-untyped-def]
             if not low <= right_place[index] < high:
                 for layer in range(order - 1):
                     table[cell + index * (order - 1) + layer] = worst
-        row_low[reached], row_high[reached] = low, high
+        row_high[reached] = high
 
 
 @kernel
 def cut_promises(  # type: ignore[no-untyped-def]
-    table, base, columns, begins, numbers, rows, length, order, stride,
-    first_row, row_low, row_high, right_place, before, behind, beam, runs, earned,
+    table, base, columns, fronts, numbers, rows, length, order, stride,
+    first_row, row_high, right_place, before, behind, beam, earned,
 ):  # fmt: skip
     """Drop the items of a node that promise too little; return the most that one promises.
 
@@ -250,27 +250,27 @@ def cut_promises(  # type: ignore[no-untyped-def]
     for row in range(rows):
         reached = first_row + numbers[row]
         cell = base + numbers[row] * columns
-        run = 0
-        while run < min(runs[row], begins[row]):
-            if earned[begins[row] - run] == earned[begins[row] - run - 1]:
+        begin, run = fronts[row, START], 0
+        while run < min(fronts[row, RUN], begin):
+            if earned[begin - run] == earned[begin - run - 1]:
                 break
             run += 1
-        if run < runs[row]:
+        if run < fronts[row, RUN]:
             continue
-        for end in range(row_low[reached], min(row_high[reached], length + 1)):
-            best = max(best, before[begins[row]] + table[cell + end] + behind[end])
+        for end in range(begin, row_high[reached]):
+            best = max(best, before[begin] + table[cell + end] + behind[end])
     for row in range(rows):
         reached = first_row + numbers[row]
         cell = base + numbers[row] * columns
-        low, high = np.int32(stride), np.int32(0)
-        for end in range(row_low[reached], min(row_high[reached], length + 1)):
-            promise = before[begins[row]] + table[cell + end] + behind[end]
+        begin, high = fronts[row, START], np.int32(0)
+        for end in range(begin, row_high[reached]):
+            promise = before[begin] + table[cell + end] + behind[end]
             if promise < best - beam:
                 table[cell + end] = worst
                 dropped = max(dropped, promise)
             elif promise > -np.inf:
-                low, high = min(low, np.int32(end)), np.int32(end + 1)
-        row_low[reached], row_high[reached] = low, high
+                high = np.int32(end + 1)
+        row_high[reached] = high
         for index in range(len(right_place)):
             if table[cell + right_place[index]] == worst:
                 for layer in range(layers):

@@ -36,7 +36,14 @@ from lattices.engines.forest_bounds import (
     outer_bounds,
 )
 from lattices.engines.forest_plan import ANCHORED, UNUSED, row_state, table_stride
-from lattices.engines.forest_reading import read_edge
+from lattices.engines.forest_reading import (
+    FRONT_FIELDS,
+    HIGH,
+    LIMIT,
+    RUN,
+    START,
+    read_edge,
+)
 from lattices.engines.forest_vectors import fill_vector, raise_vector
 from lattices.engines.forward import LANES
 
@@ -55,27 +62,33 @@ def wordless_gain(edge, silent, tail, tail_offset, symbol, symbol_offset):  # ty
 
 
 @kernel
+def _shift_row(table, row, columns, begin, length, high):  # type: ignore[no-untyped-def]
+    """Set the row of a place to the one before it, moved on by one place; return its end."""
+    there = min(high + 1, length + 1)
+    for place in range(begin, there):
+        table[row + place] = table[row - columns + place - 1]
+    return there
+
+
+@kernel
 def fill_tables(  # type: ignore[no-untyped-def]
     windows, beam, ranges, around, earned, per_word,
     table, silent, levels, gathered, bias, in_offset, tail, tail_offset, symbol, symbol_offset,
     length, order, stride, insertion, deletion, chain, follow, position, weight,
     use, base, width, left_offset, left_place, right_offset, right_place,
-    row_offset, row_low, row_high,
+    row_offset, row_high, spans,
 ):  # fmt: skip
     """Fill the table of every node, and ``silent`` with what its wordless sentences earn.
 
     Items outside of ``windows`` are left out, if there are any, and so are those that promise
     less than the best of their node by more than a finite ``beam``. Returns the most that one
-    of the latter promised.
+    of the latter promised. With the ``spans`` of :func:`~.forest_plan.matchless_spans`, rows
+    from which on nothing matches are made of the first such row.
     """
     number = table.dtype.type
     worst = number(-np.inf)
     size = order * stride
-    begins = np.empty(order * (length + 1), np.int32)
-    runs = np.empty(order * (length + 1), np.int32)
-    limits = np.full(order * (length + 1), stride, np.int32)
-    lows = np.empty(order * (length + 1), np.int32)
-    highs = np.empty(order * (length + 1), np.int32)
+    fronts = np.full((order * (length + 1), FRONT_FIELDS), length + 1, np.int32)
     numbers = np.empty(order * (length + 1), np.int32)
     promise = -np.inf
     for node in range(len(in_offset) - 1):
@@ -86,56 +99,62 @@ def fill_tables(  # type: ignore[no-untyped-def]
         for cell in range(base[node], base[node + 1], LANES):
             fill_vector(table, cell, worst)
         rows = 0
+        alike = length + 1
         for row in range((base[node + 1] - base[node]) // columns):
             begin, run = row_state(row, length, order, left_offset[node], left_place)
-            row_low[row_offset[node] + row], row_high[row_offset[node] + row] = stride, 0
+            row_high[row_offset[node] + row] = 0
+            if len(spans) > 0 and 0 < row <= length and spans[node, row - 1] == length + 1 - row:
+                alike = min(alike, row)
+                continue
             if len(windows) > 0:
                 if not windows[node, FIRST_PLACE] <= begin <= windows[node, LAST_PLACE]:
                     continue
                 last_end = min(length, begin + windows[node, MOST_SPAN])
-                limits[rows] = last_end + 1
-            begins[rows], runs[rows], numbers[rows] = begin, run, row
+                fronts[rows, LIMIT] = last_end + 1
+            fronts[rows, START], fronts[rows, RUN], numbers[rows] = begin, run, row
             rows += 1
         for edge in range(in_offset[node], in_offset[node + 1]):
             extra = bias[edge]
             quiet = wordless_gain(edge, silent, tail, tail_offset, symbol, symbol_offset)
             silent[node] = max(silent[node], quiet + extra)
             last = read_edge(
-                levels, False, edge, begins, runs, lows, highs, limits, rows,
+                levels, False, edge, fronts, rows,
                 tail, tail_offset, symbol, symbol_offset,
                 length, order, stride, insertion, deletion, chain, follow, position, weight,
                 table, silent, base, width,
                 left_offset, left_place, right_offset, right_place, gathered,
-                row_offset, row_low, row_high,
+                row_offset, row_high,
             )  # fmt: skip
             for row in range(rows):
-                low, high = lows[row], highs[row]
-                if low >= high:
-                    last += size
-                    continue
+                begin, high = np.int64(fronts[row, START]), np.int64(fronts[row, HIGH])
                 cell = base[node] + numbers[row] * columns
                 reached = row_offset[node] + numbers[row]
-                row_low[reached] = min(row_low[reached], low)
-                row_high[reached] = max(row_high[reached], high)
-                for place in range(low // LANES * LANES, high, LANES):
+                row_high[reached] = max(row_high[reached], fronts[row, HIGH])
+                for place in range(begin // LANES * LANES, high, LANES):
                     raise_vector(table, cell + place, levels, last + place, extra)
                 extra_cell = cell + stride
                 for index in range(right_offset[node], right_offset[node + 1]):
-                    if not low <= right_place[index] < high:
+                    if not begin < right_place[index] < high:
                         extra_cell += order - 1
                         continue
-                    here = last + right_place[index]
+                    run_cell = last + right_place[index]
                     for _ in range(order - 1):
-                        here += stride
-                        gain = levels[here] + extra
+                        run_cell += stride
+                        gain = levels[run_cell] + extra
                         if gain > table[extra_cell]:
                             table[extra_cell] = gain
                         extra_cell += 1
                 last += size
+        if use[node] != ANCHORED:
+            for row in range(alike, length + 1):
+                reached = row_offset[node] + row
+                row_high[reached] = _shift_row(
+                    table, base[node] + row * columns, columns, row, length, row_high[reached - 1]
+                )
         if len(windows) > 0:
             cut_spans(
-                table, base[node], columns, begins, numbers, rows, length, order, stride,
-                row_offset[node], row_low, row_high,
+                table, base[node], columns, fronts, numbers, rows, length, order, stride,
+                row_offset[node], row_high,
                 windows[node, LEAST_SPAN], windows[node, MOST_SPAN],
                 right_place[right_offset[node] : right_offset[node + 1]],
             )  # fmt: skip
@@ -144,10 +163,10 @@ def fill_tables(  # type: ignore[no-untyped-def]
                 ranges, node, earned, per_word, np.float64(insertion), np.float64(deletion)
             )
             dropped = cut_promises(
-                table, base[node], columns, begins, numbers, rows, length, order, stride,
-                row_offset[node], row_low, row_high,
+                table, base[node], columns, fronts, numbers, rows, length, order, stride,
+                row_offset[node], row_high,
                 right_place[right_offset[node] : right_offset[node + 1]], before, behind, beam,
-                runs, earned,
+                earned,
             )  # fmt: skip
             promise = max(promise, dropped + around[node])
     return promise

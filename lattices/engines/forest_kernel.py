@@ -17,7 +17,7 @@ from lattices.engines.forest_bounds import (
     word_ranges,
 )
 from lattices.engines.forest_inside import fill_tables
-from lattices.engines.forest_plan import plan_tables, table_stride
+from lattices.engines.forest_plan import matchless_spans, plan_tables, table_stride
 from lattices.engines.forest_tight import find_tight
 from lattices.engines.forest_tracing import choose_derivation
 from lattices.engines.forward import LANES
@@ -117,7 +117,7 @@ class ForestKernel:
 ENGINE = ForestKernel()
 
 
-class _Inside(NamedTuple):
+class Inside(NamedTuple):
     """The filled tables of one part, in the order in which the way down takes them."""
 
     value: float
@@ -141,9 +141,10 @@ def _search(
         forest.symbol,
         forest.symbol_offset,
     )
-    longest = _longest_sentence(*columns, forest.root)
+    longest = longest_sentence(*columns, forest.root)
     filled = [
-        _fill(forest, columns, part, longest, model_weight, beam, band) for part in machine.parts
+        fill_part(forest, columns, part, longest, model_weight, beam, band)
+        for part in machine.parts
     ]
     best = max(inside.value for inside in filled)
     if best == -np.inf:
@@ -177,7 +178,7 @@ def _spelling(forest: Forest, edges: Array, rank: Array) -> list[int]:
     return order
 
 
-def _fill(
+def fill_part(
     forest: Forest,
     columns: tuple[Array, ...],
     part: Part,
@@ -185,7 +186,7 @@ def _fill(
     model_weight: float,
     beam: float | None = None,
     band: int | None = None,
-) -> _Inside:
+) -> Inside:
     """Fill the tables for one part of a machine."""
     alignment = part.automaton
     assert isinstance(alignment, Alignment)
@@ -205,20 +206,23 @@ def _fill(
             f"cells, more than {MOST_CELLS}"
         )
     table = np.empty(int(base[-1]), precision)
-    # where each row of each table has items: between these two places
+    # up to where each row of each table has items
     row_offset = np.cumsum(np.append(0, np.diff(base) // np.maximum(width, 1)))
-    row_low, row_high = np.empty(row_offset[-1], np.int32), np.empty(row_offset[-1], np.int32)
+    row_high = np.empty(row_offset[-1], np.int32)
     silent = np.empty(forest.num_nodes, precision)
     most_rows = length + 1 + int(np.diff(left_offset).max()) * (order - 1)
     most_levels = int(np.diff(forest.symbol_offset).max()) + 1
-    # a vector more than there are levels: the last substitution reaches beyond its own
-    levels = np.empty(max(2 * most_rows, most_levels) * order * stride + LANES, precision)
+    # a vector more than there are levels: a step looks at the place before the first
+    levels = np.full(max(2 * most_rows, most_levels) * order * stride + LANES, -np.inf, precision)
+    spans = np.empty((0, length + 1), np.int32)
+    if beam is None and band is None:
+        spans = matchless_spans(*columns, length, chain, follow, alignment.position)
     gathered = np.empty(int(width.max()), precision)
     arguments = (
-        table, silent, levels, gathered, bias, *columns, length, order, stride,
+        table, silent, levels[LANES:], gathered, bias, *columns, length, order, stride,
         precision(alignment.insertion), precision(alignment.deletion),
         chain, follow, alignment.position, column(alignment.weight, precision), *plan,
-        row_offset, row_low, row_high,
+        row_offset, row_high, spans,
     )  # fmt: skip
     windows = np.empty((0, 4), np.int64)
     ranges, around, earned = np.empty((0, 6)), np.empty(0), np.empty(0)
@@ -245,11 +249,11 @@ def _fill(
     # takes back what the last column carries for deletions
     gain = float(top) - length * alignment.deletion
     left_out = (promise - length * alignment.deletion + part.bonus) / part.denominator
-    return _Inside((gain + part.bonus) / part.denominator, top, arguments, left_out)
+    return Inside((gain + part.bonus) / part.denominator, top, arguments, left_out)
 
 
 @kernel
-def _longest_sentence(in_offset, tail, tail_offset, symbol, symbol_offset, root):  # type: ignore[no-untyped-def]
+def longest_sentence(in_offset, tail, tail_offset, symbol, symbol_offset, root):  # type: ignore[no-untyped-def]
     """Return the number of words of the longest sentence: it can be huge, hence a float."""
     words = np.zeros(len(in_offset) - 1)
     for node in range(len(words)):

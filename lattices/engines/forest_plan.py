@@ -114,3 +114,51 @@ def row_state(row, length, order, lefts, left_place):  # type: ignore[no-untyped
         index = row - length - 1
         begin, run = left_place[lefts + index // (order - 1)], index % (order - 1) + 1
     return begin, run
+
+
+@kernel
+def matchless_spans(  # type: ignore[no-untyped-def]
+    in_offset, tail, tail_offset, symbol, symbol_offset, length, chain, follow, position
+):
+    """Return for each node and place how many places from there on no word of the node matches.
+
+    Over such places the words of a node do the same wherever they begin.
+    """
+    nodes = len(in_offset) - 1
+    spans = np.zeros((nodes, length + 1), np.int32)
+    touched = np.zeros(nodes * length, np.bool_)
+    for node in range(nodes):
+        own = node * length
+        for edge in range(in_offset[node], in_offset[node + 1]):
+            for index in range(symbol_offset[edge], symbol_offset[edge + 1]):
+                if symbol[index] > 0:
+                    entry = chain[symbol[index]]
+                    while entry >= 0:
+                        touched[own + position[entry]] = True
+                        entry = follow[entry]
+                else:
+                    below = tail[tail_offset[edge] - 1 - symbol[index]] * length
+                    for place in range(length):
+                        touched[own + place] |= touched[below + place]
+        span = 0
+        for place in range(length - 1, -1, -1):
+            span = 0 if touched[own + place] else span + 1
+            spans[node, place] = span
+    return spans
+
+
+@kernel
+def first_rows(spans):  # type: ignore[no-untyped-def]
+    """Return for each node and number of places the first place from which none of them matches.
+
+    It is the number of places of the reference if there is no such place.
+    """
+    nodes, columns = spans.shape
+    first = np.full((nodes, columns), columns - 1, np.int32)
+    for node in range(nodes):
+        known = 0
+        for place in range(columns):
+            while known <= spans[node, place]:
+                first[node, known] = place
+                known += 1
+    return first

@@ -18,7 +18,7 @@ import numpy as np
 from lattices.algorithms.forest_derivations import too_many_edges
 from lattices.arrays import Array, IntColumn, ints, kernel
 from lattices.engines.automata import Alignment, SearchMachine
-from lattices.engines.forest_kernel import ENGINE, _fill, _Inside, _longest_sentence
+from lattices.engines.forest_kernel import ENGINE, Inside, fill_part, longest_sentence
 from lattices.engines.forest_plan import table_stride
 from lattices.engines.forest_ranked_near import find_near
 from lattices.engines.forest_ranked_product import product_edges
@@ -77,8 +77,8 @@ def best_forest_sentences(
         forest.symbol,
         forest.symbol_offset,
     )
-    longest = _longest_sentence(*columns, forest.root)
-    filled = [_fill(forest, columns, part, longest, model_weight) for part in machine.parts]
+    longest = longest_sentence(*columns, forest.root)
+    filled = [fill_part(forest, columns, part, longest, model_weight) for part in machine.parts]
     step = max(
         part.automaton.heaviest / part.denominator  # type: ignore[union-attr]
         for part in machine.parts
@@ -108,7 +108,7 @@ def with_first(forest: Forest, first: IntColumn, found: list[IntColumn], k: int)
     return [first, *others][:k]
 
 
-def _near(forest: Forest, machine: SearchMachine, filled: Sequence[_Inside], bound: float) -> Near:
+def _near(forest: Forest, machine: SearchMachine, filled: Sequence[Inside], bound: float) -> Near:
     """Return what reaches the bound of the products with all parts, under one root."""
     nodes, whole = 0, True
     rows: list[Array] = []

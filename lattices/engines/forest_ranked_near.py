@@ -15,7 +15,7 @@ import numpy as np
 from lattices.arrays import kernel
 from lattices.engines.forest_inside import wordless_gain
 from lattices.engines.forest_plan import ANCHORED, row_state
-from lattices.engines.forest_reading import read_edge
+from lattices.engines.forest_reading import FRONT_FIELDS, RUN, START, read_edge, substitutes
 from lattices.engines.forest_tight import (
     BEGIN,
     DONE,
@@ -46,7 +46,7 @@ def _ways_over_word(  # type: ignore[no-untyped-def]
     if layer == 0:
         sources[0], gains[0] = place, -insertion
         count = 1
-        if place > begin:
+        if place > begin and substitutes(insertion, deletion):
             sources[1], gains[1] = place - 1, deletion
             substitution, count = 1, 2
     while entry >= 0:
@@ -107,7 +107,7 @@ def find_near(  # type: ignore[no-untyped-def]
     in_offset, tail, tail_offset, symbol, symbol_offset,
     length, order, stride, insertion, deletion, chain, follow, position, weight,
     use, base, width, left_offset, left_place, right_offset, right_place,
-    row_offset, row_low, row_high,
+    row_offset, row_high, spans,
 ):  # fmt: skip
     """Return jobs, links, the gain of each link, the items, and whether anything was left out.
 
@@ -147,10 +147,7 @@ def find_near(  # type: ignore[no-untyped-def]
     cells = np.empty(most, np.int64)
     gains = np.empty(most, np.float64)
     around = np.full(len(levels), -np.inf)
-    begins = np.empty(1, np.int32)
-    runs = np.empty(1, np.int32)
-    lows, highs = np.empty(1, np.int32), np.empty(1, np.int32)
-    limits = np.full(1, stride, np.int32)
+    front = np.full((1, FRONT_FIELDS), length + 1, np.int32)
     for node in range(nodes - 1, -1, -1):
         count = 0
         entry = newest[node]
@@ -174,7 +171,8 @@ def find_near(  # type: ignore[no-untyped-def]
             while end < count and (members[end] - base[node]) // columns == row:
                 end += 1
             if not quietly:
-                begins[0], runs[0] = row_state(row, length, order, left_offset[node], left_place)
+                start, run = row_state(row, length, order, left_offset[node], left_place)
+                front[0, START], front[0, RUN] = start, run
             for edge in range(in_offset[node], in_offset[node + 1]):
                 first, last = symbol_offset[edge], symbol_offset[edge + 1]
                 levels_here = last - first + 1
@@ -197,12 +195,12 @@ def find_near(  # type: ignore[no-untyped-def]
                     linked += LINK_FIELDS
                 else:
                     here = read_edge(
-                        levels, True, edge, begins, runs, lows, highs, limits, 1,
+                        levels, True, edge, front, 1,
                         tail, tail_offset, symbol, symbol_offset,
                         length, order, stride, insertion, deletion,
                         chain, follow, position, weight, table, silent, base, width,
                         left_offset, left_place, right_offset, right_place, gathered,
-                        row_offset, row_low, row_high,
+                        row_offset, row_high,
                     )  # fmt: skip
                     around[: levels_here * size] = -np.inf
                     for index in range(begin, end):
@@ -241,13 +239,13 @@ def find_near(  # type: ignore[no-untyped-def]
                         elif below == NONE:
                             outside = around[after + state]
                             found = _ways_over_word(
-                                begins[0], state, order, stride, insertion, deletion,
+                                front[0, START], state, order, stride, insertion, deletion,
                                 chain[symbol[index]], follow, position, weight, sources, gains,
                             )  # fmt: skip
                         else:
                             outside = around[after + state]
                             found = _ways_over_node(
-                                begins[0], state, length, order, stride, silent[below],
+                                front[0, START], state, length, order, stride, silent[below],
                                 base[below], width[below], use[below] == ANCHORED,
                                 left_place[left_offset[below] : left_offset[below + 1]],
                                 right_place[right_offset[below] : right_offset[below + 1]],
@@ -303,7 +301,7 @@ def find_near(  # type: ignore[no-untyped-def]
                     jobs = room(jobs, JOB_FIELDS * (done + 1))
                 job = JOB_FIELDS * done
                 jobs[job + EDGE] = edge
-                jobs[job + STATE] = 0 if quietly else runs[0] * stride + begins[0]
+                jobs[job + STATE] = 0 if quietly else front[0, RUN] * stride + front[0, START]
                 jobs[job + BEGIN], jobs[job + END] = job_begin, linked
                 done += 1
                 if linked > LINK_FIELDS * most_links:

@@ -23,7 +23,7 @@ import numpy as np
 
 from lattices.arrays import IntColumn, floats, ints, kernel
 from lattices.engines.automata import Automaton
-from lattices.engines.forest_kernel import _longest_sentence
+from lattices.engines.forest_kernel import longest_sentence
 from lattices.engines.forest_ranked import Near, in_order, original_edges, widened
 from lattices.engines.forest_ranked_search import Hypergraph, hypergraph
 from lattices.engines.forest_rows_matrices import anchors
@@ -89,7 +89,7 @@ def forest_row_product(
         forest.symbol,
         forest.symbol_offset,
     )
-    steps = int(min(_longest_sentence(*columns, forest.root), 2.0**31))
+    steps = int(min(longest_sentence(*columns, forest.root), 2.0**31))
     machine = RowMachine(automaton, steps)
     model_weight /= machine.unit
     rule_offset = np.searchsorted(machine.tables.forgotten, np.arange(automaton.num_states + 1))

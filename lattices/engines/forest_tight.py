@@ -13,8 +13,8 @@ import numpy as np
 
 from lattices.arrays import inlined, kernel
 from lattices.engines.forest_inside import wordless_gain
-from lattices.engines.forest_plan import ANCHORED, row_state
-from lattices.engines.forest_reading import read_edge
+from lattices.engines.forest_plan import ANCHORED, first_rows, row_state
+from lattices.engines.forest_reading import FRONT_FIELDS, RUN, START, read_edge, substitutes
 
 NONE = -1
 # A link leads from a state to another over one symbol, at the level of that symbol (from 1);
@@ -74,7 +74,11 @@ def _before_word(  # type: ignore[no-untyped-def]
         if levels[before + place] + -insertion == value:
             sources[count] = place
             count += 1
-        if place > begin and levels[before + place - 1] + deletion == value:
+        if (
+            substitutes(insertion, deletion)
+            and place > begin
+            and levels[before + place - 1] + deletion == value
+        ):
             sources[count] = place - 1
             count += 1
     while entry >= 0:
@@ -136,12 +140,13 @@ def find_tight(  # type: ignore[no-untyped-def]
     in_offset, tail, tail_offset, symbol, symbol_offset,
     length, order, stride, insertion, deletion, chain, follow, position, weight,
     use, base, width, left_offset, left_place, right_offset, right_place,
-    row_offset, row_low, row_high,
+    row_offset, row_high, spans,
 ):  # fmt: skip
     """Return the jobs, from the root down, their links, and the number of items.
 
     ``top`` is the best gain in the row of the root. All items of the root count as one, with
-    the number 0. Links stand with the last level first.
+    the number 0. Links stand with the last level first. Where ``spans`` tell that nothing
+    matches, items that differ in nothing but the place where they begin are one.
     """
     nodes = len(in_offset) - 1
     size = order * stride
@@ -167,10 +172,8 @@ def find_tight(  # type: ignore[no-untyped-def]
     sources = np.empty(most, np.int32)
     cells = np.empty(most, np.int64)
     wanted = np.zeros(len(levels), np.bool_)
-    begins = np.empty(1, np.int32)
-    runs = np.empty(1, np.int32)
-    lows, highs = np.empty(1, np.int32), np.empty(1, np.int32)
-    limits = np.full(1, stride, np.int32)
+    front = np.full((1, FRONT_FIELDS), length + 1, np.int32)
+    earliest = first_rows(spans)
     for node in range(nodes - 1, -1, -1):
         count = 0
         entry = newest[node]
@@ -194,7 +197,8 @@ def find_tight(  # type: ignore[no-untyped-def]
             while end < count and (members[end] - base[node]) // columns == row:
                 end += 1
             if not quietly:
-                begins[0], runs[0] = row_state(row, length, order, left_offset[node], left_place)
+                start, run = row_state(row, length, order, left_offset[node], left_place)
+                front[0, START], front[0, RUN] = start, run
             for edge in range(in_offset[node], in_offset[node + 1]):
                 first, last = symbol_offset[edge], symbol_offset[edge + 1]
                 job_begin = linked
@@ -208,12 +212,12 @@ def find_tight(  # type: ignore[no-untyped-def]
                     linked = _put_link(links, linked, last - first + 1, 0, item, DONE)
                 else:
                     here = read_edge(
-                        levels, True, edge, begins, runs, lows, highs, limits, 1,
+                        levels, True, edge, front, 1,
                         tail, tail_offset, symbol, symbol_offset,
                         length, order, stride, insertion, deletion,
                         chain, follow, position, weight, table, silent, base, width,
                         left_offset, left_place, right_offset, right_place, gathered,
-                        row_offset, row_low, row_high,
+                        row_offset, row_high,
                     )  # fmt: skip
                     for index in range(begin, end):
                         column = (members[index] - base[node]) % columns
@@ -243,14 +247,14 @@ def find_tight(  # type: ignore[no-untyped-def]
                         elif below == NONE:
                             wanted[after + state] = False
                             found = _before_word(
-                                levels, before, begins[0], state, levels[after + state],
+                                levels, before, front[0, START], state, levels[after + state],
                                 order, stride, insertion, deletion,
                                 chain[symbol[index]], follow, position, weight, sources,
                             )  # fmt: skip
                         else:
                             wanted[after + state] = False
                             found = _before_node(
-                                levels, before, begins[0], state, levels[after + state],
+                                levels, before, front[0, START], state, levels[after + state],
                                 length, order, stride, table, silent[below], base[below],
                                 width[below], use[below] == ANCHORED,
                                 left_place[left_offset[below] : left_offset[below + 1]],
@@ -263,6 +267,17 @@ def find_tight(  # type: ignore[no-untyped-def]
                             what = WORD
                             if below != NONE:
                                 cell = cells[way]
+                                source = sources[way]
+                                covered = state - source
+                                if (
+                                    source < stride > state
+                                    and cell < total
+                                    and len(spans) > 0
+                                    and spans[below, source] >= covered
+                                ):
+                                    # nothing matches: wherever it begins, it is the same
+                                    origin = np.int64(earliest[below, covered])
+                                    cell = base[below] + origin * (width[below] + 1) + covered
                                 if number_of[cell] == NONE:
                                     if known == len(cell_of):
                                         cell_of = room(cell_of, known + 1)
@@ -282,7 +297,7 @@ def find_tight(  # type: ignore[no-untyped-def]
                     jobs = room(jobs, JOB_FIELDS * (done + 1))
                 job = JOB_FIELDS * done
                 jobs[job + EDGE] = edge
-                jobs[job + STATE] = 0 if quietly else runs[0] * stride + begins[0]
+                jobs[job + STATE] = 0 if quietly else front[0, RUN] * stride + front[0, START]
                 jobs[job + BEGIN], jobs[job + END] = job_begin, linked
                 done += 1
     return jobs[: JOB_FIELDS * done], links, items

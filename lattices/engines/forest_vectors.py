@@ -59,6 +59,35 @@ def raise_vector(typing_context, into, at, source, begin, more):  # type: ignore
 
 
 @_instruction
+def step_vector(typing_context, numbers, at, begin, stay, move):  # type: ignore[no-untyped-def]
+    """Set ``numbers[at:at + LANES]`` to what one step makes of ``numbers[begin:begin + LANES]``.
+
+    Each is the higher one of the number there plus ``stay`` and of the one before it plus
+    ``move``. The vectors do not overlap, and there is a number before the first.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at_index, begin_index, stay_number, move_number = arguments
+        align = numbers.dtype.bitwidth // 8
+        one = ir.Constant(begin_index.type, 1)
+        here = _pointer(context, builder, numbers, array, begin_index)
+        before = _pointer(context, builder, numbers, array, builder.sub(begin_index, one))
+        staying = builder.fadd(
+            builder.load(here, align=align), _spread(context, builder, stay, stay_number)
+        )
+        moving = builder.fadd(
+            builder.load(before, align=align), _spread(context, builder, move, move_number)
+        )
+        higher = builder.select(builder.fcmp_ordered(">", moving, staying), moving, staying)
+        there = _pointer(context, builder, numbers, array, at_index)
+        builder.store(higher, there, align=align)
+        return context.get_dummy_value()
+
+    number = numbers.dtype
+    return types.void(numbers, types.intp, types.intp, number, number), generate
+
+
+@_instruction
 def copy_vector(typing_context, into, at, source, begin):  # type: ignore[no-untyped-def]
     """Set ``into[at:at + LANES]`` to ``source[begin:begin + LANES]``."""
 

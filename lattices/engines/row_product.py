@@ -160,5 +160,6 @@ def row_product(lattice: Lattice, machine: RowMachine, budget: int) -> RowProduc
     )
     unit = machine.unit
     return RowProduct(
-        graph, floats(gain[order] * unit), floats(ending * unit), opening * unit, ints(arc), rows
-    )
+        graph, floats(gain[order] * unit), floats(ending * unit), float(opening) * unit,
+        ints(arc), rows,
+    )  # fmt: skip

@@ -202,8 +202,8 @@ def lowest_path(
 ) -> tuple[float, Array] | None:
     """Return the lowest gain plus weighted model score of a sentence, and the arcs of its path.
 
-    The model weight is in units of the automaton's gain. None if more than ``budget`` prefixes have to be
-    kept.
+    The model weight is in units of the automaton's gain. None if more than ``budget`` prefixes
+    have to be kept.
     """
     enough, lowest, path = _searched(lattice, machine, model_weight, budget, 0)
     return (lowest, path) if enough else None
@@ -232,6 +232,7 @@ def _searched(
         machine.tables, ints(rule_offset), machine.dtype.type(absent_gain(machine.dtype)),
         lattice.start, alive, lattice.src, lattice.label, lattice.score, lattice.final,
         lattice.in_arc, lattice.in_offset, arc_class, len(machine.words) + 1,
-        lattice.vocabulary.ranks(), float(model_weight) / machine.unit, budget, widest, RIVALS, path,
+        lattice.vocabulary.ranks(), float(model_weight) / machine.unit, budget, widest, RIVALS,
+        path,
     )  # fmt: skip
     return enough, float(lowest) * machine.unit, path[:steps]

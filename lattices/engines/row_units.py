@@ -27,7 +27,8 @@ def largest_total(automaton: Automaton, steps: int) -> float:
     Examples
     --------
     >>> from lattices.engines.automata import Alignment
-    >>> wer = Alignment(2, 1, 1.0, 1.0, [1, 2], [0, 1], np.ones(2), 1.0)
+    >>> word, position = np.arange(1, 3), np.arange(2)
+    >>> wer = Alignment(2, 1, 1.0, 1.0, word, position, np.ones(2), 1.0)
     >>> largest_total(wer.automaton, 10)
     12.0
     """
@@ -43,7 +44,8 @@ def largest_total(automaton: Automaton, steps: int) -> float:
         cost = np.abs(automaton.gain[costly])
         cyclic = _on_a_cycle(automaton, costly)
         once, looping = float(cost[~cyclic].sum()), float(cost[cyclic].sum())
-    return spoken * steps + once + looping * (steps + 1.0) + ends
+    # every gain is written down, even if no sentence has a word
+    return spoken * max(1, steps) + once + looping * (steps + 1.0) + ends
 
 
 def _on_a_cycle(automaton: Automaton, arcs: Array) -> Array:

@@ -153,7 +153,7 @@ def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str])
     )
 
 
-def summed_rows(matrix: FeatureMatrix, rows: Sequence[int]) -> FloatColumn:
+def summed_rows(matrix: FeatureMatrix, rows: Sequence[int] | Array) -> FloatColumn:
     """Return the sum of a few rows, dense: many times faster than slicing the matrix.
 
     Examples
@@ -161,19 +161,19 @@ def summed_rows(matrix: FeatureMatrix, rows: Sequence[int]) -> FloatColumn:
     >>> summed_rows(csr_array([[1.0, 0.0], [0.5, 2.0], [9.0, 9.0]]), [0, 1]).tolist()
     [1.5, 2.0]
     """
-    bounds = matrix.indptr
-    entries = [entry for row in rows for entry in range(bounds[row], bounds[row + 1])]
-    return floats(
-        np.bincount(
-            matrix.indices[entries], weights=matrix.data[entries], minlength=matrix.shape[1]
-        )
-    )
+    result = np.zeros(matrix.shape[1])
+    _add_rows(ints(matrix.indptr), ints(matrix.indices), floats(matrix.data), ints(rows), result)
+    return floats(result)
+
+
+@kernel
+def _add_rows(bounds, columns, values, rows, result):  # type: ignore[no-untyped-def]
+    for row in rows:
+        for entry in range(bounds[row], bounds[row + 1]):
+            result[columns[entry]] += values[entry]
 
 
 def as_mapping(vector: ArrayLike, names: Sequence[str]) -> dict[str, float]:
     """Return the non-zero entries of a dense feature vector by name."""
-    return {
-        name: float(value)
-        for name, value in zip(names, np.asarray(vector, dtype=np.float64), strict=True)
-        if value != 0.0
-    }
+    values: list[float] = np.asarray(vector, dtype=np.float64).tolist()
+    return {name: value for name, value in zip(names, values, strict=True) if value != 0.0}

@@ -355,7 +355,7 @@ class Lattice:
             raise SpaceError(f"the path ends in state {state}, which is not final")
         features: dict[str, float] = {}
         if self.features is not None:
-            total = summed_rows(self.features, path.tolist())
+            total = summed_rows(self.features, path)
             if self.final_features is not None:
                 total = total + summed_rows(self.final_features, [state])
             features = as_mapping(total, self.feature_names)

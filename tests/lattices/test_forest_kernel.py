@@ -118,7 +118,7 @@ def test_sentences_too_long_for_single_precision():
     doubling = [(node, [node - 1] * 2, [0, 1]) for node in range(1, 26)]
     forest = Forest.from_edges([(0, [], ["a"]), *doubling, (26, [25], ["b", 0]), (26, [], ["b"])])
     machine = GRR(n=1, alpha=0.0).against(["b"]).machine(forest.vocabulary)
-    inside = forest_kernel._fill(
+    inside = forest_kernel.fill_part(
         forest,
         (forest.in_offset, forest.tail, forest.tail_offset, forest.symbol, forest.symbol_offset),
         machine.parts[0],
