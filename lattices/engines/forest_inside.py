@@ -19,6 +19,8 @@ or their weighted model score, stands apart.
 As in :mod:`.forward` column ``j`` carries ``j * deletion`` more than its gain, which makes
 deletions free. Here they are made just before a match, or at the end of the sentence, and
 nowhere else: every alignment has one of that kind with the same operations, and ties are fewer.
+Where a substitution gains no more than an insertion there are none: an insertion in its place
+leaves more of the reference to the words that follow.
 """
 
 from __future__ import annotations
@@ -74,7 +76,7 @@ def _shift_row(table, row, columns, begin, length, high):  # type: ignore[no-unt
 def fill_tables(  # type: ignore[no-untyped-def]
     windows, beam, ranges, around, earned, per_word,
     table, silent, levels, gathered, bias, in_offset, tail, tail_offset, symbol, symbol_offset,
-    length, order, stride, insertion, deletion, chain, follow, position, weight,
+    length, order, stride, insertion, substitution, deletion, chain, follow, position, weight,
     use, base, width, left_offset, left_place, right_offset, right_place,
     row_offset, row_high, spans,
 ):  # fmt: skip
@@ -120,8 +122,8 @@ def fill_tables(  # type: ignore[no-untyped-def]
             last = read_edge(
                 levels, False, edge, fronts, rows,
                 tail, tail_offset, symbol, symbol_offset,
-                length, order, stride, insertion, deletion, chain, follow, position, weight,
-                table, silent, base, width,
+                length, order, stride, insertion, substitution, deletion,
+                chain, follow, position, weight, table, silent, base, width,
                 left_offset, left_place, right_offset, right_place, gathered,
                 row_offset, row_high,
             )  # fmt: skip

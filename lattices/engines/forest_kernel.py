@@ -215,12 +215,15 @@ def fill_part(
     # a vector more than there are levels: a step looks at the place before the first
     levels = np.full(max(2 * most_rows, most_levels) * order * stride + LANES, -np.inf, precision)
     spans = np.empty((0, length + 1), np.int32)
+    substitution = alignment.deletion
     if beam is None and band is None:
+        if -alignment.insertion >= substitution:
+            substitution = -np.inf
         spans = matchless_spans(*columns, length, chain, follow, alignment.position)
     gathered = np.empty(int(width.max()), precision)
     arguments = (
         table, silent, levels[LANES:], gathered, bias, *columns, length, order, stride,
-        precision(alignment.insertion), precision(alignment.deletion),
+        precision(alignment.insertion), precision(substitution), precision(alignment.deletion),
         chain, follow, alignment.position, column(alignment.weight, precision), *plan,
         row_offset, row_high, spans,
     )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 from lattices.arrays import kernel
 from lattices.engines.forest_inside import wordless_gain
 from lattices.engines.forest_plan import ANCHORED, row_state
-from lattices.engines.forest_reading import FRONT_FIELDS, RUN, START, read_edge, substitutes
+from lattices.engines.forest_reading import FRONT_FIELDS, RUN, START, read_edge
 from lattices.engines.forest_tight import (
     BEGIN,
     DONE,
@@ -36,19 +36,19 @@ from lattices.engines.forest_tight import (
 
 @kernel
 def _ways_over_word(  # type: ignore[no-untyped-def]
-    begin, state, order, stride, insertion, deletion, entry, follow, position, weight,
+    begin, state, order, stride, insertion, substitution, deletion, entry, follow, position, weight,
     sources, gains,
 ):  # fmt: skip
     """List the states from which a word leads to ``state``, and the gains; return how many."""
     layer, place = state // stride, state % stride
     count = 0
-    substitution = NONE
+    substituted = NONE
     if layer == 0:
         sources[0], gains[0] = place, -insertion
         count = 1
-        if place > begin and substitutes(insertion, deletion):
-            sources[1], gains[1] = place - 1, deletion
-            substitution, count = 1, 2
+        if place > begin:
+            sources[1], gains[1] = place - 1, substitution
+            substituted, count = 1, 2
     while entry >= 0:
         if position[entry] + 1 == place > begin:
             for run in range(order):
@@ -61,8 +61,8 @@ def _ways_over_word(  # type: ignore[no-untyped-def]
                     continue
                 # deletions are made just before a match
                 for source in range(begin, place):
-                    if source == place - 1 and substitution != NONE:
-                        gains[substitution] = max(gains[substitution], gain)
+                    if source == place - 1 and substituted != NONE:
+                        gains[substituted] = max(gains[substituted], gain)
                     else:
                         sources[count], gains[count] = source, gain
                         count += 1
@@ -105,7 +105,7 @@ def _ways_over_node(  # type: ignore[no-untyped-def]
 def find_near(  # type: ignore[no-untyped-def]
     bound, most_links, root, table, silent, levels, gathered, bias,
     in_offset, tail, tail_offset, symbol, symbol_offset,
-    length, order, stride, insertion, deletion, chain, follow, position, weight,
+    length, order, stride, insertion, substitution, deletion, chain, follow, position, weight,
     use, base, width, left_offset, left_place, right_offset, right_place,
     row_offset, row_high, spans,
 ):  # fmt: skip
@@ -197,7 +197,7 @@ def find_near(  # type: ignore[no-untyped-def]
                     here = read_edge(
                         levels, True, edge, front, 1,
                         tail, tail_offset, symbol, symbol_offset,
-                        length, order, stride, insertion, deletion,
+                        length, order, stride, insertion, substitution, deletion,
                         chain, follow, position, weight, table, silent, base, width,
                         left_offset, left_place, right_offset, right_place, gathered,
                         row_offset, row_high,
@@ -239,8 +239,9 @@ def find_near(  # type: ignore[no-untyped-def]
                         elif below == NONE:
                             outside = around[after + state]
                             found = _ways_over_word(
-                                front[0, START], state, order, stride, insertion, deletion,
-                                chain[symbol[index]], follow, position, weight, sources, gains,
+                                front[0, START], state, order, stride,
+                                insertion, substitution, deletion, chain[symbol[index]],
+                                follow, position, weight, sources, gains,
                             )  # fmt: skip
                         else:
                             outside = around[after + state]

@@ -31,16 +31,6 @@ def _whole(place):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def substitutes(insertion, deletion):  # type: ignore[no-untyped-def]
-    """Tell if substitutions can be of use.
-
-    If they gain no more than an insertion, this one may be made instead: it leaves more of
-    the reference for the words that follow.
-    """
-    return deletion > -insertion
-
-
-@inlined
 def _clear(levels, start, low, high, order, stride):  # type: ignore[no-untyped-def]
     """Make the states of one row unreachable, in the vectors of ``low`` up to ``high``."""
     worst = levels.dtype.type(-np.inf)
@@ -52,15 +42,13 @@ def _clear(levels, start, low, high, order, stride):  # type: ignore[no-untyped-
 @kernel
 def _read_word(  # type: ignore[no-untyped-def]
     levels, before, after, fronts, rows, length, order, stride,
-    insertion, deletion, entry, follow, position, weight,
+    insertion, substitution, deletion, entry, follow, position, weight,
 ):  # fmt: skip
     """Read one word: from the gains at ``levels[before:]`` to those at ``levels[after:]``."""
     number = levels.dtype.type
     worst = number(-np.inf)
     size = order * stride
-    substitution, further = worst, 0
-    if substitutes(insertion, deletion):
-        substitution, further = deletion, 1
+    further = 1 if substitution > worst else 0
     for row in range(rows):
         begin, high = np.int64(fronts[row, START]), np.int64(fronts[row, HIGH])
         limit = np.int64(fronts[row, LIMIT])
@@ -247,7 +235,7 @@ def _read_node(  # type: ignore[no-untyped-def]
 def read_edge(  # type: ignore[no-untyped-def]
     levels, keep, edge, fronts, rows,
     tail, tail_offset, symbol, symbol_offset,
-    length, order, stride, insertion, deletion, chain, follow, position, weight,
+    length, order, stride, insertion, substitution, deletion, chain, follow, position, weight,
     table, silent, base, width, left_offset, left_place, right_offset, right_place, gathered,
     row_offset, row_high,
 ):  # fmt: skip
@@ -284,7 +272,7 @@ def read_edge(  # type: ignore[no-untyped-def]
         if what > 0:
             _read_word(
                 levels, here, there, fronts, rows, length, order, stride,
-                insertion, deletion, chain[what], follow, position, weight,
+                insertion, substitution, deletion, chain[what], follow, position, weight,
             )  # fmt: skip
         else:
             node = tail[tail_offset[edge] - 1 - what]

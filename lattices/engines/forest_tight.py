@@ -14,7 +14,7 @@ import numpy as np
 from lattices.arrays import inlined, kernel
 from lattices.engines.forest_inside import wordless_gain
 from lattices.engines.forest_plan import ANCHORED, first_rows, row_state
-from lattices.engines.forest_reading import FRONT_FIELDS, RUN, START, read_edge, substitutes
+from lattices.engines.forest_reading import FRONT_FIELDS, RUN, START, read_edge
 
 NONE = -1
 # A link leads from a state to another over one symbol, at the level of that symbol (from 1);
@@ -63,7 +63,7 @@ def _from_best(levels, before, begin, end, more, value, sources, count):  # type
 
 @kernel
 def _before_word(  # type: ignore[no-untyped-def]
-    levels, before, begin, state, value, order, stride, insertion, deletion,
+    levels, before, begin, state, value, order, stride, insertion, substitution, deletion,
     entry, follow, position, weight, sources,
 ):  # fmt: skip
     """List the states from which a word leads to ``state`` with ``value``; return how many."""
@@ -74,11 +74,7 @@ def _before_word(  # type: ignore[no-untyped-def]
         if levels[before + place] + -insertion == value:
             sources[count] = place
             count += 1
-        if (
-            substitutes(insertion, deletion)
-            and place > begin
-            and levels[before + place - 1] + deletion == value
-        ):
+        if place > begin and levels[before + place - 1] + substitution == value:
             sources[count] = place - 1
             count += 1
     while entry >= 0:
@@ -138,7 +134,7 @@ def _before_node(  # type: ignore[no-untyped-def]
 def find_tight(  # type: ignore[no-untyped-def]
     top, root, table, silent, levels, gathered, bias,
     in_offset, tail, tail_offset, symbol, symbol_offset,
-    length, order, stride, insertion, deletion, chain, follow, position, weight,
+    length, order, stride, insertion, substitution, deletion, chain, follow, position, weight,
     use, base, width, left_offset, left_place, right_offset, right_place,
     row_offset, row_high, spans,
 ):  # fmt: skip
@@ -214,7 +210,7 @@ def find_tight(  # type: ignore[no-untyped-def]
                     here = read_edge(
                         levels, True, edge, front, 1,
                         tail, tail_offset, symbol, symbol_offset,
-                        length, order, stride, insertion, deletion,
+                        length, order, stride, insertion, substitution, deletion,
                         chain, follow, position, weight, table, silent, base, width,
                         left_offset, left_place, right_offset, right_place, gathered,
                         row_offset, row_high,
@@ -248,7 +244,7 @@ def find_tight(  # type: ignore[no-untyped-def]
                             wanted[after + state] = False
                             found = _before_word(
                                 levels, before, front[0, START], state, levels[after + state],
-                                order, stride, insertion, deletion,
+                                order, stride, insertion, substitution, deletion,
                                 chain[symbol[index]], follow, position, weight, sources,
                             )  # fmt: skip
                         else:

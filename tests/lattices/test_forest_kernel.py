@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from decoding import oracle
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity
@@ -62,6 +63,24 @@ def test_a_longer_beginning_can_make_the_smaller_sentence():
     assert best(forest, metric, "x")[1].text == "a b c"
     alone = Forest.from_edges([(0, [], ["a"]), (0, [], ["a", "b"])])
     assert best(alone, metric, "x")[1].text == "a"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    small_forests(exact=True),
+    st.lists(st.sampled_from("xxxxxa"), max_size=20),
+    st.sampled_from(
+        [WRR(), GRR(), GRR(n=1, alpha=0.0), GRR(n=2, alpha=-0.5), GRR(n=2, alpha=0.5, beta=0.5)]
+    ),
+)
+def test_where_hardly_anything_matches_the_tie_rule_decides(forest, reference, metric):
+    evaluator = metric.against([" ".join(reference)])
+    (found,) = ENGINE.best([forest], [evaluator.machine(forest.vocabulary)])
+    wanted = min(
+        forest.derivations(),
+        key=lambda one: (-evaluator.score(one.tokens), -one.score, one.tokens, one.arcs),
+    )
+    assert tuple(found.arcs.tolist()) == wanted.arcs
 
 
 def test_the_reference_that_wins_is_told():

@@ -148,22 +148,33 @@ def test_a_narrow_band_misses_what_is_moved_and_says_so():
     assert wide.hypothesis == exact.hypothesis
 
 
-def test_a_perfect_sentence_is_proven_by_narrow_ones():
+@pytest.mark.parametrize("beam", [0.0, 0.5])
+@pytest.mark.parametrize("band", [None, 0, 1])
+def test_a_perfect_sentence_is_proven_by_narrow_ones(beam, band):
     forest = Forest.from_edges(
         [(0, [], ["cat"]), (0, [], ["dog"]), (1, [0], ["the", 0]), (1, [0], [0])]
     )
-    (found,) = best_derivations([forest], [GRR().against(["the dog"])], beam=0.5, band=1)
+    (found,) = best_derivations([forest], [GRR().against(["the dog"])], beam=beam, band=band)
     assert (found.hypothesis.text, found.exact) == ("the dog", True)
 
 
 def test_nothing_may_be_left():
-    # the one derivation begins further to the right than its words say
-    forest = Forest.from_edges([(0, [], ["x"] * 3), (1, [], ["a", "b"]), (2, [0, 1], [1, 0])])
-    late = Forest.from_edges([(0, [], ["a"]), (1, [0], ["x"] * 9 + [0])])
-    evaluator = GRR(n=1).against(["a"])
-    assert best_derivations([forest], [evaluator], band=9)[0].exact
-    found = ENGINE.search([late], [evaluator.machine(late.vocabulary)], band=0, beam=0.0)
-    assert len(found) == 1
+    # in proportion three words stand for nine, which they cannot reach without a match
+    forest = Forest.from_edges([(0, [], ["a"]), (1, [0], [0, "b", "c"])], id="seg")
+    evaluator = WRR().against([" ".join("x" * 9)])
+    with pytest.raises(EngineError, match=r"'seg'.* a band of 0 leave no derivation"):
+        best_derivations([forest], [evaluator], band=0)
+    (found,) = best_derivations([forest], [evaluator], band=6)
+    assert found.hypothesis.text == "a b c"
+
+
+@pytest.mark.parametrize("band", [2, 5])
+def test_a_band_keeps_substitutions_even_where_they_earn_nothing(band):
+    words = [f"w{place}" for place in range(12)]
+    forest = Forest.from_edges([(0, [], ["x"] * 9), (1, [0], [0, *words[9:]])])
+    machine = GRR(n=1, alpha=0.0).against([" ".join(words)]).machine(forest.vocabulary)
+    ((found, _),) = ENGINE.search([forest], [machine], band=band)
+    assert found.value == pytest.approx(3 / 12)
 
 
 def test_options_that_cannot_be():
