@@ -44,7 +44,10 @@ tested on 0-299, which the shipped weights were not tuned on either; Hiero: trai
 the test segments, of the best sentence under the weights, within the space (nothing was decoded
 anew). *Ratio* is words for each word of the reference. *Time* is of one processor.
 
-One run with one seed on 300 segments (or 50) says little about differences of a few tenths.
+One run with one seed on 300 segments (or 50) says little about differences of a few tenths. And the
+test segments are not untouched: while the learners were written, their defaults (the rates of the
+perceptron and of minimum risk, MIRA's C, the number of epochs, the scaling of MERT's directions)
+were chosen by scores on the training segments with the scores on the test segments in view.
 
 {tables}
 
@@ -55,7 +58,15 @@ so: {missed}.
 
 ## Does training for BLEU shorten?
 
+Chiang et al. (2008) find that training for BLEU shortens, where training for BLEU-SBP and 4-GRR does
+not. MERT sees the corpus, where BLEU and BLEU-SBP differ; the other learners judge sentences, and
+for a single sentence the two are one number. The ratio of lengths after training:
+
 {lengths}
+
+In this run the effect is there on the Hiero forests, from either start, and not on multi30k, where
+MERT for BLEU-SBP from uniform weights ends shorter than for BLEU. That is one seed and one
+training set each.
 """
 
 
@@ -153,8 +164,8 @@ def table(corpus: str, results: Sequence[tuple[Run, list[float], float]]) -> str
         return f"| {' | '.join(names)} | {cells} | {of[-1]:.3f} | {time} |"
 
     lines.append(row("shipped weights", "", "", of=scores(corpus, shipped(corpus))))
-    names = spaces(corpus)[0][0].feature_names
-    lines.append(row("uniform weights", "", "", of=scores(corpus, dict.fromkeys(names, 1.0))))
+    uniform = dict.fromkeys(shipped(corpus), 1.0)
+    lines.append(row("uniform weights", "", "", of=scores(corpus, uniform)))
     for run, found, seconds in results:
         if run.corpus == corpus:
             time = f"{seconds:.0f} s"
@@ -174,26 +185,19 @@ def verdicts(results: Sequence[tuple[Run, list[float], float]]) -> tuple[str, st
 
 
 def lengths(results: Sequence[tuple[Run, list[float], float]]) -> str:
-    """Return what the objective does to the length, learner by learner."""
-    lines = []
-    for corpus in CORPORA:
-        for name in LEARNERS:
+    """Return a table of what the objective does to the length."""
+    lines = [f"| learner | spaces | from | {' | '.join(OBJECTIVES)} |", "|---|---|---|--:|--:|--:|"]
+    for name in FROM_LISTS:
+        for corpus in CORPORA:
             for start in ("uniform", "shipped"):
                 ratios = {
                     run.objective: found[-1]
                     for run, found, _ in results
                     if (run.corpus, run.learner, run.start) == (corpus, name, start)
                 }
-                if len(ratios) > 1:
-                    told = ", ".join(f"{each} {ratio:.3f}" for each, ratio in ratios.items())
-                    lines.append(f"- {corpus}, {name}, from {start}: {told}.")
-    shorter = sum("BLEU-SBP" in line for line in lines)
-    head = (
-        f"Chiang et al. (2008) find that training for BLEU shortens, where training for BLEU-SBP "
-        f"and 4-GRR does not. Ratios of length after training, by objective ({shorter} "
-        "comparisons):\n\n"
-    )
-    return head + "\n".join(lines)
+                cells = " | ".join(f"{ratios[each]:.3f}" for each in OBJECTIVES)
+                lines.append(f"| {name} | {corpus} | {start} | {cells} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -206,6 +210,11 @@ def main() -> None:
         for found in pool.map(train, runs()):
             results.append(found)
             print(*found, flush=True)
+    write(results)
+
+
+def write(results: Sequence[tuple[Run, list[float], float]]) -> None:
+    """Write the page."""
     reached, missed = verdicts(results)
     changed = "; ".join(
         f" {name} with {', '.join(f'{key}={value}' for key, value in options.items())}"
