@@ -59,8 +59,8 @@ so: {missed}.
 ## Does training for BLEU shorten?
 
 Chiang et al. (2008) find that training for BLEU shortens, where training for BLEU-SBP and 4-GRR
-does not. MERT sees the corpus, where BLEU and BLEU-SBP differ; the other learners judge sentences, and
-for a single sentence the two are one number. The ratio of lengths after training:
+does not. MERT sees the corpus, where BLEU and BLEU-SBP differ; the other learners judge sentences,
+and for a single sentence the two are one number. The ratio of lengths after training:
 
 {lengths}
 
