@@ -66,6 +66,9 @@ def wordless_gain(edge, silent, tail, tail_offset, symbol, symbol_offset):  # ty
 @kernel
 def _shift_row(table, row, columns, begin, length, high):  # type: ignore[no-untyped-def]
     """Set the row of a place to the one before it, moved on by one place; return its end."""
+    if high < begin:
+        # the row before has no items, and its vector need not have been written
+        return 0
     there = min(high + 1, length + 1)
     for place in range(begin, there):
         table[row + place] = table[row - columns + place - 1]
@@ -129,6 +132,10 @@ def fill_tables(  # type: ignore[no-untyped-def]
             )  # fmt: skip
             for row in range(rows):
                 begin, high = np.int64(fronts[row, START]), np.int64(fronts[row, HIGH])
+                if high <= begin:
+                    # nothing was reached; the vector where it would stand may be an old one
+                    last += size
+                    continue
                 cell = base[node] + numbers[row] * columns
                 reached = row_offset[node] + numbers[row]
                 row_high[reached] = max(row_high[reached], fronts[row, HIGH])

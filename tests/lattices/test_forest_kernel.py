@@ -237,3 +237,15 @@ def test_characters_of_a_sentence_that_a_quiet_node_begins():
     forest = Forest.from_edges([(0, [], []), (0, [], ["a"]), (1, [0], [0, "b"])])
     assert oracle(forest, CER().against(["b"])).text == "b"
     assert oracle(forest, CER().against(["a b"])).score == 0.0
+
+
+def test_nodes_without_derivations_leave_nothing_behind():
+    # node 0 has no edge; what was read before it must not pass for what was read from it
+    forest = Forest.from_edges(
+        [(1, [0], [0]), (1, [0, 0, 0], [0, 1, 2, "b"]), (2, [], []), (2, [1], ["b", 0])],
+        root=2,
+        nodes=3,
+    )
+    for reference in ("b", "b b b"):
+        _, hypothesis = best(forest, WER(), reference)
+        assert hypothesis.arcs == (2,)
