@@ -35,7 +35,7 @@ def ranking(candidates, evidence, metric):
     scored = []
     for tokens, score in best.items():
         mean = sum(weight * metric.against([each]).score(tokens) for each, weight in weighted)
-        scored.append((round(sign * mean, 9), -score, tokens, float(mean)))
+        scored.append((round(sign * mean, 11), -score, tokens, float(mean)))
     return sorted(scored)
 
 
@@ -48,7 +48,7 @@ def check(found, expected, metric):
 
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @settings(max_examples=20)
-@given(nbest=small_lists(), scale=st.sampled_from([0.0, 1.0, 7.0]))
+@given(nbest=small_lists(), scale=st.sampled_from([0.0, 1.0, 2.0]))
 def test_lists(metric, nbest, scale):
     expected = ranking(
         [(each.tokens, each.score) for each in nbest], evidence_of(nbest, scale=scale), metric
