@@ -83,9 +83,9 @@ Milliseconds a forest for the exact oracle, one thread, with the derivation:
 
 {mbr_lattices}
 
-On such a machine Kaldi's `lattice-mbr-decode` takes 0.9 ms for a `d50` lattice and 3.7 ms for a
-`d200` one after reading, HiFST's `lmbr` 20 ms for `d50`; with BLEU and a list of 100, mbrs takes
-64 ms and cdec's `mbr_kbest` 22 ms.
+Not measured here, but reported for such a machine: Kaldi's `lattice-mbr-decode` takes 0.9 ms for a
+`d50` lattice and 3.7 ms for a `d200` one after reading, HiFST's `lmbr` 20 ms for `d50`; with BLEU
+and a list of 100, mbrs takes 64 ms and cdec's `mbr_kbest` 22 ms.
 
 ## Training
 
