@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command and of all its subcommands."""
     parser = argparse.ArgumentParser(
         prog="fstmetrics",
-        description="Oracles, MBR and training over a decoder's lattices, forests and n-best lists.",
+        description="Oracles, MBR and training over a decoder's lattices, forests and lists.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
