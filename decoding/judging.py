@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fstmetrics import Edit, Evaluator
-from fstmetrics.alignment import Judgement
+from fstmetrics.judgement import Judgement
 from lattices.arrays import FloatColumn
 from lattices.spaces import Hypothesis
 

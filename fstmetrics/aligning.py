@@ -47,53 +47,76 @@ def align(weight, order, insertion, deletion):  # type: ignore[no-untyped-def]
     the end backward. Costs O(J x L x order).
     """
     words, length = weight.shape
-    value = np.empty((words + 1, length + 1, order))
-    source = np.zeros((words + 1, length + 1, order), np.int8)
-    how = np.zeros((words + 1, length + 1, order), np.int8)
+    value, source, how = _table(words, length, order)
     _fill(value, source, how, weight, 0, words, insertion, deletion)
     return _traced(value, source, how, words)
 
 
 @kernel
+def align_numbers(left, right, order, insertion, deletion):  # type: ignore[no-untyped-def]
+    """Return the best alignment of words given as numbers, its statistics, and the weights.
+
+    Equal numbers match, with weight 1.
+    """
+    weight = np.empty((len(left), len(right)))
+    for j in range(len(left)):
+        for i in range(len(right)):
+            weight[j, i] = 1.0 if left[j] == right[i] else 0.0
+    steps = align(weight, order, insertion, deletion)
+    return steps, statistics(steps, weight, order), weight
+
+
+@kernel
+def _table(words, length, order):  # type: ignore[no-untyped-def]
+    """Return a table of values, of the runs they come from, and of the operations.
+
+    A cell has one entry for each run, and a last one for the best of them.
+    """
+    shape = (words + 1, length + 1, order + 1)
+    return np.empty(shape), np.zeros(shape, np.int8), np.zeros(shape, np.int8)
+
+
+@kernel
 def _fill(value, source, how, weight, first, words, insertion, deletion):  # type: ignore[no-untyped-def]
     """Fill the rows ``first..words`` of the table; those before must be filled already."""
-    _, columns, order = value.shape
+    columns, top = value.shape[1], value.shape[2] - 1
     value[first : words + 1] = -np.inf
     value[0, 0, 0] = 0.0
     for j in range(first, words + 1):
         for i in range(columns):
-            for m in range(order - 1, -1, -1):
-                best = value[j, i, m]
-                if j > 0 and i > 0 and weight[j - 1, i - 1] > 0:
-                    for before in range(order - 1, -1, -1):
-                        gain = value[j - 1, i - 1, before] + (before + 1) * weight[j - 1, i - 1]
-                        if min(before + 1, order - 1) == m and gain > best:
-                            best, source[j, i, m], how[j, i, m] = gain, before, MATCH
-                if m == 0:
-                    for before in range(order - 1, -1, -1):
-                        if j > 0 and i > 0 and value[j - 1, i - 1, before] > best:
-                            best = value[j - 1, i - 1, before]
-                            source[j, i, m], how[j, i, m] = before, SUBSTITUTION
-                    for before in range(order - 1, -1, -1):
-                        if i > 0 and value[j, i - 1, before] - deletion > best:
-                            best = value[j, i - 1, before] - deletion
-                            source[j, i, m], how[j, i, m] = before, DELETION
-                    for before in range(order - 1, -1, -1):
-                        if j > 0 and value[j - 1, i, before] - insertion > best:
-                            best = value[j - 1, i, before] - insertion
-                            source[j, i, m], how[j, i, m] = before, INSERTION
-                value[j, i, m] = best
+            if j > 0 and i > 0 and weight[j - 1, i - 1] > 0:
+                for before in range(top - 1, -1, -1):
+                    run = min(before + 1, top - 1)
+                    gain = value[j - 1, i - 1, before] + (before + 1) * weight[j - 1, i - 1]
+                    if gain > value[j, i, run]:
+                        value[j, i, run] = gain
+                        source[j, i, run], how[j, i, run] = before, MATCH
+            best = value[j, i, 0]
+            if j > 0 and i > 0 and value[j - 1, i - 1, top] > best:
+                best = value[j - 1, i - 1, top]
+                source[j, i, 0], how[j, i, 0] = source[j - 1, i - 1, top], SUBSTITUTION
+            if i > 0 and value[j, i - 1, top] - deletion > best:
+                best = value[j, i - 1, top] - deletion
+                source[j, i, 0], how[j, i, 0] = source[j, i - 1, top], DELETION
+            if j > 0 and value[j - 1, i, top] - insertion > best:
+                best = value[j - 1, i, top] - insertion
+                source[j, i, 0], how[j, i, 0] = source[j - 1, i, top], INSERTION
+            value[j, i, 0] = best
+            # of equals, the longest run
+            highest, longest = value[j, i, top - 1], top - 1
+            for run in range(top - 2, -1, -1):
+                if value[j, i, run] > highest:
+                    highest, longest = value[j, i, run], run
+            value[j, i, top], source[j, i, top] = highest, longest
 
 
 @kernel
 def _traced(value, source, how, words):  # type: ignore[no-untyped-def]
     """Return the steps of the best alignment of the first ``words`` words, from the table."""
-    _, columns, order = value.shape
+    columns, top = value.shape[1], value.shape[2] - 1
     steps = np.zeros((words + columns - 1, 4), np.int32)
-    j, i, m, count = words, columns - 1, 0, 0
-    for run in range(order):
-        if value[j, i, run] >= value[j, i, m]:
-            m = run
+    j, i, count = words, columns - 1, 0
+    m = source[j, i, top]
     while j > 0 or i > 0:
         operation, before = how[j, i, m], source[j, i, m]
         steps[count, 0] = operation
@@ -143,9 +166,7 @@ def list_statistics(table, unit, offset, order, insertion, deletion):  # type: i
     for sentence in range(sentences):
         longest = max(longest, offset[sentence + 1] - offset[sentence])
     weight = np.empty((longest, length))
-    value = np.empty((longest + 1, length + 1, order))
-    source = np.zeros((longest + 1, length + 1, order), np.int8)
-    how = np.zeros((longest + 1, length + 1, order), np.int8)
+    value, source, how = _table(longest, length, order)
     rows = np.empty((sentences, order + 4))
     for sentence in range(sentences):
         begin, words = offset[sentence], offset[sentence + 1] - offset[sentence]

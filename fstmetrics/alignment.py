@@ -11,23 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from fstmetrics.aligning import (
-    DELETION,
-    INSERTION,
-    MATCH,
-    OPERATIONS,
-    Edit,
-    align,
-    statistics,
-)
 from fstmetrics.alignment_lists import aligned_list
+from fstmetrics.judgement import Judgement, ReferenceWords
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice, quality
 from fstmetrics.reference_lattices import lattices_by_length, reference_automaton
@@ -39,8 +30,8 @@ from fstmetrics.references import (
     tokens_of,
 )
 from fstmetrics.signature import Signature
-from fstmetrics.similarity import Similarity, checked_matrix
-from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from fstmetrics.similarity import Similarity
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.engines import ENGINES, Alignment, Automaton, Part
 from lattices.engines.automata import FINEST_UNIT
 from lattices.spaces import Lattice, NBest
@@ -100,7 +91,8 @@ class AlignmentMetric(Signature):
 
     def possible(self, length: int) -> int:
         """Return the number of k-grams, k = 1..order, of a reference of ``length`` words."""
-        return sum(max(0, length - k + 1) for k in range(1, self.order + 1))
+        longest = min(self.order, length)
+        return longest * length - longest * (longest - 1) // 2
 
     def stats(
         self, hypothesis: str | Sequence[str], references: Iterable[Reference]
@@ -114,10 +106,13 @@ class AlignmentMetric(Signature):
         Without any reference word the rate is 1 minus the cost of what was inserted: an
         empty sentence is right, and each word in a place without words is an error.
         """
-        *_, substitutions, insertions, deletions, possible = (float(value) for value in stats)
+        counts: list[float] = np.asarray(stats, dtype=np.float64).tolist()
+        *matches, substitutions, insertions, deletions, possible = counts
         if self.error_rate:
             return (substitutions + insertions + deletions) / max(possible, 1.0)
-        gain = float(np.sum(stats[: self.order]))
+        gain = 0.0
+        for count in matches:
+            gain += count
         gain -= self.insertion * insertions + self.deletion * deletions
         return gain / possible if possible else 1.0 + gain
 
@@ -140,42 +135,6 @@ class AlignmentMetric(Signature):
         return characters_of(tokens, self.spaces) if self.characters else tuple(tokens)
 
 
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """One hypothesis against its best reference.
-
-    Attributes
-    ----------
-    reference : int
-        Which reference it is.
-    stats : float64 column
-    score : float
-    edits : tuple of Edit
-        The alignment, in order.
-    """
-
-    reference: int
-    stats: FloatColumn
-    score: float
-    _words: Tokens
-    _reference_words: Tokens
-    _steps: Array
-    _weight: FloatColumn
-
-    @cached_property
-    def edits(self) -> tuple[Edit, ...]:
-        """The alignment, in order; spelt out when it is first asked for."""
-        return tuple(
-            Edit(
-                OPERATIONS[operation],
-                self._words[j] if operation != DELETION else "",
-                self._reference_words[i] if operation != INSERTION else "",
-                float(self._weight[j, i]) if operation == MATCH else 0.0,
-            )
-            for operation, j, i, _ in self._steps.tolist()
-        )
-
-
 class AlignmentEvaluator:
     """An alignment metric made ready for the references of one segment.
 
@@ -195,14 +154,17 @@ class AlignmentEvaluator:
         self.references = references
 
     @cached_property
-    def _sentences(self) -> list[Tokens | dict[int, Lattice]]:
+    def _sentences(self) -> list[ReferenceWords | dict[int, Lattice]]:
         """The references in the metric's units; a lattice as one lattice for each length."""
         return [
             lattices_by_length(self.prepare(reference).lattice)
             if isinstance(reference, Lattice)
-            else self.metric.units(tokens_of(reference))
+            else self._numbered(self.metric.units(tokens_of(reference)))
             for reference in self.references
         ]
+
+    def _numbered(self, words: Tokens) -> ReferenceWords:
+        return ReferenceWords(words, self.metric.similarity)
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics of one hypothesis against its best reference."""
@@ -223,13 +185,13 @@ class AlignmentEvaluator:
             return np.array(
                 [self.stats(nbest.tokens(entry)) for entry in range(len(nbest))], dtype=np.float64
             ).reshape(len(nbest), len(metric.stat_names))
-        return aligned_list(metric, nbest, sentences, self._weights)
+        return aligned_list(metric, nbest, sentences)
 
     def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
         """Return the alignment to the best reference, with what follows from it."""
         words = self.metric.units(tokens_of(hypothesis))
         judgements = [
-            self._judge(words, sentence, number)
+            sentence.judge(words, self.metric, number)
             for number, reference in enumerate(self._sentences)
             for sentence in (
                 [self._closest(words, lattice) for lattice in reference.values()]
@@ -239,26 +201,6 @@ class AlignmentEvaluator:
         ]
         # max() keeps the first of equals
         return max(judgements, key=lambda judgement: quality(self.metric, judgement.score))
-
-    def _judge(self, words: Tokens, reference: Tokens, number: int) -> Judgement:
-        metric = self.metric
-        weight = self._weights(words, reference)
-        steps = align(weight, metric.order, float(metric.insertion), float(metric.deletion))
-        stats = statistics(steps, weight, metric.order)
-        stats[-1] = metric.possible(len(reference))
-        stats = floats(stats)
-        return Judgement(number, stats, metric.score(stats), words, reference, steps, weight)
-
-    def _weights(self, words: Sequence[str], reference: Sequence[str]) -> FloatColumn:
-        """Return what each word is worth as a match of each reference word."""
-        number = {word: index for index, word in enumerate(dict.fromkeys(reference))}
-        left = np.array([number.get(word, -1) for word in words], dtype=np.int64)
-        right = np.array([number[word] for word in reference], dtype=np.int64)
-        weight = (left[:, None] == right[None, :]).astype(np.float64)
-        if self.metric.similarity is not None and weight.size:
-            soft = checked_matrix(self.metric.similarity, tuple(words), tuple(number))
-            weight = np.maximum(weight, soft[:, right])
-        return np.ascontiguousarray(weight)
 
     def prepare(self, lattice: Lattice) -> PreparedLattice:
         """Return the lattice in the metric's units."""
@@ -306,7 +248,7 @@ class AlignmentEvaluator:
                     parts.append(self._part(automaton, length))
             else:
                 insertion, deletion = self._costs
-                word, position, weight = self._matches(reference, vocabulary, labels)
+                word, position, weight = self._matches(reference.words, vocabulary, labels)
                 alignment = Alignment(
                     len(reference), self.metric.order, insertion, deletion,
                     word, position, weight, self._one,
@@ -350,11 +292,11 @@ class AlignmentEvaluator:
         numbers = ints(np.arange(1, len(vocabulary)) if labels is None else np.unique(labels))
         numbers = numbers[numbers > 0]
         words = vocabulary.decode(numbers.tolist())
-        weight = np.rint(self._weights(words, reference) * self._one)
+        weight = np.rint(self._numbered(tuple(reference)).weights(words) * self._one)
         word, position = np.nonzero(weight)
         return ints(numbers[word]), ints(position), floats(weight[word, position])
 
-    def _closest(self, words: Tokens, lattice: Lattice) -> Tokens:
+    def _closest(self, words: Tokens, lattice: Lattice) -> ReferenceWords:
         """Return the sentence of a reference lattice that a hypothesis scores best against.
 
         The same alignment, seen from the other side: the hypothesis takes the place of the
@@ -363,7 +305,7 @@ class AlignmentEvaluator:
         vocabulary = lattice.vocabulary
         numbers = np.unique(lattice.label[lattice.label > 0])
         others = vocabulary.decode(numbers.tolist())
-        weight = np.rint(self._weights(words, others) * self._one)
+        weight = np.rint(self._numbered(others).weights(words) * self._one)
         position, word = np.nonzero(weight)
         insertion, deletion = self._costs
         swapped = Alignment(
@@ -372,4 +314,5 @@ class AlignmentEvaluator:
         )  # fmt: skip
         machine = Machine((Part(swapped, 1.0),))
         found = ENGINES.get("kernel").best([lattice], [machine])[0]
-        return vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()
+        closest = vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()
+        return self._numbered(closest)

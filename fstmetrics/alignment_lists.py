@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fstmetrics.aligning import list_statistics
+from fstmetrics.judgement import ReferenceWords
 from fstmetrics.list_units import ListUnits
-from fstmetrics.references import Tokens
 from lattices.arrays import FloatColumn, floats
 from lattices.spaces import NBest
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def aligned_list(
     metric: AlignmentMetric,
     nbest: NBest,
-    references: Sequence[Tokens],
-    weights: Callable[[Sequence[str], Sequence[str]], FloatColumn],
+    references: Sequence[ReferenceWords],
 ) -> FloatColumn:
     """Return one row of statistics for each entry, against the reference that scores it best.
 
@@ -32,10 +31,8 @@ def aligned_list(
     ----------
     metric : AlignmentMetric
     nbest : NBest
-    references : sequence of tuples
+    references : sequence of ReferenceWords
         In the metric's units.
-    weights : callable
-        What each unit of one sequence is worth as a match of each of another.
     """
     units = ListUnits.of_words(nbest)
     if metric.characters:
@@ -43,7 +40,7 @@ def aligned_list(
     best, highest = np.empty((0, 0)), np.empty(0)
     for number, reference in enumerate(references):
         rows = list_statistics(
-            floats(weights(units.symbols, reference)), units.unit, units.offset,
+            floats(reference.weights(units.symbols)), units.unit, units.offset,
             metric.order, float(metric.insertion), float(metric.deletion),
         )  # fmt: skip
         rows[:, -1] = metric.possible(len(reference))

@@ -46,14 +46,14 @@ def path_comes_first(  # type: ignore[no-untyped-def]
 @kernel
 def search_alignments(  # type: ignore[no-untyped-def]
     like, arc_start, state_start, starts, src, label, score, in_arc, in_offset, final,
-    rank, part_start, length, order, insertion, deletion, denominator, bonus,
-    entry_start, word, position, weight, model_weight,
+    rank, part_start, numbers, entry_start, word, position, weight, model_weight,
     values, parts, paths, steps,
 ):  # fmt: skip
     """Search every problem of a batch, each a lattice and the parts of a machine.
 
-    Columns of lattices and of parts stand end to end; ``*_start`` say where each begins.
-    ``like`` has the precision of the rows.
+    Columns of lattices and of parts stand end to end; ``*_start`` say where each begins. The
+    ``numbers`` of a part are its length and order, what insertion and deletion cost, its
+    denominator and its bonus. ``like`` has the precision of the rows.
     """
     problems = len(starts)
     exact = like.dtype.type
@@ -63,7 +63,8 @@ def search_alignments(  # type: ignore[no-untyped-def]
         most_states = max(most_states, states)
         most_arcs = max(most_arcs, arc_start[problem + 1] - arc_start[problem])
         for part in range(part_start[problem], part_start[problem + 1]):
-            cells = max(cells, states * order[part] * row_stride(length[part]))
+            length, order = int(numbers[part, 0]), int(numbers[part, 1])
+            cells = max(cells, states * order * row_stride(length))
             most_entries = max(most_entries, entry_start[part + 1] - entry_start[part])
     rows = np.empty(cells, like.dtype)
     slot = np.empty(cells, np.int32)
@@ -84,12 +85,15 @@ def search_alignments(  # type: ignore[no-untyped-def]
         best_model = 0.0
         best_path = paths[state_start[problem] : state_start[problem + 1]]
         for part in range(part_start[problem], part_start[problem + 1]):
+            length, order = int(numbers[part, 0]), int(numbers[part, 1])
+            insertion, deletion = numbers[part, 2], numbers[part, 3]
+            denominator, bonus = numbers[part, 4], numbers[part, 5]
             entries = slice(entry_start[part], entry_start[part + 1])
             for entry in range(entry_start[part + 1] - 1, entry_start[part] - 1, -1):
                 follow[entry - entry_start[part]] = head[word[entry]]
                 head[word[entry]] = entry - entry_start[part]
             if model_weight != 0.0:
-                scaled = model_weight * denominator[part]
+                scaled = model_weight * denominator
                 for arc in range(arc_start[problem], arc_start[problem + 1]):
                     bias[arc - arc_start[problem]] = scaled * score[arc]
                 for state in range(states):
@@ -97,32 +101,32 @@ def search_alignments(  # type: ignore[no-untyped-def]
                         final_bias[state] = scaled * final[state_start[problem] + state]
             forward_alignment(
                 rows, src[arcs], label[arcs], bias, in_arc[arcs], ways, starts[problem], states,
-                length[part], order[part], exact(insertion[part]), exact(deletion[part]),
+                length, order, exact(insertion), exact(deletion),
                 head, follow, position[entries], weight[entries],
             )  # fmt: skip
             for entry in range(entry_start[part], entry_start[part + 1]):
                 head[word[entry]] = -1
-            size = order[part] * row_stride(length[part])
+            size = order * row_stride(length)
             # takes back what the columns of a row carry for deletions
-            ending = -length[part] * deletion[part]
+            ending = -length * deletion
             gain = exact(-np.inf)
             for state in range(states):
                 if final[state_start[problem] + state] > -np.inf:
-                    total = rows[state * size + length[part]] + final_bias[state] + exact(ending)
+                    total = rows[state * size + length] + final_bias[state] + exact(ending)
                     gain = max(gain, total)
             if gain == -np.inf:
                 continue
-            value = (np.float64(gain) + bonus[part]) / denominator[part]
+            value = (np.float64(gain) + bonus) / denominator
             if value < values[problem]:
                 continue
             offset, machine_src, machine_label, machine_gain, machine_order = expand_alignment(
-                length[part], order[part], insertion[part], deletion[part],
+                length, order, insertion, deletion,
                 word[entries], position[entries], weight[entries],
             )  # fmt: skip
             machine_initial = np.full(size, -np.inf)
             machine_final = np.full(size, -np.inf)
             machine_initial[0] = 0.0
-            machine_final[length[part]] = ending
+            machine_final[length] = ending
             count, model = trace(
                 rows, gain, src[arcs], label[arcs], score[arcs], bias, in_arc[arcs], ways,
                 starts[problem], states, final[ends], final_bias, rank,

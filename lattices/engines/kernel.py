@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -107,10 +108,12 @@ def _largest_total(lattice: Lattice, machine: SearchMachine) -> float | None:
 
 
 def _starts(sizes: Iterable[int]) -> Array:
-    return column(np.cumsum([0, *sizes]), np.int64)
+    return column(list(accumulate(sizes, initial=0)), np.int64)
 
 
 def _joined(objects: Sequence[Any], name: str, dtype: Any) -> Array:
+    if len(objects) == 1:
+        return column(getattr(objects[0], name), dtype)
     return column(np.concatenate([getattr(item, name) for item in objects]), dtype)
 
 
@@ -151,12 +154,12 @@ def _search_batch(
         _joined(lattices, "final", np.float64),
         lattices[0].vocabulary.ranks(),
         _starts(len(machine.parts) for machine in machines),
-        ints([alignment.length for alignment in alignments]),
-        ints([alignment.order for alignment in alignments]),
-        floats([alignment.insertion for alignment in alignments]),
-        floats([alignment.deletion for alignment in alignments]),
-        floats([part.denominator for part in parts]),
-        floats([part.bonus for part in parts]),
+        floats(
+            [
+                (each.length, each.order, each.insertion, each.deletion, denominator, bonus)
+                for each, (_, denominator, bonus) in zip(alignments, parts, strict=True)
+            ]
+        ),
         _starts(len(alignment.word) for alignment in alignments),
         _joined(alignments, "word", np.int32),
         _joined(alignments, "position", np.int32),

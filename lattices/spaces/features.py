@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from lattices.arrays import Array, FloatColumn, floats, ints, kernel
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
 from lattices.errors import OptionError, SpaceError
 
 #: ``scipy.sparse.csr_array``; scipy ships no types
@@ -24,7 +24,7 @@ def sparse_rows(values: Any, columns: Any, bounds: Any, width: int) -> FeatureMa
     """Return the sparse matrix of parts that are known to be right, without a copy.
 
     The constructor of scipy would look at them again, in more time than a reader needs to find
-    them.
+    them. They can be read only, through the matrix.
 
     Parameters
     ----------
@@ -42,11 +42,20 @@ def sparse_rows(values: Any, columns: Any, bounds: Any, width: int) -> FeatureMa
     [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
     """
     matrix = csr_array.__new__(csr_array)
-    shape = len(bounds) - 1, width
-    matrix.__dict__.update(
-        _EMPTY.__dict__, data=values, indices=columns, indptr=bounds, _shape=shape
-    )
+    parts = {"data": floats(values), "indices": ints(columns), "indptr": ints(bounds)}
+    matrix.__dict__.update(_EMPTY.__dict__, **parts, _shape=(len(bounds) - 1, width))
     return matrix
+
+
+def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatColumn]:
+    """Return where rows begin, the column and the value of each entry, as kernels want them.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in matrix_columns(csr_array([[0.0, 1.5], [2.0, 0.0]]))]
+    [[0, 1, 2], [1, 0], [1.5, 2.0]]
+    """
+    return ints(matrix.indptr), ints(matrix.indices), floats(matrix.data)
 
 
 def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureMatrix:
@@ -60,13 +69,12 @@ def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureMatrix:
     """
     if matrix.indices.dtype != np.int32 or matrix.indptr.dtype != np.int32:
         return matrix[order]
-    parts = floats(matrix.data), ints(matrix.indices), ints(matrix.indptr)
-    values, columns, bounds = _reordered(*parts, ints(order))
+    values, columns, bounds = _reordered(*matrix_columns(matrix), ints(order))
     return sparse_rows(values, columns, bounds, matrix.shape[1])
 
 
 @kernel
-def _reordered(values, columns, bounds, order):  # type: ignore[no-untyped-def]
+def _reordered(bounds, columns, values, order):  # type: ignore[no-untyped-def]
     """Return the parts of a sparse matrix with its rows in that order."""
     new_bounds = np.zeros(len(order) + 1, np.int32)
     for row in range(len(order)):
@@ -94,7 +102,7 @@ def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) ->
         )
     if not np.isfinite(matrix.data).all():
         raise SpaceError(f"{what} hold a value that is not finite")
-    return matrix
+    return sparse_rows(matrix.data, matrix.indices, matrix.indptr, len(names))
 
 
 def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
@@ -162,7 +170,7 @@ def summed_rows(matrix: FeatureMatrix, rows: Sequence[int] | Array) -> FloatColu
     [1.5, 2.0]
     """
     result = np.zeros(matrix.shape[1])
-    _add_rows(ints(matrix.indptr), ints(matrix.indices), floats(matrix.data), ints(rows), result)
+    _add_rows(*matrix_columns(matrix), ints(rows), result)
     return floats(result)
 
 

@@ -15,16 +15,15 @@ from lattices.errors import SpaceError
 from lattices.spaces.features import (
     FeatureMatrix,
     Weights,
-    as_mapping,
     checked_features,
     feature_matrix,
     reordered_rows,
-    summed_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.normal_form import UNORDERED, UNSORTED, WRONG, normal_form
 from lattices.spaces.order import topological_numbers
+from lattices.spaces.path import path_hypothesis
 from lattices.vocabulary import Vocabulary
 
 
@@ -343,32 +342,7 @@ class Lattice:
         SpaceError
             If the arcs are not a path from the start to a final state.
         """
-        path = np.asarray(arcs, dtype=np.int64)
-        state = self.start
-        if path.size:
-            if path.min() < 0 or path.max() >= self.num_arcs:
-                raise SpaceError(f"a path names an arc that is not one of 0..{self.num_arcs - 1}")
-            state = int(self.dst[path[-1]])
-            if self.src[path[0]] != self.start or (self.dst[path[:-1]] != self.src[path[1:]]).any():
-                raise SpaceError("the arcs are not a path from the start state")
-        if self.final[state] == -np.inf:
-            raise SpaceError(f"the path ends in state {state}, which is not final")
-        features: dict[str, float] = {}
-        if self.features is not None:
-            total = summed_rows(self.features, path)
-            if self.final_features is not None:
-                total = total + summed_rows(self.final_features, [state])
-            features = as_mapping(total, self.feature_names)
-        # folded from the end, as the searches do it: what they report is what they compared
-        score = float(self.final[state])
-        for step in self.score[path[::-1]].tolist():
-            score += step
-        return Hypothesis(
-            tokens=self.vocabulary.decode(self.label[path].tolist()),
-            score=score,
-            features=features,
-            arcs=tuple(path.tolist()),
-        )
+        return path_hypothesis(self, arcs)
 
     def paths(self) -> Iterator[Hypothesis]:
         """Iterate over every complete path, depth first: for small lattices and for tests."""

@@ -1,0 +1,115 @@
+"""What an alignment metric says of one sentence against one reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fstmetrics.aligning import (
+    DELETION,
+    INSERTION,
+    MATCH,
+    OPERATIONS,
+    Edit,
+    align,
+    align_numbers,
+    statistics,
+)
+from fstmetrics.references import Tokens
+from fstmetrics.similarity import Similarity, checked_matrix
+from lattices.arrays import Array, FloatColumn, column, floats
+
+if TYPE_CHECKING:
+    from fstmetrics.alignment import AlignmentMetric
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """One hypothesis against its best reference.
+
+    Attributes
+    ----------
+    reference : int
+        Which reference it is.
+    stats : float64 column
+    score : float
+    edits : tuple of Edit
+        The alignment, in order.
+    """
+
+    reference: int
+    stats: FloatColumn
+    score: float
+    _words: Tokens
+    _reference_words: Tokens
+    _steps: Array
+    _weight: FloatColumn
+
+    @cached_property
+    def edits(self) -> tuple[Edit, ...]:
+        """The alignment, in order; spelt out when it is first asked for."""
+        return tuple(
+            Edit(
+                OPERATIONS[operation],
+                self._words[j] if operation != DELETION else "",
+                self._reference_words[i] if operation != INSERTION else "",
+                float(self._weight[j, i]) if operation == MATCH else 0.0,
+            )
+            for operation, j, i, _ in self._steps.tolist()
+        )
+
+
+class ReferenceWords:
+    """The words of a reference, numbered once for all sentences that are compared with it.
+
+    Parameters
+    ----------
+    words : tuple of str
+        In the metric's units.
+    similarity : Similarity or None
+        What different words are worth as matches of each other; nothing, if None.
+
+    Examples
+    --------
+    >>> ReferenceWords(("the", "cat", "the"), None).weights(["the", "dog"]).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+
+    def __init__(self, words: Tokens, similarity: Similarity | None) -> None:
+        self.words = words
+        self._similarity = similarity
+        self._number = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        self._numbers = column([self._number[word] for word in words], np.int64)
+
+    def __len__(self) -> int:
+        """How many words there are."""
+        return len(self.words)
+
+    def weights(self, words: Sequence[str]) -> FloatColumn:
+        """Return what each of some words is worth as a match of each reference word."""
+        weight = (self._numbers_of(words)[:, None] == self._numbers[None, :]).astype(np.float64)
+        if self._similarity is not None and weight.size:
+            soft = checked_matrix(self._similarity, tuple(words), tuple(self._number))
+            weight = np.maximum(weight, soft[:, self._numbers])
+        return np.ascontiguousarray(weight)
+
+    def _numbers_of(self, words: Sequence[str]) -> Array:
+        number = self._number.get
+        return column([number(word, -1) for word in words], np.int64)
+
+    def judge(self, words: Tokens, metric: AlignmentMetric, number: int) -> Judgement:
+        """Return what the metric says of a sentence; ``number`` is the reference's."""
+        costs = metric.order, float(metric.insertion), float(metric.deletion)
+        if self._similarity is None:
+            steps, stats, weight = align_numbers(self._numbers_of(words), self._numbers, *costs)
+        else:
+            weight = self.weights(words)
+            steps = align(weight, *costs)
+            stats = statistics(steps, weight, metric.order)
+        stats[-1] = metric.possible(len(self.words))
+        stats = floats(stats)
+        return Judgement(number, stats, metric.score(stats), words, self.words, steps, weight)
