@@ -21,7 +21,7 @@ from fstmetrics.aligning import (
 )
 from fstmetrics.references import Tokens
 from fstmetrics.similarity import Similarity, checked_matrix
-from lattices.arrays import Array, FloatColumn, column, floats
+from lattices.arrays import Array, FloatColumn, floats
 
 if TYPE_CHECKING:
     from fstmetrics.alignment import AlignmentMetric
@@ -83,7 +83,7 @@ class ReferenceWords:
         self.words = words
         self._similarity = similarity
         self._number = {word: number for number, word in enumerate(dict.fromkeys(words))}
-        self._numbers = column([self._number[word] for word in words], np.int64)
+        self._numbers = self._numbers_of(words)
 
     def __len__(self) -> int:
         """How many words there are."""
@@ -99,7 +99,7 @@ class ReferenceWords:
 
     def _numbers_of(self, words: Sequence[str]) -> Array:
         number = self._number.get
-        return column([number(word, -1) for word in words], np.int64)
+        return np.array([number(word, -1) for word in words], np.int64)
 
     def judge(self, words: Tokens, metric: AlignmentMetric, number: int) -> Judgement:
         """Return what the metric says of a sentence; ``number`` is the reference's."""

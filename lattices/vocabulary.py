@@ -84,7 +84,7 @@ class Vocabulary:
     def decode(self, numbers: Iterable[int]) -> tuple[str, ...]:
         """Return the words numbered so, epsilons left out."""
         words = self._words
-        return tuple(words[number] for number in numbers if number)
+        return tuple([words[number] for number in numbers if number])
 
     def ranks(self) -> IntColumn:
         """Return, for every number, a key; keys stand in the order of the strings, epsilon's is 0.

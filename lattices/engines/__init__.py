@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lattices.engines.automata import ANY, Alignment, Automaton, Part, SearchMachine
 from lattices.engines.found import Engine, Found
 from lattices.errors import EngineError
@@ -33,15 +35,17 @@ def choose(name: str, lattice: Lattice, machine: SearchMachine) -> Engine:
     EngineError
         If it cannot run the problem, with its reason.
     """
-    if name == "auto":
-        names = sorted(ENGINES.names(), key=lambda other: (other != "kernel", other))
-    else:
-        names = [name]
     reasons = []
-    for candidate in names:
+    for candidate in _in_turn() if name == "auto" else [name]:
         engine = ENGINES.get(candidate)
         answer = engine.can_run(lattice, machine)
         if answer is True:
             return engine
         reasons.append(f"{candidate}: {answer}")
     raise EngineError(f"no engine can search lattice {lattice.id!r}: " + "; ".join(reasons))
+
+
+def _in_turn() -> Iterator[str]:
+    """Iterate over the engines' names; the others are looked up only if they are needed."""
+    yield "kernel"
+    yield from (name for name in ENGINES.names() if name != "kernel")

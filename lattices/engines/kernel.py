@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from lattices.engines.automata import (
 from lattices.engines.batch import path_comes_first, search_alignments, search_automaton
 from lattices.engines.found import Found
 from lattices.spaces import Lattice
+
+Precision: TypeAlias = "type[np.floating[Any]]"
 
 #: the most cells (lattice states x machine states) one search may ask memory for
 MOST_CELLS = 2**28
@@ -58,21 +60,20 @@ class KernelEngine:
     ) -> list[Found | None]:
         """Return the best path of each lattice, or None where no path is complete."""
         found: list[Found | None] = [None] * len(lattices)
-        batches: dict[tuple[int, bool], list[int]] = {}
+        batches: dict[tuple[int, Precision], list[int]] = {}
         for index, (lattice, machine) in enumerate(zip(lattices, machines, strict=True)):
-            largest = _largest_total(lattice, machine)
-            if largest is None:
+            precision = _precision(lattice, machine, model_weight)
+            if precision is None:
                 found[index] = _search_one(lattice, machine, model_weight)
             else:
-                single = model_weight == 0.0 and largest < SINGLE_PRECISION
-                batches.setdefault((id(lattice.vocabulary), single), []).append(index)
+                batches.setdefault((id(lattice.vocabulary), precision), []).append(index)
         jobs = [
-            (chunk, np.float32 if single else np.float64)
-            for (_, single), members in batches.items()
+            (chunk, precision)
+            for (_, precision), members in batches.items()
             for chunk in _chunks(members, lattices)
         ]
 
-        def search(job: tuple[list[int], type[np.floating[Any]]]) -> None:
+        def search(job: tuple[list[int], Precision]) -> None:
             chunk, precision = job
             results = _search_batch(
                 [lattices[index] for index in chunk],
@@ -95,8 +96,8 @@ class KernelEngine:
 ENGINE = KernelEngine()
 
 
-def _largest_total(lattice: Lattice, machine: SearchMachine) -> float | None:
-    """Return a bound of all totals, or None if a part is no alignment."""
+def _precision(lattice: Lattice, machine: SearchMachine, model_weight: float) -> Precision | None:
+    """Return what rows are to be kept in, or None if a part is no alignment."""
     steps, gain = 0, 0.0
     for part in machine.parts:
         automaton = part.automaton
@@ -104,7 +105,9 @@ def _largest_total(lattice: Lattice, machine: SearchMachine) -> float | None:
             return None
         steps = max(steps, automaton.num_states)
         gain = max(gain, automaton.largest_gain)
-    return (lattice.num_states + steps) * gain
+    largest_total = (lattice.num_states + steps) * gain
+    whole = model_weight == 0.0 and largest_total < SINGLE_PRECISION
+    return np.float32 if whole else np.float64
 
 
 def _starts(sizes: Iterable[int]) -> Array:
@@ -134,7 +137,7 @@ def _chunks(members: list[int], lattices: Sequence[Lattice]) -> Iterator[list[in
 def _search_batch(
     lattices: list[Lattice],
     machines: list[SearchMachine],
-    precision: type[np.floating[Any]],
+    precision: Precision,
     model_weight: float,
 ) -> list[Found | None]:
     """Search lattices over one vocabulary with machines made of alignments."""

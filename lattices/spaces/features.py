@@ -184,4 +184,4 @@ def _add_rows(bounds, columns, values, rows, result):  # type: ignore[no-untyped
 def as_mapping(vector: ArrayLike, names: Sequence[str]) -> dict[str, float]:
     """Return the non-zero entries of a dense feature vector by name."""
     values: list[float] = np.asarray(vector, dtype=np.float64).tolist()
-    return {name: value for name, value in zip(names, values, strict=True) if value != 0.0}
+    return {name: value for name, value in zip(names, values, strict=True) if value}
