@@ -23,6 +23,8 @@ from lattices.formats.weights import read_weights
 FOLDER = DATA / "multi30k-deen"
 #: sentences before this one are for testing
 FIRST_OF_TUNING = 300
+#: how often the whole corpus is searched in one call
+BATCHES = 11
 METRICS: dict[str, Metric] = {"BLEU": BLEU(), "BLEU-SBP": BLEUSBP(), "4-GRR": GRR()}
 
 
@@ -74,12 +76,19 @@ def searches() -> list[str]:
             f"| {np.quantile(times, 0.9):.3f} | {proven / len(times):.1%} |"
         )
         print(lines[-1], flush=True)
+    batch = [space for space, _ in scored]
     judges = [evaluator for _, evaluator in scored]
     for workers in (1, 2):
-        begin = perf_counter()
-        oracles([space for space, _ in scored], judges, model_weight=1.0, workers=workers)
-        each = 1000 * (perf_counter() - begin) / len(scored)
-        lines.append(f"| hope, batch, {workers} threads, by the clock | {each:.3f} | | | 100.0% |")
+        times = []
+        for _ in range(BATCHES):
+            begin = perf_counter()
+            oracles(batch, judges, model_weight=1.0, workers=workers)
+            times.append(1000 * (perf_counter() - begin) / len(batch))
+        lines.append(
+            f"| hope, {BATCHES} batches of all, {workers} threads, by the clock "
+            f"| {np.mean(times):.3f} | {median(times):.3f} | {np.quantile(times, 0.9):.3f} | |"
+        )
+        print(lines[-1], flush=True)
     return lines
 
 

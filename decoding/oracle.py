@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from decoding.forest_oracle import best_derivations
 from decoding.judging import Oracle as Oracle
 from decoding.judging import judged as judged
 from decoding.ranked import compiled, ranked_entries, ranked_sentences
@@ -190,6 +189,9 @@ def oracles(
         else:
             lattices[index] = space, evaluator
     if forests:
+        # a tenth of a second to import, and most corpora have none
+        from decoding.forest_oracle import best_derivations
+
         derivations = best_derivations(
             [forest for forest, _ in forests.values()],
             [evaluator for _, evaluator in forests.values()],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from decoding.forest_ranked import ranked_derivations
 from fstmetrics import CompiledEvaluator, Evaluator, nbest_stats, quality, scores_of
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice
@@ -53,6 +52,8 @@ def ranked_sentences(
     [('the', True, 'product'), ('a', True, 'product')]
     """
     if isinstance(space, Forest):
+        from decoding.forest_ranked import ranked_derivations
+
         found = ranked_derivations(
             space, evaluator, k, worst=worst, model_weight=model_weight, budget=budget
         )

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from decoding.commands.arguments import tsv_cell
-from decoding.commands.oracle_output import Lines, Totals
+from decoding.commands.oracle_output import Lines, Totals, numbers
 from decoding.mbr_jobs import MBRJob, SegmentConsensus
 from decoding.outcomes import Segment
 from fstmetrics import Metric
-from lattices.arrays import FloatColumn
 from lattices.formats.references import References
 
 #: what is summed up before the number of oracles under each metric, and the statistics
@@ -89,19 +88,17 @@ def _fields(
     return fields
 
 
-def _sums(result: SegmentConsensus, metrics: tuple[Metric, ...]) -> FloatColumn:
+def _sums(result: SegmentConsensus, metrics: tuple[Metric, ...]) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.consensus)
     judged = result.stats is not None
     nothing = [np.zeros(len(metric.stat_names)) for metric in metrics]
     oracles = result.oracle_stats or (None,) * len(metrics)
-    return np.concatenate(
-        (
-            (len(result.consensus), proven, result.arcs, judged),
-            [float(row is not None) for row in oracles],
-            *(nothing if result.stats is None else result.stats[0]),
-            *(result.one_best_stats or nothing),
-            *(zero if row is None else row for row, zero in zip(oracles, nothing, strict=True)),
-        )
+    return numbers(
+        (len(result.consensus), proven, result.arcs, judged),
+        [float(row is not None) for row in oracles],
+        *(nothing if result.stats is None else result.stats[0]),
+        *(result.one_best_stats or nothing),
+        *(zero if row is None else row for row, zero in zip(oracles, nothing, strict=True)),
     )
 
 
@@ -119,7 +116,7 @@ class MBRTotals(Totals):
         widths = [len(metric.stat_names) for metric in self.metrics]
         first = len(_COUNTS) + len(widths)
         oracles = self.sums[len(_COUNTS) : first]
-        rows = np.split(self.sums[first:], np.cumsum([*widths, *widths, *widths])[:-1])
+        rows = np.split(np.array(self.sums[first:]), np.cumsum([*widths, *widths, *widths])[:-1])
         kinds = [rows[place :: len(widths)] for place in range(len(widths))]
         scores = {
             str(metric): {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import operator
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,6 @@ from decoding.commands.arguments import tsv_cell
 from decoding.jobs import OracleJob, SegmentOracles
 from decoding.outcomes import Done, Failure, Segment
 from fstmetrics import Metric
-from lattices.arrays import FloatColumn
 from lattices.formats.references import References
 
 #: what is summed up before the statistics of the oracles and of the model's best
@@ -29,7 +30,7 @@ class Lines:
     ----------
     text : str
         The lines to write.
-    sums : float64 column
+    sums : tuple of float
         Results, those proven, and arcs; then the statistics of the oracle under each metric,
         and those of the model's best.
     engine : str
@@ -37,7 +38,7 @@ class Lines:
     """
 
     text: str
-    sums: FloatColumn
+    sums: tuple[float, ...]
     engine: str
 
 
@@ -67,10 +68,22 @@ class OracleLines:
         ]
 
 
-def _sums(result: SegmentOracles) -> FloatColumn:
+def numbers(*parts: Iterable[float]) -> tuple[float, ...]:
+    """Return the numbers of all parts, as workers send them: an array takes longer to pickle.
+
+    Examples
+    --------
+    >>> numbers((1, True), np.array([0.5, 2.0]))
+    (1, True, 0.5, 2.0)
+    """
+    plain = (part.tolist() if isinstance(part, np.ndarray) else part for part in parts)
+    return tuple(chain.from_iterable(plain))
+
+
+def _sums(result: SegmentOracles) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.oracles)
     counts = (len(result.oracles), proven, result.arcs)
-    return np.concatenate((counts, *result.stats[0], *result.one_best_stats))
+    return numbers(counts, *result.stats[0], *result.one_best_stats)
 
 
 def _tsv_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) -> str:
@@ -118,7 +131,7 @@ class Totals:
     metrics: tuple[Metric, ...]
     records: int = 0
     segments: int = 0
-    sums: FloatColumn | None = None
+    sums: list[float] | None = None
     engines: set[str] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
@@ -133,7 +146,7 @@ class Totals:
         self.segments += 1
         self.engines.add(outcome.result.engine)
         sums = outcome.result.sums
-        self.sums = sums if self.sums is None else self.sums + sums
+        self.sums = [*sums] if self.sums is None else list(map(operator.add, self.sums, sums))
         return outcome.result.text.encode("utf-8")
 
     def state(self) -> dict[str, Any]:
@@ -143,7 +156,7 @@ class Totals:
             "seconds": time.perf_counter() - self.started,
             "records": self.records,
             "segments": self.segments,
-            "sums": None if self.sums is None else self.sums.tolist(),
+            "sums": self.sums,
             "engines": sorted(self.engines),
             "failures": [
                 [each.position, each.path, each.line, each.id, each.reason]
@@ -159,7 +172,7 @@ class Totals:
             last = states[-1]
             self.started -= last["seconds"]
             self.records, self.segments = last["records"], last["segments"]
-            self.sums = None if last["sums"] is None else np.array(last["sums"])
+            self.sums = last["sums"]
             self.engines = set(last["engines"])
 
     def summary(self) -> dict[str, Any]:
@@ -171,7 +184,7 @@ class Totals:
         widths = [len(metric.stat_names) for metric in self.metrics]
         assert self.sums is not None
         ends = np.cumsum([len(_COUNTS), *widths, *widths])
-        counts, *rows = np.split(self.sums, ends[:-1])
+        counts, *rows = np.split(np.array(self.sums), ends[:-1])
         results, exact, arcs = map(int, counts)
         both = zip(self.metrics, rows[: len(widths)], rows[len(widths) :], strict=True)
         scores = {

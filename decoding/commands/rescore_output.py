@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from decoding.commands.arguments import tsv_cell
-from decoding.commands.oracle_output import Lines, Totals
+from decoding.commands.oracle_output import Lines, Totals, numbers
 from decoding.outcomes import Done, Failure, Segment
 from decoding.rescoring import RescoreJob, SegmentRescored
 from fstmetrics import Metric
@@ -76,14 +76,12 @@ class RescoreLines:
             }
         return json.dumps(fields, ensure_ascii=False) + "\n"
 
-    def _sums(self, found: SegmentRescored) -> FloatColumn:
+    def _sums(self, found: SegmentRescored) -> tuple[float, ...]:
         nothing = [np.zeros(len(metric.stat_names)) for metric in self.job.metrics]
-        return np.concatenate(
-            (
-                (found.size, found.stats is not None),
-                *(found.stats or nothing),
-                *(found.one_best_stats or nothing),
-            )
+        return numbers(
+            (found.size, found.stats is not None),
+            *(found.stats or nothing),
+            *(found.one_best_stats or nothing),
         )
 
 
@@ -123,7 +121,7 @@ class RescoreTotals(Totals):
         assert self.sums is not None
         size, judged = map(int, self.sums[: len(_COUNTS)])
         widths = [len(metric.stat_names) for metric in self.metrics]
-        rows = np.split(self.sums[len(_COUNTS) :], np.cumsum([*widths, *widths])[:-1])
+        rows = np.split(np.array(self.sums[len(_COUNTS) :]), np.cumsum([*widths, *widths])[:-1])
         count = len(widths)
         return {
             "segments": self.segments,
