@@ -1,23 +1,31 @@
 """Learners on real lattices, lists and forests: writes ``docs/experiments/training.md``.
 
-Run as ``python -m benchmarks.training_tables``; ``--workers 2`` trains two at a time.
+Run as ``python -m benchmarks.training_tables``. ``--workers 2`` trains two at a time, ``--seeds N``
+with N seeds each. ``--log FILE`` keeps every finished run as a line of JSON: the same command goes
+on after an interruption, and writes the page alone if all runs are there.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from time import process_time
 from typing import Any
+
+import numpy as np
 
 import lattices
 from benchmarks.data import DATA, MULTI30K
 from benchmarks.pages import write_page
+from benchmarks.training_text import CORPORA, page
 from decoding.jobs import one_best
 from decoding.training.known import learner
+from decoding.training.learner import Learner
 from fstmetrics import BLEU, BLEUSBP, GRR, WER, Metric, corpus_stats
 from lattices import Space
 from lattices.formats.weights import read_weights
@@ -28,46 +36,8 @@ REPORTED: dict[str, Metric] = {**OBJECTIVES, "WER": WER()}
 LEARNERS = ("mert", "mira", "pro", "perceptron", "softmax-margin", "risk")
 #: those that can use a metric without a machine on lattices, from lists that they make
 FROM_LISTS = ("mert", "pro")
-#: options that differ from the learners' own; chosen for time, not for scores
-OPTIONS: dict[str, dict[str, Any]] = {"mert": {"restarts": 1}}
-CORPORA = {
-    "100-best": "100-best lists of multi30k, 714 for training, 300 for testing",
-    "d50": "lattices `d50` of multi30k, 714 for training, 300 for testing",
-    "Hiero d50": "Hiero forests `d50`, 100 for training, 50 for testing",
-}
-TEXT = """# Training on real lattices, lists and forests
-
-Written by `python -m benchmarks.training_tables`. Each line is one training run with one seed and
-the learner's own options{options}. Multi30k: trained on segments 300-1013 of the validation set,
-tested on 0-299, which the shipped weights were not tuned on either; Hiero: trained on the first
-100 forests, tested on the other 50. *From* uniform means all weights equal. Scores in per cent, on
-the test segments, of the best sentence under the weights, within the space (nothing was decoded
-anew). *Ratio* is words for each word of the reference. *Time* is of one processor.
-
-One run with one seed on 300 segments (or 50) says little about differences of a few tenths. And the
-test segments are not untouched: while the learners were written, their defaults (the rates of the
-perceptron and of minimum risk, MIRA's C, the number of epochs, the scaling of MERT's directions)
-were chosen by scores on the training segments with the scores on the test segments in view.
-
-{tables}
-
-## Who reaches the shipped weights
-
-From uniform weights, within 0.5 BLEU of the shipped weights on the test segments: {reached}. Not
-so: {missed}.
-
-## Does training for BLEU shorten?
-
-Chiang et al. (2008) find that training for BLEU shortens, where training for BLEU-SBP and 4-GRR
-does not. MERT sees the corpus, where BLEU and BLEU-SBP differ; the other learners judge sentences,
-and for a single sentence the two are one number. The ratio of lengths after training:
-
-{lengths}
-
-In this run the effect is there on the Hiero forests, from either start, and not on multi30k, where
-MERT for BLEU-SBP from uniform weights ends shorter than for BLEU. That is one seed and one
-training set each.
-"""
+#: options of a learner on some corpus that differ from its own; chosen for time, not for scores
+OPTIONS: dict[tuple[str, str], dict[str, Any]] = {("mert", "d50"): {"restarts": 1}}
 
 
 @dataclass(frozen=True)
@@ -78,6 +48,31 @@ class Run:
     learner: str
     objective: str
     start: str
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run came to.
+
+    Attributes
+    ----------
+    run : Run
+    scores : sequence of float
+        The test scores, as :data:`REPORTED` has them, and the ratio of lengths last.
+    seconds : float
+        Of one processor.
+    drew : bool
+        Whether the learner drew random numbers: if not, its seed means nothing.
+    options : mapping
+        Of the learner.
+    """
+
+    run: Run
+    scores: Sequence[float]
+    seconds: float
+    drew: bool
+    options: Mapping[str, Any]
 
 
 def shipped(corpus: str) -> dict[str, float]:
@@ -111,7 +106,7 @@ def spaces(corpus: str) -> tuple[Sequence[Space], Sequence[Space]]:
 
 
 def runs() -> Iterator[Run]:
-    """Yield all training runs, the long ones first."""
+    """Yield all training runs with the first seed, the long ones first."""
     for corpus in ("d50", "Hiero d50", "100-best"):
         for name in LEARNERS:
             for objective in OBJECTIVES:
@@ -121,23 +116,31 @@ def runs() -> Iterator[Run]:
                     yield Run(corpus, name, objective, start)
 
 
-def train(run: Run) -> tuple[Run, list[float], float]:
-    """Return the scores of one training run on the test segments, and its seconds."""
-    development, _ = spaces(run.corpus)
+def made(run: Run) -> Learner:
+    """Return the learner of a run."""
     start = shipped(run.corpus) if run.start == "shipped" else None
-    made = learner(run.learner)(start=start, **OPTIONS.get(run.learner, {}))
+    options = OPTIONS.get((run.learner, run.corpus), {})
+    return learner(run.learner)(start=start, seed=run.seed, **options)
+
+
+def train(run: Run) -> Result:
+    """Return the scores of one training run on the test segments."""
+    development, _ = spaces(run.corpus)
+    taught = made(run)
+    untouched = np.random.default_rng(run.seed).bit_generator.state
     begin = process_time()
-    made.fit(
+    taught.fit(
         development,
         [space.references for space in development],
         OBJECTIVES[run.objective],
         progress=False,
     )
     seconds = process_time() - begin
-    return run, scores(run.corpus, made.weights), seconds
+    drew = taught.random.bit_generator.state != untouched
+    return Result(run, scores(run.corpus, taught.weights), seconds, drew, taught.options())
 
 
-def scores(corpus: str, weights: dict[str, float]) -> list[float]:
+def scores(corpus: str, weights: Mapping[str, float]) -> list[float]:
     """Return the test scores of weights, and the ratio of lengths last."""
     _, test = spaces(corpus)
     chosen = [one_best(space.reweighted(weights)) for space in test]
@@ -150,84 +153,95 @@ def scores(corpus: str, weights: dict[str, float]) -> list[float]:
     return [*found, sum(map(len, chosen)) / words]
 
 
-def table(corpus: str, results: Sequence[tuple[Run, list[float], float]]) -> str:
-    """Return the table of a corpus."""
-    lines = [
-        f"## {CORPORA[corpus][0].upper()}{CORPORA[corpus][1:]}",
-        "",
-        f"| learner | objective | from | {' | '.join(REPORTED)} | ratio | time |",
-        "|---|---|---|" + "--:|" * (len(REPORTED) + 2),
-    ]
+def logged(path: Path | None) -> dict[Run, Result]:
+    """Return the runs that a log has, but those made with other options than now.
 
-    def row(*names: str, of: Sequence[float], time: str = "") -> str:
-        cells = " | ".join(f"{score:.2f}" for score in of[:-1])
-        return f"| {' | '.join(names)} | {cells} | {of[-1]:.3f} | {time} |"
-
-    lines.append(row("shipped weights", "", "", of=scores(corpus, shipped(corpus))))
-    uniform = dict.fromkeys(shipped(corpus), 1.0)
-    lines.append(row("uniform weights", "", "", of=scores(corpus, uniform)))
-    for run, found, seconds in results:
-        if run.corpus == corpus:
-            time = f"{seconds:.0f} s"
-            lines.append(row(run.learner, run.objective, run.start, of=found, time=time))
-    return "\n".join(lines)
-
-
-def verdicts(results: Sequence[tuple[Run, list[float], float]]) -> tuple[str, str]:
-    """Return which runs from uniform weights reach the shipped weights' BLEU less 0.5, or not."""
-    reached, missed = [], []
-    for run, found, _ in results:
-        if run.start == "uniform":
-            bar = scores(run.corpus, shipped(run.corpus))[0] - 0.5
-            name = f"{run.learner} ({run.corpus}, {run.objective}: {found[0]:.2f})"
-            (reached if found[0] >= bar else missed).append(name)
-    return ", ".join(reached) or "none", ", ".join(missed) or "none"
+    A last line that an interruption cut short is no run.
+    """
+    found: dict[Run, Result] = {}
+    if path is None or not path.exists():
+        return found
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            if number == len(lines):
+                break
+            raise
+        result = Result(**{**row, "run": Run(**row["run"])})
+        # as JSON has them: a tuple is a list there
+        if result.options == json.loads(json.dumps(made(result.run).options())):
+            found[result.run] = result
+    return found
 
 
-def lengths(results: Sequence[tuple[Run, list[float], float]]) -> str:
-    """Return a table of what the objective does to the length."""
-    lines = [f"| learner | spaces | from | {' | '.join(OBJECTIVES)} |", "|---|---|---|--:|--:|--:|"]
-    for name in FROM_LISTS:
-        for corpus in CORPORA:
-            for start in ("uniform", "shipped"):
-                ratios = {
-                    run.objective: found[-1]
-                    for run, found, _ in results
-                    if (run.corpus, run.learner, run.start) == (corpus, name, start)
-                }
-                cells = " | ".join(f"{ratios[each]:.3f}" for each in OBJECTIVES)
-                lines.append(f"| {name} | {corpus} | {start} | {cells} |")
-    return "\n".join(lines)
+def write_log(path: Path, results: Iterable[Result]) -> None:
+    """Write a log anew, without what :func:`logged` left out."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(map(_log_line, results)), encoding="utf-8")
+
+
+def _log_line(result: Result) -> str:
+    return json.dumps(asdict(result)) + "\n"
+
+
+def wanted(results: Mapping[Run, Result], seeds: int) -> list[Run]:
+    """Return the runs that are still to be made, as far as is known yet.
+
+    Other seeds than the first are for runs from uniform weights of learners that drew.
+    """
+    missing = [run for run in runs() if run not in results]
+    for run in runs():
+        if run.start == "uniform" and run in results and results[run].drew:
+            others = [replace(run, seed=seed) for seed in range(1, seeds)]
+            missing.extend(each for each in others if each not in results)
+    return missing
 
 
 def main() -> None:
     """Train, print as it goes, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.training_tables")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=3, help="for learners that draw (3)")
+    parser.add_argument("--log", type=Path, help="of finished runs; they are not made again")
     arguments = parser.parse_args()
-    results = []
+    if arguments.seeds < 1 or arguments.workers < 1:
+        parser.error("seeds and workers are at least 1")
+    results = logged(arguments.log)
+    if arguments.log is not None:
+        write_log(arguments.log, results.values())
     with ProcessPoolExecutor(arguments.workers) as pool:
-        for found in pool.map(train, runs()):
-            results.append(found)
-            print(*found, flush=True)
-    write(results)
+        # what draws is known after the first seed
+        while missing := wanted(results, arguments.seeds):
+            for future in as_completed([pool.submit(train, run) for run in missing]):
+                result = future.result()
+                results[result.run] = result
+                print(result.run, result.scores, f"{result.seconds:.0f} s", flush=True)
+                if arguments.log is not None:
+                    with arguments.log.open("a", encoding="utf-8") as stream:
+                        stream.write(_log_line(result))
+    write_page("training.md", rendered(results, arguments.seeds))
 
 
-def write(results: Sequence[tuple[Run, list[float], float]]) -> None:
-    """Write the page."""
-    reached, missed = verdicts(results)
-    changed = "; ".join(
-        f" {name} with {', '.join(f'{key}={value}' for key, value in options.items())}"
-        for name, options in OPTIONS.items()
-    )
-    text = TEXT.format(
-        options=f", but{changed}" if changed else "",
-        tables="\n\n".join(table(corpus, results) for corpus in CORPORA),
-        reached=reached,
-        missed=missed,
-        lengths=lengths(results),
-    )
-    write_page("training.md", text)
+def rendered(results: Mapping[Run, Result], seeds: int) -> str:
+    """Return the page."""
+    baselines = {
+        corpus: {
+            "shipped": scores(corpus, shipped(corpus)),
+            "uniform": scores(corpus, dict.fromkeys(shipped(corpus), 1.0)),
+        }
+        for corpus in CORPORA
+    }
+    groups = {
+        run: [
+            results[each]
+            for each in (replace(run, seed=seed) for seed in range(seeds))
+            if each in results
+        ]
+        for run in runs()
+    }
+    return page(groups, baselines, tuple(REPORTED), tuple(OBJECTIVES), OPTIONS, FROM_LISTS)
 
 
 if __name__ == "__main__":

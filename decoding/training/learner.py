@@ -112,8 +112,8 @@ class Learner(ABC):
     two methods: :meth:`begin` sets up the state of a fit, :meth:`round` does one round and
     sets :attr:`finished` after the last; both keep what must outlive a round in
     :attr:`state`, :attr:`weights` and nowhere else. Random numbers come from :attr:`random`,
-    whose state is part of the checkpoint. Learners that go from segment to segment have
-    ``update(pair)`` as well.
+    whose state is part of the checkpoint. All but MERT, whose objective is that of the corpus,
+    have ``update(pair)`` as well (:class:`decoding.training.pair_updates.PairLearner`).
 
     Parameters
     ----------
@@ -304,9 +304,13 @@ class Learner(ABC):
             raise FormatError(f"version {content.get('version')!r}, expected {_VERSION}", place)
         try:
             learner = cls(**content["options"])
+            missing = [name for name in learner.options() if name not in content["options"]]
             learner._restore(content)
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise FormatError(f"no whole checkpoint: {problem!r}", place) from None
+        if missing:
+            # their defaults now need not be what the fit was begun with
+            raise FormatError(f"of another version: no option {', '.join(missing)}", place)
         return learner
 
 

@@ -48,7 +48,9 @@ class MERT(Learner):
         of them measured by how much their features vary.
     random_directions : int
         How many for each pass: normal deviates, each divided by the deviation of its feature
-        among the hypotheses of a space, so that all features have their say.
+        among the hypotheses of a space, so that all features have their say. A start ends where
+        no direction of a pass gains, which may be at an edge that no single weight leads over
+        (Cer et al. 2008 go in random directions alone).
     powell : bool
         Whether the way that a whole pass went takes the place of the direction that gained
         most (Powell's method), so that long oblique valleys are followed.
@@ -71,6 +73,8 @@ class MERT(Learner):
     Macherey, Och, Thayer and Uszkoreit. Lattice-based minimum error rate training for
     statistical machine translation. EMNLP 2008.
 
+    Cer, Jurafsky and Manning. Regularization and search for minimum error rate training. WMT 2008.
+
     Foster and Kuhn. Stabilizing minimum error rate training. WMT 2009.
 
     Examples
@@ -88,7 +92,7 @@ class MERT(Learner):
     name: ClassVar[str] = "mert"
     restarts: int = 4
     spread: float = 1.0
-    random_directions: int = 8
+    random_directions: int = 20
     powell: bool = False
     epsilon: float = 1e-5
     most_passes: int = 30

@@ -102,7 +102,7 @@ class MIRA(OnlineLearner):
         How many of the sentences with the highest model score minus metric are rivals.
     against_best : bool
         Whether the model's best is a rival, too.
-    epochs, batch, workers, averaged, scale, budget, judge, scaled, start, seed
+    epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, start, seed
         As of :class:`decoding.training.optimisation_online.OnlineLearner`.
 
     References

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from decoding.oracle import oracles
+from decoding.judging import Oracle, judged
+from decoding.oracle import oracle, oracles
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.optimisation_online import Constraint, OnlineLearner, Wanted, constraint
@@ -17,17 +19,28 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest
 
-#: what may be moved towards
+#: what may be moved towards, and away from
 TOWARDS = ("hope", "oracle")
+AGAINST = ("fear", "best")
 
 
 @dataclass(kw_only=True, eq=False)
 class Perceptron(OnlineLearner):
-    """The averaged structured perceptron.
+    """The averaged structured perceptron, towards hope and away from fear.
 
-    Where the metric of the model's best sentence ``b`` is below that of the sentence ``h`` to be
-    moved towards, the weights move by ``rate * (features(h) - features(b))``; nothing else does.
-    Cost of an update: one intersection and one best path.
+    Where the metric of the rival ``r`` is below that of the sentence ``h`` to be moved towards,
+    the weights move by ``rate * (features(h) - features(r))``; nothing else does.
+
+    The rival of Collins (2002) is the model's best sentence, ``against="best"``. That is sound
+    where some weights put the target first. Where none do, as in translation, the move from the
+    best is one that never lengthens the weights along themselves, ``w @ (features(h) -
+    features(best)) <= 0``: what it descends is lowest at weights of 0, where everything is the
+    best, and only the noise of the moves keeps the weights away from there. Fear in place of the
+    best pushes the other way, and what is descended is the ramp loss (Gimpel & Smith 2012; Chiang
+    2012 takes the same two sentences).
+
+    Cost of an update: one intersection, and one search over rows or, against the best, one best
+    path.
 
     Parameters
     ----------
@@ -35,10 +48,11 @@ class Perceptron(OnlineLearner):
         ``hope`` has the highest model score plus metric and is within the model's reach; the
         oracle has the highest metric of all and may be far away: the bold update of Liang et
         al. (2006), where hope is a local one.
+    against : {"fear", "best"}
+        ``fear`` has the highest model score minus metric.
     rate : float
-        The length of a step. It sets how fast the weights grow, and the longer they are, the
-        nearer hope is to what the model says already.
-    epochs, batch, workers, averaged, scale, budget, judge, scaled, start, seed
+        The length of a step. Against ``scale`` it sets how noisy the moves are.
+    epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, start, seed
         As of :class:`decoding.training.optimisation_online.OnlineLearner`.
 
     References
@@ -48,6 +62,11 @@ class Perceptron(OnlineLearner):
 
     Freund and Schapire. Large margin classification using the perceptron algorithm. Machine
     Learning 37, 1999.
+
+    Chiang. Hope and fear for discriminative training of statistical translation models. JMLR
+    13, 2012.
+
+    Gimpel and Smith. Structured ramp loss minimization for machine translation. NAACL 2012.
 
     Liang, Bouchard-Côté, Klein and Taskar. An end-to-end discriminative approach to machine
     translation. ACL 2006.
@@ -68,22 +87,27 @@ class Perceptron(OnlineLearner):
     name: ClassVar[str] = "perceptron"
     epochs: int = 20
     towards: str = "hope"
+    against: str = "fear"
     rate: float = 0.1
+    scale: float = 10.0
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
         if self.towards not in TOWARDS:
             raise OptionError(f"towards is one of {', '.join(TOWARDS)}, not {self.towards!r}")
+        if self.against not in AGAINST:
+            raise OptionError(f"against is one of {', '.join(AGAINST)}, not {self.against!r}")
         if not 0.0 < self.rate < np.inf:
             raise OptionError(f"rate is finite and greater than 0, not {self.rate}")
 
     def constraints_of(self, pair: HopeFear, higher_is_better: bool = True) -> list[Constraint]:
-        """Return the one constraint that the sentence moved towards beats the model's best."""
+        """Return the one constraint that the sentence moved towards beats its rival."""
         target = pair.hope if self.towards == "hope" else pair.oracle
-        loss = target.score - pair.best.score
+        rival = pair.fear if self.against == "fear" else pair.best
+        loss = target.score - rival.score
         loss = loss if higher_is_better else -loss
-        return [constraint(target.hypothesis, pair.best.hypothesis, loss)]
+        return [constraint(target.hypothesis, rival.hypothesis, loss)]
 
     def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
         """Return the sum of the differences whose loss is positive."""
@@ -98,7 +122,7 @@ class Perceptron(OnlineLearner):
     def wanted(
         self, corpus: LearnerCorpus, places: Sequence[int], weights: FloatColumn
     ) -> list[Wanted]:
-        """Return for each segment that its better sentence should beat the model's best."""
+        """Return for each segment that its better sentence should beat its rival."""
         found: dict[int, Wanted] = {}
         graphs: dict[int, Lattice | Forest] = {}
         for place in places:
@@ -114,15 +138,32 @@ class Perceptron(OnlineLearner):
                 model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
                 workers=self.workers,
             )
-            for (place, space), target in zip(graphs.items(), targets, strict=True):
-                rival = best(space)
-                judged = corpus.evaluators[place].score(rival.tokens)
-                loss = self.gain(corpus, target.score, judged)
-                found[place] = Wanted([constraint(target.hypothesis, rival, loss)], target.exact)
+            rivals = self._rivals(corpus, graphs)
+            for place, target, rival in zip(graphs, targets, rivals, strict=True):
+                loss = self.gain(corpus, target.score, rival.score)
+                wanted = constraint(target.hypothesis, rival.hypothesis, loss)
+                found[place] = Wanted([wanted], target.exact and rival.exact)
         return [found[place] for place in places]
+
+    def _rivals(
+        self, corpus: LearnerCorpus, graphs: Mapping[int, Lattice | Forest]
+    ) -> list[Oracle]:
+        """Return what to move away from, one sentence for each lattice or forest."""
+
+        def rival(place: int) -> Oracle:
+            space, judge = graphs[place], corpus.evaluators[place]
+            if self.against == "best":
+                return judged(best(space), judge, True, "model")
+            return oracle(
+                space, judge, worst=True, model_weight=-1.0 / self.scale, budget=self.budget
+            )
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            return list(pool.map(rival, graphs))
 
     def _of_list(self, nbest: NBest, worth: FloatColumn) -> Wanted:
         aim = worth if self.towards == "oracle" else nbest.score + self.scale * worth
-        target, rival = first_best(nbest, floats(aim)), first_best(nbest, nbest.score)
+        feared = nbest.score - self.scale * worth if self.against == "fear" else nbest.score
+        target, rival = first_best(nbest, floats(aim)), first_best(nbest, floats(feared))
         loss = float(worth[target] - worth[rival])
         return Wanted([constraint(nbest[target], nbest[rival], loss)], True)

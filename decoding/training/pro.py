@@ -11,14 +11,18 @@ from scipy.sparse import csr_array, vstack
 
 from decoding.training.accumulate import accumulate
 from decoding.training.envelope import feature_rows
-from decoding.training.feature_index import CorpusLearner, LearnerCorpus, list_qualities
+from decoding.training.feature_index import LearnerCorpus, list_qualities
 from decoding.training.learner_task import TrainingTask
 from decoding.training.optimisation import minimised
+from decoding.training.pair_updates import Constraint, PairLearner, logistic_pulls
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import NBest
 from lattices.spaces.features import FeatureMatrix
+
+#: which of the pairs that differ enough may be kept
+KEPT = ("largest", "random")
 
 
 def sampled_pairs(
@@ -28,8 +32,9 @@ def sampled_pairs(
     candidates: int = 5000,
     kept: int = 50,
     threshold: float = 0.05,
+    keep: str = "largest",
 ) -> tuple[IntColumn, IntColumn]:
-    """Draw pairs of entries that differ enough, and keep those that differ most.
+    """Draw pairs of entries that differ enough, and keep some of them.
 
     Parameters
     ----------
@@ -39,9 +44,12 @@ def sampled_pairs(
     candidates : int
         How many pairs are drawn, with replacement (Gamma in the paper).
     kept : int
-        How many are kept (Xi): those of the largest difference, of equals the first drawn.
+        How many are kept (Xi).
     threshold : float
         How much the entries of a pair differ at least.
+    keep : {"largest", "random"}
+        Which are kept: those of the largest difference, of equals the first drawn, or the first
+        drawn of all.
 
     Returns
     -------
@@ -60,7 +68,9 @@ def sampled_pairs(
     drawn = rng.integers(len(qualities), size=(2, candidates))
     apart = qualities[drawn[0]] - qualities[drawn[1]]
     enough = np.flatnonzero((np.abs(apart) >= threshold) & (apart != 0.0))
-    chosen = enough[np.argsort(-np.abs(apart[enough]), kind="stable")[:kept]]
+    if keep == "largest":
+        enough = enough[np.argsort(-np.abs(apart[enough]), kind="stable")]
+    chosen = enough[:kept]
     one, other = drawn[:, chosen]
     is_first = apart[chosen] > 0.0
     return ints(np.where(is_first, one, other)), ints(np.where(is_first, other, one))
@@ -84,7 +94,7 @@ def logistic_loss(differences: FeatureMatrix, weights: FloatColumn) -> tuple[flo
 
 
 @dataclass(kw_only=True, eq=False)
-class PRO(CorpusLearner):
+class PRO(PairLearner):
     """Pairwise ranking optimisation (Hopkins & May 2011).
 
     A round draws pairs of sentences from the list of every segment
@@ -92,6 +102,11 @@ class PRO(CorpusLearner):
     the minimum of :func:`logistic_loss` plus ``l2 / 2 * |w| ** 2 + l1 * sum(abs(w))``, by
     L-BFGS, weights measured by the deviations of their features if ``scaled``. The weights
     after the round are ``mix`` of these and the rest of those before.
+
+    The pairs that differ most are kept, as in the paper. Those have the worst sentences of each
+    list on one side, and the weights may learn what tells these from all others rather than what
+    tells good sentences apart (Nakov, Guzmán & Vogel 2013). Pairs can be kept as they were drawn
+    instead, ``keep="random"``. Neither is better everywhere.
 
     Of a lattice or forest, each round takes the ``size`` best sentences under the present
     weights, and adds them to those of earlier rounds.
@@ -106,6 +121,8 @@ class PRO(CorpusLearner):
         Gamma and Xi of the paper.
     threshold : float
         In units of the metric.
+    keep : {"largest", "random"}
+        As of :func:`sampled_pairs`.
     mix : float
         Psi of the paper: above 0, at most 1.
     l2, l1 : float
@@ -113,6 +130,8 @@ class PRO(CorpusLearner):
     most_iterations : int
         Of L-BFGS.
     size : int
+    rate : float
+        Of :meth:`update`, a step of gradient descent on the logistic loss of a pair.
     judge, scaled
         As of :class:`decoding.training.feature_index.CorpusLearner`.
     start, seed
@@ -121,6 +140,8 @@ class PRO(CorpusLearner):
     References
     ----------
     Hopkins and May. Tuning as ranking. EMNLP 2011.
+
+    Nakov, Guzmán and Vogel. A tale about PRO and monsters. ACL 2013.
 
     Examples
     --------
@@ -139,11 +160,13 @@ class PRO(CorpusLearner):
     candidates: int = 5000
     kept: int = 50
     threshold: float = 0.05
+    keep: str = "largest"
     mix: float = 0.5
     l2: float = 1e-4
     l1: float = 0.0
     most_iterations: int = 100
     size: int = 100
+    rate: float = 0.1
     _lists: list[NBest] = field(init=False, default_factory=list, repr=False)
     _rows: list[FeatureMatrix] = field(init=False, default_factory=list, repr=False)
     _worth: list[FloatColumn] = field(init=False, default_factory=list, repr=False)
@@ -158,6 +181,10 @@ class PRO(CorpusLearner):
         for name in ("threshold", "l2", "l1"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
+        if not 0.0 < self.rate < np.inf:
+            raise OptionError(f"rate is finite and greater than 0, not {self.rate}")
+        if self.keep not in KEPT:
+            raise OptionError(f"keep is one of {', '.join(KEPT)}, not {self.keep!r}")
         if not 0.0 < self.mix <= 1.0:
             raise OptionError(f"mix is above 0 and at most 1, not {self.mix}")
 
@@ -169,7 +196,12 @@ class PRO(CorpusLearner):
         """Begin with the present weights."""
         self.weights = self.initial_weights(self.ready(task).names)
         self._lists = []
-        self.state = {"round": 0, "decoded": []}
+        self.state = {"round": 0, "decoded": [], "squares": self.squares()}
+
+    def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
+        """Return a step against the gradient of the logistic loss of some pairs."""
+        pulls = logistic_pulls(*self.margins(constraints))
+        return self.pulled(constraints, pulls, self.rate)
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Draw pairs, and separate them."""
@@ -202,6 +234,7 @@ class PRO(CorpusLearner):
             better, worse = sampled_pairs(
                 worth, self.random,
                 candidates=self.candidates, kept=self.kept, threshold=self.threshold,
+                keep=self.keep,
             )  # fmt: skip
             parts.append(rows[better] - rows[worse])
         return csr_array(vstack(parts, format="csr"))

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from decoding.training.feature_index import CorpusLearner, LearnerCorpus
+from decoding.training.feature_index import LearnerCorpus
 from decoding.training.learner_task import TrainingTask
 from decoding.training.optimisation import Descent, minimised
+from decoding.training.pair_updates import Constraint, PairLearner, risk_pulls
 from decoding.training.risk_lists import DerivationList, joined
 from decoding.training.risk_problem import Beyond, checked_options
 from decoding.training.risk_terms import RiskTerms, RiskValue, denominators, has_denominator
@@ -22,7 +23,7 @@ WEIGHTINGS = ("auto", "denominator", "segment")
 
 
 @dataclass(kw_only=True, eq=False)
-class Risk(CorpusLearner):
+class Risk(PairLearner):
     """Minimum risk training (Smith & Eisner 2006; Li & Eisner 2009).
 
     Minimises the expected loss over the corpus,
@@ -63,7 +64,8 @@ class Risk(CorpusLearner):
         Segments of one step of AdaGrad and SGD.
     rate : float
         Of AdaGrad, whose first step is of that length in every weight, and of SGD, whose steps
-        are as small as the gradients of a mean are, and want a higher one.
+        are as small as the gradients of a mean are, and want a higher one; also of
+        :meth:`update`.
     l2, l1 : float
     weighting : {"auto", "denominator", "segment"}
         Whether segments count by the denominator of the metric, so that the mean is the WER,
@@ -170,7 +172,19 @@ class Risk(CorpusLearner):
     def begin(self, task: TrainingTask) -> None:
         """Begin with the present weights, at the first temperature."""
         self.weights = self.initial_weights(self.ready(task).names)
-        self.state = {"temperature": 0, "round": 0, "loss": None, "descent": {}, "decoded": []}
+        self.state = {
+            "temperature": 0, "round": 0, "loss": None, "descent": {}, "decoded": [],
+            "squares": self.squares(),
+        }  # fmt: skip
+
+    def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
+        """Return a step of SGD, for a sentence and its rivals as if they were all there is.
+
+        At the temperature that a fit has come to; before any, the first.
+        """
+        place = min(self.state.get("temperature", 0), len(self.temperatures) - 1)
+        pulls = risk_pulls(*self.margins(constraints), self.temperatures[place])
+        return self.pulled(constraints, pulls, self.rate)
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Run L-BFGS, or go over all segments once."""

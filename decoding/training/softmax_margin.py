@@ -10,10 +10,11 @@ import numpy as np
 
 from decoding.oracle import oracles
 from decoding.training.envelope import feature_rows
-from decoding.training.feature_index import CorpusLearner, LearnerCorpus, list_qualities
+from decoding.training.feature_index import LearnerCorpus, list_qualities
 from decoding.training.hope_fear import first_best
 from decoding.training.learner_task import TrainingTask
 from decoding.training.optimisation import Descent, minimised
+from decoding.training.pair_updates import Constraint, PairLearner, softmax_margin_pulls
 from decoding.training.risk_graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
 from decoding.training.softmax_margin_terms import MarginTerms
 from fstmetrics import has_machine, quality
@@ -35,7 +36,7 @@ class Target(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class SoftmaxMargin(CorpusLearner):
+class SoftmaxMargin(PairLearner):
     """Softmax-margin training of a log-linear model (Gimpel & Smith 2010).
 
     Minimises the mean of :class:`~.softmax_margin_terms.MarginTerms` over the segments plus
@@ -63,7 +64,7 @@ class SoftmaxMargin(CorpusLearner):
     batch : int
         Segments of one step of AdaGrad and SGD.
     rate : float
-        Of AdaGrad and SGD.
+        Of AdaGrad and SGD, and of :meth:`update`.
     l2, l1 : float
     budget : int
         Pairs of a lattice state and a row, or of a node and a matrix, of one segment. Products
@@ -105,7 +106,7 @@ class SoftmaxMargin(CorpusLearner):
     rate: float = 0.1
     l2: float = 1e-3
     l1: float = 0.0
-    budget: int = 20_000
+    budget: int = 100_000
     size: int = 200
     workers: int = 1
     _graphs: list[DerivationGraph | None] = field(init=False, default_factory=list, repr=False)
@@ -135,7 +136,12 @@ class SoftmaxMargin(CorpusLearner):
     def begin(self, task: TrainingTask) -> None:
         """Begin with the present weights."""
         self.weights = self.initial_weights(self.ready(task).names)
-        self.state = {"round": 0, "loss": None, "descent": {}}
+        self.state = {"round": 0, "loss": None, "descent": {}, "squares": self.squares()}
+
+    def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
+        """Return a step of SGD, for a sentence and its rivals as if they were all there is."""
+        pulls = softmax_margin_pulls(*self.margins(constraints), self.scale)
+        return self.pulled(constraints, pulls, self.rate)
 
     def ready(self, task: TrainingTask) -> LearnerCorpus:
         """Return the task in columns, its products made."""

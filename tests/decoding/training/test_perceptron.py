@@ -24,10 +24,12 @@ from tests.decoding.training.learner_laws import (
 @pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
 @pytest.mark.parametrize("metric", [GRR(n=2), WER()])
 @pytest.mark.parametrize("towards", ["hope", "oracle"])
-def test_a_separable_corpus_is_solved(kind, metric, towards):
-    check_separable(
-        Perceptron(epochs=20, rate=0.1, scale=3.0, towards=towards, averaged=False), kind, metric
+@pytest.mark.parametrize("against", ["fear", "best"])
+def test_a_separable_corpus_is_solved(kind, metric, towards, against):
+    learner = Perceptron(
+        epochs=20, rate=0.1, scale=3.0, towards=towards, against=against, averaged=False
     )
+    check_separable(learner, kind, metric)
 
 
 def test_averaged_weights_solve_it_too():
@@ -48,7 +50,7 @@ def test_a_pair_moves_from_the_best_to_the_better(towards):
     spaces, references = separable("lattice")
     weights = {"x": -1.0, "y": 1.0, "z": 0.0}
     found = hope_fear(spaces[0], GRR(n=2).against(references[0]), weights, scale=10.0)
-    learner = Perceptron(start=weights, towards=towards, rate=1.0)
+    learner = Perceptron(start=weights, towards=towards, against="best", rate=1.0)
     moved = learner.update(found)
     target = getattr(found, towards).hypothesis.features
     assert target != found.best.hypothesis.features
@@ -67,7 +69,7 @@ def test_the_average_is_over_updates_not_rounds():
             seen.append(dict(self.weights))
             return moved
 
-    learner = Watched(epochs=3, averaged=False).fit(spaces, references, WER())
+    learner = Watched(epochs=3, averaged=False, settling=0.0).fit(spaces, references, WER())
     assert len(seen) == 3 * len(spaces)
     for name, value in learner.average().items():
         assert value == pytest.approx(np.mean([each[name] for each in seen]), rel=1e-9)
@@ -110,6 +112,8 @@ def test_a_second_fit_begins_where_the_first_one_ended():
     ("options", "problem"),
     [
         ({"towards": "fear"}, "towards is one of hope, oracle"),
+        ({"against": "hope"}, "against is one of fear, best"),
+        ({"settling": 1.0}, "settling is from 0 to below 1"),
         ({"rate": 0.0}, "rate is finite"),
         ({"workers": 0}, "workers is at least 1"),
     ],

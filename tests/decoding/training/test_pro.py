@@ -49,6 +49,21 @@ def test_pairs_differ_enough_and_most(qualities, seed, kept, threshold):
         assert len(better) == 0
 
 
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=6), st.integers(0, 99))
+def test_random_pairs_are_the_first_that_differ_enough(qualities, seed):
+    worth = np.array(qualities)
+    better, worse = sampled_pairs(
+        worth, np.random.default_rng(seed), candidates=40, kept=5, threshold=0.1, keep="random"
+    )
+    drawn = np.random.default_rng(seed).integers(len(worth), size=(2, 40)).T.tolist()
+    naive = [
+        (one, other) if worth[one] > worth[other] else (other, one)
+        for one, other in drawn
+        if abs(worth[one] - worth[other]) >= 0.1
+    ]
+    assert list(zip(better.tolist(), worse.tolist(), strict=True)) == naive[:5]
+
+
 @settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(1, 8), st.integers(1, 4), st.sampled_from([1.0, 50.0]))
 def test_the_gradient_is_that_of_finite_differences(seed, pairs, width, size):
@@ -164,6 +179,8 @@ def test_segments_without_a_choice_change_nothing():
         ({"mix": 0.0}, "mix is above 0"),
         ({"mix": 1.5}, "mix is above 0"),
         ({"kept": 0}, "kept is at least 1"),
+        ({"keep": "best"}, "keep is one of largest, random"),
+        ({"rate": 0.0}, "rate is finite"),
         ({"l1": -1.0}, "l1 is a number from 0 up"),
         ({"threshold": float("nan")}, "threshold is a number"),
     ],

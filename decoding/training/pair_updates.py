@@ -1,0 +1,195 @@
+"""What one pair of sentences, or a few, wants of the weights; and moves that are counted."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from decoding.training.feature_index import CorpusLearner
+from decoding.training.hope_fear import HopeFear
+from lattices.arrays import FloatColumn, floats
+from lattices.spaces import Hypothesis
+
+
+class Constraint(NamedTuple):
+    """What the weights should come to: a sentence scores higher than its rival by the loss.
+
+    Attributes
+    ----------
+    difference : mapping of str to float
+        The features of the sentence minus those of its rival.
+    loss : float
+        How much better the sentence is by the metric; 0 or less where there is nothing to want.
+    """
+
+    difference: Mapping[str, float]
+    loss: float
+
+
+def constraint(
+    better: Hypothesis, rival: Hypothesis, loss: float, *, least: float = 1e-12
+) -> Constraint:
+    """Return the constraint that one sentence should beat another.
+
+    Differences that are rounding are none: below ``least`` of what was subtracted.
+
+    Examples
+    --------
+    >>> one, other = (Hypothesis((), 0.0, {"lm": value, "wp": 1.0}) for value in (2.0, 1.5))
+    >>> constraint(one, other, 0.1)
+    Constraint(difference={'lm': 0.5}, loss=0.1)
+    """
+    ours, theirs = better.features, rival.features
+    difference = {}
+    for name in dict.fromkeys((*ours, *theirs)):
+        one, other = ours.get(name, 0.0), theirs.get(name, 0.0)
+        if abs(one - other) > least * max(abs(one), abs(other)):
+            difference[name] = one - other
+    return Constraint(difference, loss)
+
+
+def margin(weights: Mapping[str, float], difference: Mapping[str, float]) -> float:
+    """Return by how much a sentence beats its rival under the weights."""
+    return sum(weights.get(name, 0.0) * value for name, value in difference.items())
+
+
+@dataclass(kw_only=True, eq=False)
+class PairLearner(CorpusLearner):
+    """A learner that can be given single pairs of sentences.
+
+    ``update(pair)`` moves the weights for one segment. A learner has :meth:`step`, what to add to
+    them for some constraints. Features have the units of the last fit; before any, 1.
+    """
+
+    @abstractmethod
+    def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
+        """Return what to add to the weights."""
+
+    def constraints_of(self, pair: HopeFear, higher_is_better: bool = True) -> list[Constraint]:
+        """Return that hope should beat fear, and the model's best if it is another sentence."""
+        sign = 1.0 if higher_is_better else -1.0
+        rivals = [pair.fear]
+        if pair.best.hypothesis.tokens != pair.fear.hypothesis.tokens:
+            rivals.append(pair.best)
+        return [
+            constraint(
+                pair.hope.hypothesis, rival.hypothesis, sign * (pair.hope.score - rival.score)
+            )
+            for rival in rivals
+        ]
+
+    def update(
+        self,
+        pair: HopeFear | Constraint | Sequence[Constraint],
+        *,
+        higher_is_better: bool = True,
+    ) -> dict[str, float]:
+        """Move the weights for one segment; return what was added to them.
+
+        Parameters
+        ----------
+        pair : HopeFear, Constraint or sequence of Constraint
+            Several constraints are of one better sentence and its rivals.
+        higher_is_better : bool
+            Of the metric that the scores of a ``HopeFear`` are of.
+        """
+        if isinstance(pair, HopeFear):
+            constraints = self.constraints_of(pair, higher_is_better)
+        else:
+            constraints = [pair] if isinstance(pair, Constraint) else list(pair)
+        moved = self.step([each for each in constraints if each.difference])
+        behind, drift = self.state.get("updates", 0), self.state.setdefault("drift", {})
+        for name, change in moved.items():
+            self.weights[name] = self.weights.get(name, 0.0) + change
+            drift[name] = drift.get(name, 0.0) + behind * change
+        self.state["updates"] = behind + 1
+        return moved
+
+    def average(self) -> dict[str, float]:
+        """Return the mean of the weights after each update by hand, or else after each round."""
+        updates = self.state.get("updates", 0)
+        if not updates:
+            return super().average()
+        # a change made at the i-th of n updates is missing from i - 1 of the n weights
+        drift = self.state["drift"]
+        return {
+            name: value - drift.get(name, 0.0) / updates for name, value in self.weights.items()
+        }
+
+    def inverse(self, name: str) -> float:
+        """Return how far the weight of a feature goes: one over its squared unit."""
+        square = self.state.get("squares", {}).get(name, 1.0)
+        return 1.0 / square if square else 0.0
+
+    def squares(self) -> dict[str, float]:
+        """Return the squared unit of each feature of the present task, for the state of a fit."""
+        assert self._corpus is not None
+        units = self.measure(self._corpus).tolist()
+        return {name: unit * unit for name, unit in zip(self._corpus.names, units, strict=True)}
+
+    def pulled(
+        self, constraints: Sequence[Constraint], pulls: FloatColumn, rate: float
+    ) -> dict[str, float]:
+        """Return a step of gradient descent: the differences, each by how hard it is pulled."""
+        moved: dict[str, float] = {}
+        for each, pull in zip(constraints, pulls.tolist(), strict=True):
+            if pull:
+                for name, value in each.difference.items():
+                    change = rate * self.inverse(name) * pull * value
+                    moved[name] = moved.get(name, 0.0) + change
+        return moved
+
+    def margins(self, constraints: Sequence[Constraint]) -> tuple[FloatColumn, FloatColumn]:
+        """Return the margin of each constraint under the present weights, and its loss."""
+        return (
+            floats([margin(self.weights, each.difference) for each in constraints]),
+            floats([each.loss for each in constraints]),
+        )
+
+
+def logistic_pulls(margins: FloatColumn, losses: FloatColumn) -> FloatColumn:
+    """Return how hard PRO pulls at pairs: minus the slope of ``log(1 + exp(-margin))``.
+
+    A pair whose loss is 0 or less has no better sentence, and is not pulled at.
+
+    Examples
+    --------
+    >>> logistic_pulls(floats([0.0, 0.0]), floats([0.1, 0.0])).tolist()
+    [0.5, 0.0]
+    """
+    return floats(np.where(losses > 0.0, np.exp(-np.logaddexp(0.0, margins)), 0.0))
+
+
+def softmax_margin_pulls(margins: FloatColumn, losses: FloatColumn, scale: float) -> FloatColumn:
+    """Return minus the slopes of ``log(1 + sum of exp(scale * loss - margin))`` in the margins.
+
+    That is the loss of softmax-margin if the sentence and its rivals are all there is.
+
+    Examples
+    --------
+    >>> softmax_margin_pulls(floats([0.0]), floats([0.0]), 1.0).tolist()
+    [0.5]
+    """
+    inner = np.append(scale * losses - margins, 0.0)
+    return floats(np.exp(inner - np.logaddexp.reduce(inner))[:-1])
+
+
+def risk_pulls(margins: FloatColumn, losses: FloatColumn, temperature: float) -> FloatColumn:
+    """Return minus the slopes of the expected loss in the margins.
+
+    The sentence, without loss, and its rivals are all there is: rival ``e`` has the probability
+    ``p_e`` in proportion to ``exp(-margin_e / temperature)``, and the slope is
+    ``p_e * (expected - loss_e) / temperature``.
+
+    Examples
+    --------
+    >>> risk_pulls(floats([0.0]), floats([1.0]), 1.0).tolist()
+    [0.25]
+    """
+    inner = np.append(-margins / temperature, 0.0)
+    chance = np.exp(inner - np.logaddexp.reduce(inner))[:-1]
+    return floats(chance * (losses - chance @ losses) / temperature)
