@@ -51,9 +51,9 @@ over seeds:
 few hundredths of the ratio between two objectives are within what another training set may
 change.
 """
-CHOSEN = """How defaults were chosen: these by cross-validation within the training segments, by BLEU on
-segments held out and by the objective on those fitted to: the perceptron's rival and scale, the
-share of epochs before MIRA and the perceptron average, and the number of MERT's random
+CHOSEN = """How defaults were chosen: these by cross-validation within the training segments, by
+BLEU on segments held out and by the objective on those fitted to: the perceptron's rival and
+scale, the share of epochs before MIRA and the perceptron average, and the number of MERT's random
 directions. (Three folds for lists and forests, one of them for MERT; for lattices every third
 segment was fitted to and the others held out. Most settings had one seed, a few up to three.) For
 PRO two ways to keep pairs were compared, and the evidence was mixed: pairs as drawn were better
