@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import merge as merge_sorted
+from itertools import islice
 from typing import overload
 
 import numpy as np
@@ -82,9 +84,10 @@ def linear(
     of Tromble et al. 2008, from a first-order approximation of the logarithm of corpus BLEU.
 
     Cost: that of unfolding the space to contexts of ``order - 1`` words and of the posteriors;
-    the search adds O(unfolded arcs). Ties go to the higher model score, then to the smaller
-    sentence in the order of its words; in a forest to the one with fewer words before that.
-    Sums of gains are exact, so ties do not depend on the order of arcs.
+    the search adds O(unfolded arcs), and that of the ``k`` best what :func:`lattices.k_best`
+    takes for what is unfolded. Ties go to the higher model score, then to the smaller sentence
+    in the order of its words; in a forest to the one with fewer words before that. Sums of
+    gains are exact, so ties do not depend on the order of arcs.
 
     Parameters
     ----------
@@ -112,14 +115,14 @@ def linear(
         One weight for each space of the evidence, not negative: ``P(u)`` is the weighted mean
         of its probabilities in each. By default all are equal.
     k : int, optional
-        Return a list of that many sentences, each once, best first. Not of forests.
+        Return a list of that many sentences, each once, best first; all if there are fewer.
 
     Raises
     ------
     SpaceError
-        If a lattice has no complete path, a list is empty, or there are too many contexts.
+        If a lattice has no complete path, or there are too many contexts.
     OptionError
-        If the scale is negative or not finite, or another number out of range.
+        If a list is empty, the scale is negative or not finite, or another number out of range.
 
     References
     ----------
@@ -218,21 +221,25 @@ def chosen(
     k: int,
 ) -> list[Ranked]:
     """Return the ``k`` best sentences of all spaces."""
-    found: list[Ranked] = []
+    found: list[list[Ranked]] = []
     for search in searches:
         gain = ngram_gains(factors, search.ngrams, mixed_values(search, posteriors, weights))
         word = word_gain(factors)
-        found += [search.best(gain, word)] if k == 1 else search.k_best(gain, word, k)
+        found.append([search.best(gain, word)] if k == 1 else search.k_best(gain, word, k))
     return merged(found, k)
 
 
-def merged(found: Sequence[Ranked], k: int) -> list[Ranked]:
-    """Return the best of what several spaces gave; the first that has a sentence stands for it."""
-    first: dict[tuple[str, ...], Ranked] = {}
-    for each in found:
-        first.setdefault(each.hypothesis.tokens, each)
-    ranked = sorted(
-        first.values(),
-        key=lambda each: (-each.gain, -each.hypothesis.score, each.hypothesis.tokens),
+def merged(found: Sequence[Sequence[Ranked]], k: int) -> list[Ranked]:
+    """Return the best of what several spaces gave; the first that has a sentence stands for it.
+
+    What one space gave stays in its order: forests have an order of ties of their own.
+    """
+    known: set[tuple[str, ...]] = set()
+    own: list[list[Ranked]] = []
+    for some in found:
+        own.append([each for each in some if each.hypothesis.tokens not in known])
+        known.update(each.hypothesis.tokens for each in some)
+    ranked = merge_sorted(
+        *own, key=lambda each: (-each.gain, -each.hypothesis.score, each.hypothesis.tokens)
     )
-    return ranked[:k]
+    return list(islice(ranked, k))

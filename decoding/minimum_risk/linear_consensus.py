@@ -88,14 +88,14 @@ def consensus(
     candidates : int
         How many sentences of each lattice or forest; of a list all are taken.
     merge, evidence, system_weights, k
-        As of :func:`~decoding.minimum_risk.linear.linear`; ``k`` of forests, too.
+        As of :func:`~decoding.minimum_risk.linear.linear`.
 
     Raises
     ------
     SpaceError
-        If a lattice has no complete path, a list is empty, or there are too many contexts.
+        If a lattice has no complete path, or there are too many contexts.
     OptionError
-        If the scale is negative or not finite, or another number out of range.
+        If a list is empty, the scale is negative or not finite, or another number out of range.
 
     References
     ----------

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
+from decoding.minimum_risk.linear_forest_levels import Parts, best_edges, edge_gains, levels
 from decoding.minimum_risk.linear_gains import Ranked
 from lattices.algorithms import NgramPosteriors
 from lattices.algorithms.forest_best import best_derivation
+from lattices.algorithms.forest_kbest import k_best_derivations
 from lattices.algorithms.forest_ngram_contexts import ContextForest, context_forest
 from lattices.algorithms.forest_ngram_posteriors import context_forest_posteriors
 from lattices.algorithms.ngram_contexts import ContextLattice, context_lattice
 from lattices.algorithms.ngram_posteriors import context_posteriors, merged_by_best
 from lattices.algorithms.ngram_tables import MAX
 from lattices.algorithms.ngram_trie import Ngrams
-from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
-from lattices.errors import OptionError
+from lattices.arrays import FloatColumn, floats, ints
 from lattices.spaces import Forest
 from lattices.vocabulary import Vocabulary
 
@@ -58,27 +61,37 @@ class ForestSearch:
     def best(self, gain: FloatColumn, word: float) -> Ranked:
         """Return the sentence that gains most; ties: as of a forest's best derivation."""
         unfolded = self.unfolded
-        value, kept = _best_edges(
-            unfolded.left, unfolded.right, unfolded.head, unfolded.symbol, unfolded.end,
-            unfolded.gram, unfolded.gram_offset, gain, word, unfolded.items, unfolded.root,
-        )  # fmt: skip
-        edges = ints(np.flatnonzero(kept))
-        found = best_derivation(self._part(edges))
-        return Ranked(self.space.hypothesis(self._original(edges[found].tolist())), float(value))
+        value, edges = best_edges(unfolded, edge_gains(unfolded, gain, word))
+        found = best_derivation(self._part(Parts.of(unfolded, edges), unfolded.root))
+        return Ranked(self.space.hypothesis(self._original(edges[found].tolist())), value)
 
     def k_best(self, gain: FloatColumn, word: float, k: int) -> list[Ranked]:
-        """Return the best one; of a forest no others are searched for."""
-        if k > 1:
-            raise OptionError(
-                f"of forest {self.space.id!r} the best sentence is searched for, not the k best; "
-                "take its n-best list (lattices.k_best)"
-            )
-        return [self.best(gain, word)]
+        """Return the ``k`` sentences that gain most, each once; ties: as of :meth:`best`.
 
-    def _part(self, edges: IntColumn) -> Forest:
-        """Return the unfolded forest of some of its edges."""
-        unfolded, forest = self.unfolded, self.space
-        pair = unfolded.right[edges] >= 0
+        All derivations of a sentence gain the same. The best ``k`` by what they gain tell which
+        gains there are, and how many sentences have each; but which of those that gain the
+        same, and by which derivation, is for the scores to say. So derivations are set apart by
+        their gains, and of each gain the best by score are taken.
+        """
+        unfolded = self.unfolded
+        own = edge_gains(unfolded, gain, word)
+        everything = Parts.of(unfolded, ints(np.arange(len(own))))
+        first = k_best_derivations(self._part(everything, unfolded.root, own), k, distinct=True)
+        gained = np.add.reduceat(own[first.arcs], first.offset[:-1])
+        apart = levels(unfolded, own, float(gained.min()))
+        found = []
+        for value, number in sorted(Counter(gained.tolist()).items(), reverse=True):
+            parts, root = apart.parts.below(apart.root[value])
+            some = k_best_derivations(self._part(parts, root), number, distinct=True)
+            for begin, end in pairwise(some.offset.tolist()):
+                edges = self._original(parts.edge[some.arcs[begin:end]].tolist())
+                found.append(Ranked(self.space.hypothesis(edges), value))
+        return found
+
+    def _part(self, parts: Parts, root: int, score: FloatColumn | None = None) -> Forest:
+        """Return the forest of some unfolded edges, by default with the scores of their own."""
+        unfolded, forest, edges = self.unfolded, self.space, parts.edge
+        pair = parts.right >= 0
         sizes = unfolded.end[edges] - unfolded.symbol[edges]
         offset = np.concatenate(([0], np.cumsum(2 * pair + sizes)))
         symbol = np.full(offset[-1], -1)
@@ -88,19 +101,21 @@ class ForestSearch:
         symbol[np.repeat(begin, sizes) + words] = forest.symbol[
             np.repeat(unfolded.symbol[edges], sizes) + words
         ]
-        tails = np.stack((unfolded.left[edges][pair], unfolded.right[edges][pair]), axis=1)
+        tails = np.stack((parts.left[pair], parts.right[pair]), axis=1)
+        if score is None:
+            # the last part of an edge has the score of the whole
+            whole = unfolded.whole[edges] == 1
+            score = floats(np.where(whole, forest.score[unfolded.edge[edges]], 0.0))
         return Forest(
             vocabulary=forest.vocabulary,
-            head=ints(unfolded.head[edges]),
+            head=parts.head,
             tail=ints(tails.ravel()),
             tail_offset=ints(np.concatenate(([0], np.cumsum(2 * pair)))),
             symbol=ints(symbol),
             symbol_offset=ints(offset),
-            score=floats(
-                np.where(unfolded.whole[edges] == 1, forest.score[unfolded.edge[edges]], 0.0)
-            ),
-            num_nodes=unfolded.items,
-            root=unfolded.root,
+            score=score,
+            num_nodes=parts.nodes,
+            root=root,
         )
 
     def _original(self, edges: list[int]) -> list[int]:
@@ -128,35 +143,3 @@ class ForestSearch:
                 filling = [own]
             stack.append(filling)
         return stack[0][0]
-
-
-@kernel
-def _best_edges(  # type: ignore[no-untyped-def]
-    left, right, head, symbol, end, gram, gram_offset, gain, word, items, root
-):
-    """Return the highest gain, and which edges are in derivations that have it."""
-    edges = len(head)
-    own = np.empty(edges)
-    below = np.full(items, -np.inf)
-    for edge in range(edges):
-        own[edge] = word * (end[edge] - symbol[edge])
-        for place in range(gram_offset[edge], gram_offset[edge + 1]):
-            own[edge] += gain[gram[place]]
-        total = own[edge]
-        if right[edge] >= 0:
-            total += below[left[edge]] + below[right[edge]]
-        below[head[edge]] = max(below[head[edge]], total)
-    needed = np.zeros(items, np.bool_)
-    needed[root] = True
-    kept = np.zeros(edges, np.bool_)
-    for edge in range(edges - 1, -1, -1):
-        if not needed[head[edge]]:
-            continue
-        total = own[edge]
-        if right[edge] >= 0:
-            total += below[left[edge]] + below[right[edge]]
-        if total == below[head[edge]]:
-            kept[edge] = True
-            if right[edge] >= 0:
-                needed[left[edge]] = needed[right[edge]] = True
-    return below[root], kept

@@ -22,7 +22,7 @@ from lattices.algorithms.ngram_posteriors import context_posteriors, merged_by_b
 from lattices.algorithms.ngram_tables import MAX
 from lattices.algorithms.ngram_trie import Ngrams, chain_sums
 from lattices.arrays import FloatColumn, floats, ints, kernel
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.order import counting_sort
 from lattices.vocabulary import Vocabulary
@@ -109,7 +109,7 @@ class ListSearch:
 
     def __init__(self, nbest: NBest, order: int) -> None:
         if not len(nbest):
-            raise SpaceError(f"n-best list {nbest.id!r} is empty")
+            raise OptionError(f"n-best list {nbest.id!r} is empty")
         self.ngrams, self.gram = list_ngrams(nbest, order)
         self.space = nbest
         self.order = order

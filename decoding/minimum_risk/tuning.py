@@ -93,7 +93,7 @@ class LinearGrid:
                     factors = linear_factors(p, r, T, self.order, word_penalty=self.word_penalty)
                     word = word_gain(factors)
                     found = [
-                        each.best(ngram_gains(factors, each.ngrams, value), word)
+                        [each.best(ngram_gains(factors, each.ngrams, value), word)]
                         for each, value in zip(searches, values, strict=True)
                     ]
                     chosen.append(merged(found, 1)[0].hypothesis.tokens)

@@ -11,7 +11,8 @@ import pytest
 from decoding.cli import main
 from decoding.mbr import mbr
 from fstmetrics import BLEU, GRR, WER, corpus_score
-from lattices.formats import read
+from lattices import Forest, Lattice
+from lattices.formats import read, write
 from tests.decoding.commandline import CAT, cats, lattice_line, words
 
 LISTS = """\
@@ -145,6 +146,20 @@ def test_options_of_methods(lists: Path, capsys: pytest.CaptureFixture[str]) -> 
     found = [mbr(space, method="linear", theta=[-0.1, 0.2, 0.3, 0.4, 0.5]) for space in read(lists)]
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [row[2] for row in rows] == [each.text for each in found]
+
+
+def test_the_k_best_of_forests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lattice = Lattice.from_arcs(
+        [(0, 1, "a", -0.1), (0, 1, "the", -0.3), (1, 2, "cat", 0.0), (1, 2, "hat", -2.0)],
+        finals=[2], id="s1",
+    )  # fmt: skip
+    path = tmp_path / "forests.jsonl"
+    write(path, [Forest.from_lattice(lattice)])
+    assert run(path, "--method", "linear", "-k", 3, "--format", "jsonl", "-q") == 0
+    printed = objects(capsys.readouterr().out)
+    expected = mbr(lattice, method="linear", k=3)
+    assert [row["text"] for row in printed] == [each.text for each in expected]
+    assert [row["rank"] for row in printed] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -110,11 +110,11 @@ def test_sentences_that_a_lattice_has_not(lattice):
 
 @given(small_lists(max_size=4), small_lists(max_size=4), st.floats(0, 1), SCALES)
 def test_systems_are_mixed(one, other, share, scale):
-    found = probabilities(
-        evidence_of([one, other], scale=scale, system_weights=[share * 3, 3 - share * 3])
-    )
+    weights = [share * 3, 3 - share * 3]
+    found = probabilities(evidence_of([one, other], scale=scale, system_weights=weights))
     expected: dict[tuple[str, ...], float] = defaultdict(float)
-    for nbest, part in ((one, share), (other, 1 - share)):
+    for nbest, weight_of_all in zip((one, other), weights, strict=True):
+        part = weight_of_all / sum(weights)
         own = by_enumeration([(each.tokens, each.score) for each in nbest], scale)
         for tokens, weight in own.items():
             expected[tokens] += part * weight

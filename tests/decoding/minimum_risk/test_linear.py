@@ -251,10 +251,10 @@ def test_what_is_refused() -> None:
     dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3)
     with pytest.raises(SpaceError, match="no complete path"):
         linear(dead)
-    with pytest.raises(SpaceError, match="empty"):
+    with pytest.raises(OptionError, match="empty"):
         linear(NBest.from_hypotheses([]))
-    with pytest.raises(OptionError, match="forest"):
-        linear(Forest.from_lattice(lattice), k=2)
+    with pytest.raises(OptionError, match="empty"):
+        linear(lattice, evidence=NBest.from_hypotheses([]))
     wrong = [
         {"k": 0}, {"p": 0.0}, {"r": math.nan}, {"T": -1.0}, {"theta": [1.0]}, {"order": 0},
         {"theta": [0.0, math.inf]}, {"merge": "mean"}, {"scale": math.nan}, {"evidence": []},

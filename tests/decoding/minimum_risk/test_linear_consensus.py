@@ -114,5 +114,5 @@ def test_what_is_refused() -> None:
             consensus(lattice, **options)  # type: ignore[call-overload]
     with pytest.raises(SpaceError, match="no complete path"):
         consensus(Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3))
-    with pytest.raises(SpaceError, match="empty"):
+    with pytest.raises(OptionError, match="empty"):
         consensus(NBest.from_hypotheses([]))
