@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from decoding.commands.arguments import (
@@ -21,21 +18,16 @@ from decoding.commands.arguments import (
     option,
     parsed_metrics,
     positive,
-    report_failures,
-    settling,
 )
-from decoding.commands.running import (
-    add_resuming,
-    add_running,
-    check_running,
-    corpus_outcomes,
-    file_stamps,
-    resumable_output,
+from decoding.commands.running import add_resuming, add_running, check_running, file_stamps
+from decoding.commands.summarised import (
+    check_summary,
+    segments_line,
+    task_over_corpus,
+    write_summarised,
 )
 
 if TYPE_CHECKING:
-    from decoding.commands.mbr_output import MBRTotals
-    from lattices.formats.references import References
     from lattices.spaces import Space
 
 SUMMARY = "the sentences with the best expected metric: minimum-Bayes-risk decoding"
@@ -129,13 +121,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
     check_running(arguments)
-    if arguments.summary == arguments.output:
-        arguments.parser.error("--summary and -o are the same file")
+    check_summary(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
     check_outputs(arguments.output, arguments.summary)
     from decoding.commands.mbr_output import MBRLines, MBRTotals
-    from lattices.formats.streams import created
 
     metrics = parsed_metrics(arguments)
     options = _options(arguments)
@@ -154,29 +144,24 @@ def run(arguments: argparse.Namespace) -> int:
         "systems": tuple(map(_table, arguments.systems)),
     }
     job = MBRLines(metrics, references, arguments.format, {**decision, **tables})
-    totals = MBRTotals(metrics)
-    with ExitStack() as stack:
-        summary_file = (
-            stack.enter_context(created(arguments.summary)) if arguments.summary else None
-        )
-        task = _task(arguments, [str(metric) for metric in metrics], decision)
-        journal = stack.enter_context(resumable_output(arguments, task))
-        totals.restore(journal.states)
-        outcomes = stack.enter_context(
-            corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
-        )
-        for outcome in outcomes:
-            journal.write(outcome, totals.add(outcome))
-            if journal.is_due:
-                journal.enter(totals.state())
-        _check(totals, references)
-        summary = {**totals.summary(), "scale": arguments.scale, "k": arguments.k, **options}
-        if summary_file is not None:
-            summary_file.write(json.dumps(summary, indent=2, ensure_ascii=False).encode() + b"\n")
-    report_failures(totals.failures)
-    if not arguments.quiet:
-        print(_for_people(summary), file=sys.stderr)
-    return 1 if totals.failures else 0
+    others = [*([arguments.evidence] if arguments.evidence else []), *arguments.systems]
+    return write_summarised(
+        arguments,
+        job,
+        MBRTotals(metrics),
+        references,
+        task={
+            **task_over_corpus(arguments, metrics),
+            "input options": sorted(map(list, arguments.option)),
+            "evidence": bool(arguments.evidence),
+            "others": file_stamps(others),
+            "format": arguments.format,
+            **decision,
+        },
+        settings={"scale": arguments.scale, "k": arguments.k, **options},
+        done="decoded",
+        for_people=_for_people,
+    )
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -235,46 +220,6 @@ def _table(path: str) -> dict[str, Space]:
     return {space.id: space for space in lattices.read(path)}
 
 
-def _task(
-    arguments: argparse.Namespace, metrics: list[str], decision: dict[str, Any]
-) -> dict[str, Any]:
-    """Return all that the output depends on: a run is resumed by one that has the same."""
-    import decoding
-
-    others = [*([arguments.evidence] if arguments.evidence else []), *arguments.systems]
-    return {
-        "version": decoding.__version__,
-        "input": file_stamps(arguments.paths),
-        "input format": arguments.input_format,
-        "input options": sorted(map(list, arguments.option)),
-        "references": file_stamps(arguments.refs or []),
-        "reference format": arguments.refs_format,
-        "reference ids": arguments.refs_id,
-        "evidence": bool(arguments.evidence),
-        "others": file_stamps(others),
-        "metrics": metrics,
-        "format": arguments.format,
-        **decision,
-    }
-
-
-def _check(totals: MBRTotals, references: References | None) -> None:
-    """Refuse to write results if there are none, or if they may belong to other references."""
-    from lattices.errors import FormatError
-
-    if references is not None and totals.records:
-        try:
-            references.finish(totals.records)
-        except FormatError:
-            # a file that could not be read may be what makes the numbers differ
-            report_failures(totals.failures)
-            raise
-    if not totals.segments:
-        report_failures(totals.failures[:-1])
-        last = totals.failures[-1] if totals.failures else "there is no segment in the input"
-        raise FormatError(f"{last} (nothing could be decoded)")
-
-
 def _for_people(summary: dict[str, Any]) -> str:
     from decoding.report import table
 
@@ -286,11 +231,7 @@ def _for_people(summary: dict[str, Any]) -> str:
             for name, row in summary["metrics"].items()
         ]
         lines.append(table(["metric", "1-best", "mbr", "oracle"], scores))
-    without = summary["segments"] - summary["judged"]
-    lines.append(
-        f"{summary['segments']} segments, {summary['failed']} failed"
-        + (f", {without} without references" if without else "")
-    )
+    lines.append(segments_line(summary))
     lines.append(
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "
         f"method {summary['method']}"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from decoding.commands.arguments import (
@@ -19,20 +16,11 @@ from decoding.commands.arguments import (
     opened_references,
     parsed_metrics,
     positive,
-    report_failures,
-    settling,
 )
-from decoding.commands.running import (
-    add_resuming,
-    add_running,
-    check_running,
-    corpus_outcomes,
-    file_stamps,
-    resumable_output,
-)
+from decoding.commands.running import add_resuming, add_running, check_running
+from decoding.commands.summarised import check_summary, task_over_corpus, write_summarised
 
 if TYPE_CHECKING:
-    from decoding.commands.oracle_output import Totals
     from lattices.formats.references import References
 
 SUMMARY = "the best sentences of lattices, forests and n-best lists under a metric"
@@ -126,13 +114,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
-    if arguments.summary == arguments.output:
-        arguments.parser.error("--summary and -o are the same file")
+    check_summary(arguments)
     check_outputs(arguments.output, arguments.summary)
     from decoding.commands.oracle_output import OracleLines, Totals
     from decoding.oracle import DEFAULT_BUDGET
     from lattices.engines import ENGINES
-    from lattices.formats.streams import created
 
     if arguments.engine != "auto":
         ENGINES.get(arguments.engine)
@@ -150,75 +136,21 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None:
             search[name] = getattr(arguments, name)
     job = OracleLines(metrics, references, arguments.format, search)
-    totals = Totals(metrics)
-    with ExitStack() as stack:
-        summary_file = (
-            stack.enter_context(created(arguments.summary)) if arguments.summary else None
-        )
-        task = _task(arguments, [str(metric) for metric in metrics], search)
-        journal = stack.enter_context(resumable_output(arguments, task))
-        totals.restore(journal.states)
-        outcomes = stack.enter_context(
-            corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
-        )
-        for outcome in outcomes:
-            journal.write(outcome, totals.add(outcome))
-            if journal.is_due:
-                journal.enter(totals.state())
-        _check(totals, references)
-        summary = totals.summary()
-        summary |= {name: search[name] for name in ("k", "worst", "model_weight")}
-        if summary_file is not None:
-            summary_file.write(json.dumps(summary, indent=2, ensure_ascii=False).encode() + b"\n")
-    report_failures(totals.failures)
-    if not arguments.quiet:
-        print(_for_people(summary, references), file=sys.stderr)
-    return 1 if totals.failures else 0
-
-
-def _task(
-    arguments: argparse.Namespace, metrics: list[str], search: dict[str, Any]
-) -> dict[str, Any]:
-    """Return all that the output depends on: a run is resumed by one that has the same."""
-    import decoding
-
-    return {
-        "version": decoding.__version__,
-        "input": file_stamps(arguments.paths),
-        "input format": arguments.input_format,
-        "options": sorted(map(list, arguments.option)),
-        "references": file_stamps(arguments.refs or []),
-        "reference format": arguments.refs_format,
-        "reference ids": arguments.refs_id,
-        "metrics": metrics,
-        "format": arguments.format,
-        **search,
-    }
-
-
-def _check(totals: Totals, references: References | None) -> None:
-    """Refuse to write results if there are none, or if they may belong to other references."""
-    from decoding.jobs import NO_REFERENCES
-    from lattices.errors import FormatError, OptionError
-
-    if references is not None and totals.records:
-        try:
-            references.finish(totals.records)
-        except FormatError:
-            # a file that could not be read may be what makes the numbers differ
-            report_failures(totals.failures)
-            raise
-    if totals.segments:
-        return
-    others = [failure for failure in totals.failures if failure.reason != NO_REFERENCES]
-    without = len(totals.failures) - len(others)
-    if without:
-        report_failures(others)
-        raise OptionError(
-            f"none of the {without} segments has references in the input; give them by --refs FILE"
-        )
-    report_failures(others[:-1])
-    raise FormatError(f"{others[-1]} (nothing could be searched)")
+    return write_summarised(
+        arguments,
+        job,
+        Totals(metrics),
+        references,
+        task={
+            **task_over_corpus(arguments, metrics),
+            "options": sorted(map(list, arguments.option)),
+            "format": arguments.format,
+            **search,
+        },
+        settings={name: search[name] for name in ("k", "worst", "model_weight")},
+        done="searched",
+        for_people=lambda summary: _for_people(summary, references),
+    )
 
 
 def _for_people(summary: dict[str, Any], references: References | None) -> str:

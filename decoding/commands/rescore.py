@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from decoding.commands.arguments import (
@@ -19,24 +16,24 @@ from decoding.commands.arguments import (
     opened_references,
     parsed_metrics,
     positive,
-    report_failures,
     say,
-    settling,
 )
 from decoding.commands.running import (
     add_resuming,
     add_running,
     check_running,
     corpus_outcomes,
-    file_stamps,
-    resumable_output,
+)
+from decoding.commands.summarised import (
+    check_summary,
+    segments_line,
+    task_over_corpus,
+    write_summarised,
 )
 from decoding.commands.writing import add_target, made_ready, target_of, write_outcomes
 
 if TYPE_CHECKING:
-    from decoding.commands.rescore_output import RescoreTotals
     from decoding.corpus import Done, Failure
-    from lattices.formats.references import References
 
 R = TypeVar("R")
 
@@ -118,8 +115,7 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         error("-k and --spaces exclude one another")
     if arguments.unique and not arguments.k:
         error("--unique goes with -k")
-    if arguments.summary is not None and arguments.summary == arguments.output:
-        error("--summary and -o are the same file")
+    check_summary(arguments)
     lines, spaces = ("format", "summary", "resume", "refs", "metric"), ("to", "write_option")
     if arguments.k or arguments.spaces:
         wrong = [name for name in lines if getattr(arguments, name)]
@@ -180,74 +176,28 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     """Write the best sentence of each segment."""
     from decoding.commands.rescore_output import RescoreLines, RescoreTotals
     from decoding.rescoring import RescoreJob
-    from lattices.formats.streams import created
 
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
     format = arguments.format or "tsv"
     job = RescoreLines(RescoreJob(weights, arguments.missing, metrics, references), format)
-    totals = RescoreTotals(metrics, text=format == "text")
-    with ExitStack() as stack:
-        summary_file = (
-            stack.enter_context(created(arguments.summary)) if arguments.summary else None
-        )
-        task = _task(arguments, [str(metric) for metric in metrics], format, weights)
-        journal = stack.enter_context(resumable_output(arguments, task))
-        totals.restore(journal.states)
-        outcomes = stack.enter_context(
-            corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
-        )
-        for outcome in outcomes:
-            journal.write(outcome, totals.add(outcome))
-            if journal.is_due:
-                journal.enter(totals.state())
-        _check(totals, references)
-        summary = {**totals.summary(), "weights": arguments.weights}
-        if summary_file is not None:
-            summary_file.write(json.dumps(summary, indent=2, ensure_ascii=False).encode() + b"\n")
-    report_failures(totals.failures)
-    _say_unweighted(summary["unweighted"])
-    if not arguments.quiet:
-        print(_for_people(summary), file=sys.stderr)
-    return 1 if totals.failures else 0
-
-
-def _task(
-    arguments: argparse.Namespace, metrics: list[str], format: str, weights: dict[str, float]
-) -> dict[str, Any]:
-    """Return all that the output depends on: a run is resumed by one that has the same."""
-    import decoding
-
-    return {
-        "version": decoding.__version__,
-        "input": file_stamps(arguments.paths),
-        "input format": arguments.input_format,
-        "options": sorted(map(list, arguments.option)),
-        "references": file_stamps(arguments.refs or []),
-        "reference format": arguments.refs_format,
-        "reference ids": arguments.refs_id,
-        "metrics": metrics,
-        "format": format,
-        "weights": sorted(map(list, weights.items())),
-        "missing": arguments.missing,
-    }
-
-
-def _check(totals: RescoreTotals, references: References | None) -> None:
-    """Refuse to write results if there are none, or if they may belong to other references."""
-    from lattices.errors import FormatError
-
-    if references is not None and totals.records:
-        try:
-            references.finish(totals.records)
-        except FormatError:
-            # a file that could not be read may be what makes the numbers differ
-            report_failures(totals.failures)
-            raise
-    if not totals.segments:
-        report_failures(totals.failures[:-1])
-        last = totals.failures[-1] if totals.failures else "there is no segment in the input"
-        raise FormatError(f"{last} (nothing could be rescored)")
+    return write_summarised(
+        arguments,
+        job,
+        RescoreTotals(metrics, text=format == "text"),
+        references,
+        task={
+            **task_over_corpus(arguments, metrics),
+            "options": sorted(map(list, arguments.option)),
+            "format": format,
+            "weights": sorted(map(list, weights.items())),
+            "missing": arguments.missing,
+        },
+        settings={"weights": arguments.weights},
+        done="rescored",
+        for_people=_for_people,
+        warn=lambda summary: _say_unweighted(summary["unweighted"]),
+    )
 
 
 def _for_people(summary: dict[str, Any]) -> str:
@@ -260,11 +210,7 @@ def _for_people(summary: dict[str, Any]) -> str:
             for name, row in summary["metrics"].items()
         ]
         lines.append(table(["metric", "in the file", "rescored"], scores))
-    without = summary["segments"] - summary["judged"]
-    lines.append(
-        f"{summary['segments']} segments, {summary['failed']} failed"
-        + (f", {without} without references" if without else "")
-    )
+    lines.append(segments_line(summary))
     lines.append(
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s"
     )

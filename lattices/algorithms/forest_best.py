@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lattices.algorithms.forest_derivations import MOST_EDGES, too_many_edges
-from lattices.algorithms.paths import Paths
-from lattices.arrays import Array, IntColumn, ints, kernel
+from lattices.algorithms.forest_columns import search_columns
+from lattices.algorithms.forest_derivations import MOST_EDGES, derivations_found
+from lattices.arrays import IntColumn, kernel
 from lattices.spaces import Forest, Hypothesis
 
 # The columns of the store of records: the edge, where its tails' records stand in `below`, the
@@ -148,8 +148,49 @@ def precedes(  # type: ignore[no-untyped-def]
 
 
 @kernel
+def worth_of(item, record, gain, value, merit):  # type: ignore[no-untyped-def]
+    """Return what a record is ranked by if there is a merit; higher is better."""
+    earned = gain[item] / merit.denominator[record[item, EDGE]]
+    return merit.sign * (earned + merit.weight * value[item])
+
+
+@kernel
+def ahead(  # type: ignore[no-untyped-def]
+    one, other, record, gain, value, below, head, tail_offset, symbol, symbol_offset,
+    rank, left, right, merit,
+):  # fmt: skip
+    """Tell whether one record of a node comes before another: by merit, then as they precede."""
+    mine = worth_of(one, record, gain, value, merit)
+    yours = worth_of(other, record, gain, value, merit)
+    if mine != yours:
+        return mine > yours
+    if (
+        value[one] == value[other]
+        and record[one, HASH] == record[other, HASH]
+        and record[one, LENGTH] == record[other, LENGTH]
+        and record[one, EDGE] != record[other, EDGE]
+    ):
+        # most often two alignments of one sentence, and nothing below needs to be walked
+        return record[one, EDGE] < record[other, EDGE]
+    return precedes(
+        one, other, record, value, below, head, tail_offset, symbol, symbol_offset,
+        rank, left, right,
+    )  # fmt: skip
+
+
+@kernel
+def add_gain(item, record, gain, below, tail_offset, merit):  # type: ignore[no-untyped-def]
+    """Fill in the gain that a record's edge and the records of its tails make."""
+    edge, at = record[item, EDGE], record[item, BELOW]
+    total = merit.gain[edge]
+    for tail in range(tail_offset[edge + 1] - tail_offset[edge]):
+        total += gain[below[at + tail]]
+    gain[item] = total
+
+
+@kernel
 def best_records(  # type: ignore[no-untyped-def]
-    head, tail, tail_offset, symbol, symbol_offset, in_offset, score, rank, room
+    head, tail, tail_offset, symbol, symbol_offset, in_offset, score, rank, room, merit
 ):
     """Return a record for every edge, of the best records of its tails, and each node's best.
 
@@ -158,13 +199,15 @@ def best_records(  # type: ignore[no-untyped-def]
 
     Returns
     -------
-    record, value, below, chosen : arrays
+    record, gain, value, below, chosen : arrays
+        Without a merit, ``gain`` is None.
     left, right : arrays
         Room to compare in, see :func:`compared_words`.
     """
     nodes, edges = len(in_offset) - 1, len(head)
     record = np.zeros((max(room, edges), COLUMNS), np.int64)
-    value = np.full(max(room, edges), -np.inf)
+    value = np.full(len(record), -np.inf)
+    gain = None if merit is None else np.zeros(len(record))
     below = np.full(max(2 * room, len(tail)), -1, np.int64)
     chosen = np.full(nodes, -1, np.int64)
     left, right = np.empty((nodes + 1, 2), np.int64), np.empty((nodes + 1, 2), np.int64)
@@ -177,12 +220,22 @@ def best_records(  # type: ignore[no-untyped-def]
         if possible:
             complete(edge, record, value, below, tail_offset, symbol, symbol_offset, score)
             node = head[edge]
-            if chosen[node] < 0 or precedes(
-                edge, chosen[node], record, value, below, head, tail_offset,
-                symbol, symbol_offset, rank, left, right,
-            ):  # fmt: skip
+            first = chosen[node] < 0
+            # one more call, with all the columns, would cost as much as most comparisons
+            if merit is None:
+                first = first or precedes(
+                    edge, chosen[node], record, value, below, head, tail_offset,
+                    symbol, symbol_offset, rank, left, right,
+                )  # fmt: skip
+            else:
+                add_gain(edge, record, gain, below, tail_offset, merit)
+                first = first or ahead(
+                    edge, chosen[node], record, gain, value, below, head, tail_offset,
+                    symbol, symbol_offset, rank, left, right, merit,
+                )  # fmt: skip
+            if first:
                 chosen[node] = edge
-    return record, value, below, chosen, left, right
+    return record, gain, value, below, chosen, left, right
 
 
 @kernel
@@ -225,31 +278,10 @@ def unrolled(first, count, record, below, tail_offset, stack):  # type: ignore[n
 @kernel
 def _best(head, tail, tail_offset, symbol, symbol_offset, in_offset, score, rank, root):  # type: ignore[no-untyped-def]
     """Return the edges of the best derivation, and where they begin and end."""
-    record, _, below, chosen, left, _ = best_records(
-        head, tail, tail_offset, symbol, symbol_offset, in_offset, score, rank, 0
+    record, _, _, below, chosen, left, _ = best_records(
+        head, tail, tail_offset, symbol, symbol_offset, in_offset, score, rank, 0, None
     )
     return unrolled(chosen[root], 1, record, below, tail_offset, left)
-
-
-def search_columns(forest: Forest) -> tuple[Array, ...]:
-    """Return the columns that the searches begin with, and the order of the words."""
-    return (
-        forest.head,
-        forest.tail,
-        forest.tail_offset,
-        forest.symbol,
-        forest.symbol_offset,
-        forest.in_offset,
-        forest.score,
-        forest.vocabulary.ranks(),
-    )
-
-
-def derivations_found(forest: Forest, edges: Array, offset: Array) -> Paths:
-    """Return what :func:`unrolled` found, or raise the error that it found too much."""
-    if offset[-1] < 0:
-        raise too_many_edges(forest)
-    return Paths(ints(edges), ints(offset))
 
 
 def best_derivation(forest: Forest) -> IntColumn:

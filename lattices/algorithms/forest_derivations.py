@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.algorithms.paths import Paths
+from lattices.arrays import Array, ints
 from lattices.errors import SpaceError
 from lattices.spaces import Forest, Hypothesis
 from lattices.spaces.derivation import spelt
@@ -22,6 +23,16 @@ def too_many_edges(forest: Forest) -> SpaceError:
         f"the derivations of forest {forest.id!r} that were asked for have more than "
         f"{MOST_EDGES} edges: some node is used again and again by each of them"
     )
+
+
+def derivations_found(forest: Forest, edges: Array, offset: Array) -> Paths:
+    """Return the edges that were found in columns, or raise the error that they are too many.
+
+    Too many are told by a negative last offset, see :func:`~.forest_best.unrolled`.
+    """
+    if offset[-1] < 0:
+        raise too_many_edges(forest)
+    return Paths(ints(edges), ints(offset))
 
 
 def forest_hypotheses(forest: Forest, derivations: Paths) -> list[Hypothesis]:

@@ -116,6 +116,27 @@ def row_state(row, length, order, lefts, left_place):  # type: ignore[no-untyped
     return begin, run
 
 
+@inlined
+def column_state(column, order, stride, rights, right_place):  # type: ignore[no-untyped-def]
+    """Return the machine state of a column: ``run * stride + place``."""
+    state = column
+    if column >= stride:
+        index = column - stride
+        state = right_place[rights + index // (order - 1)] + (index % (order - 1) + 1) * stride
+    return state
+
+
+@kernel
+def state_column(layer, place, order, stride, right_place):  # type: ignore[no-untyped-def]
+    """Return the column of a machine state in a node with these places, or -1."""
+    column = place if layer == 0 else -1
+    if layer > 0:
+        for index in range(len(right_place)):
+            if right_place[index] == place:
+                column = stride + index * (order - 1) + layer - 1
+    return column
+
+
 @kernel
 def matchless_spans(  # type: ignore[no-untyped-def]
     in_offset, tail, tail_offset, symbol, symbol_offset, length, chain, follow, position

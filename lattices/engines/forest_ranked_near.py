@@ -6,6 +6,10 @@ tables; what all around it earns at best is carried from the top down. The links
 edges of a hypergraph, the product of the forest and the machine, whose derivations are pairs
 of a derivation of the forest and an alignment of its words. It has every pair that reaches
 the bound, and some that do not.
+
+The two ways down are written apart, though their loops are alike: the other compares for
+equality, in the numbers of the tables, keeps a flag where this one keeps what is earned around
+a state, and takes items for one that this one keeps apart.
 """
 
 from __future__ import annotations
@@ -14,23 +18,18 @@ import numpy as np
 
 from lattices.arrays import kernel
 from lattices.engines.forest_inside import wordless_gain
-from lattices.engines.forest_plan import ANCHORED, row_state
+from lattices.engines.forest_plan import ANCHORED, column_state, row_state, state_column
 from lattices.engines.forest_reading import FRONT_FIELDS, RUN, START, read_edge
 from lattices.engines.forest_tight import (
-    BEGIN,
     DONE,
-    EDGE,
-    END,
-    FROM,
     JOB_FIELDS,
-    LEVEL,
     LINK_FIELDS,
     NONE,
-    STATE,
-    TO,
-    WHAT,
     WORD,
+    chained_cells,
+    put_link,
     room,
+    with_job,
 )
 
 
@@ -77,11 +76,7 @@ def _ways_over_node(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """List the states from which a node leads to ``state``, and its cells; return how many."""
     layer, place = state // stride, state % stride
-    column = place if layer == 0 else NONE
-    if layer > 0:
-        for index in range(len(right_place)):
-            if right_place[index] == place:
-                column = stride + index * (order - 1) + layer - 1
+    column = state_column(layer, place, order, stride, right_place)
     count = 0
     if column != NONE:
         for source in range(begin, 1 if anchored else place + 1):
@@ -149,19 +144,10 @@ def find_near(  # type: ignore[no-untyped-def]
     around = np.full(len(levels), -np.inf)
     front = np.full((1, FRONT_FIELDS), length + 1, np.int32)
     for node in range(nodes - 1, -1, -1):
-        count = 0
-        entry = newest[node]
-        while entry != NONE:
-            count += 1
-            entry = behind[entry]
-        if count == 0:
+        if newest[node] == NONE:
             continue
-        members = np.empty(count, np.int64)
-        entry = newest[node]
-        for index in range(count):
-            members[index] = cell_of[entry]
-            entry = behind[entry]
-        members.sort()
+        members = chained_cells(newest[node], behind, cell_of)
+        count = len(members)
         columns = width[node]
         end = 0
         while end < count:
@@ -189,10 +175,9 @@ def find_near(  # type: ignore[no-untyped-def]
                     if quiet + bias[edge] + outer[entry_of[members[begin]]] < bound:
                         cut = True
                         continue
-                    links[linked + LEVEL], links[linked + FROM] = levels_here, 0
-                    links[linked + TO], links[linked + WHAT] = number_of[members[begin]], DONE
                     earned[linked // LINK_FIELDS] = 0.0
-                    linked += LINK_FIELDS
+                    item = number_of[members[begin]]
+                    linked = put_link(links, linked, levels_here, 0, item, DONE)
                 else:
                     here = read_edge(
                         levels, True, edge, front, 1,
@@ -205,11 +190,7 @@ def find_near(  # type: ignore[no-untyped-def]
                     around[: levels_here * size] = -np.inf
                     for index in range(begin, end):
                         column = (members[index] - base[node]) % columns
-                        state = column
-                        if column >= stride:
-                            column -= stride
-                            state = right_place[right_offset[node] + column // (order - 1)]
-                            state += (column % (order - 1) + 1) * stride
+                        state = column_state(column, order, stride, right_offset[node], right_place)
                         if levels[here + state] == -np.inf:
                             continue
                         outside = bias[edge] + outer[entry_of[members[index]]]
@@ -217,10 +198,9 @@ def find_near(  # type: ignore[no-untyped-def]
                             cut = True
                             continue
                         around[here + state] = max(around[here + state], outside)
-                        links[linked + LEVEL], links[linked + FROM] = levels_here, state
-                        links[linked + TO], links[linked + WHAT] = number_of[members[index]], DONE
                         earned[linked // LINK_FIELDS] = 0.0
-                        linked += LINK_FIELDS
+                        item = number_of[members[index]]
+                        linked = put_link(links, linked, levels_here, state, item, DONE)
                 if linked == job_begin:
                     continue
                 for index in range(last - 1, first - 1, -1):
@@ -294,16 +274,10 @@ def find_near(  # type: ignore[no-untyped-def]
                                 around[before + source] = max(
                                     around[before + source], inner + outside
                                 )
-                            links[linked + LEVEL], links[linked + FROM] = level, source
-                            links[linked + TO], links[linked + WHAT] = state, what
                             earned[linked // LINK_FIELDS] = gain
-                            linked += LINK_FIELDS
-                if JOB_FIELDS * (done + 1) > len(jobs):
-                    jobs = room(jobs, JOB_FIELDS * (done + 1))
-                job = JOB_FIELDS * done
-                jobs[job + EDGE] = edge
-                jobs[job + STATE] = 0 if quietly else front[0, RUN] * stride + front[0, START]
-                jobs[job + BEGIN], jobs[job + END] = job_begin, linked
+                            linked = put_link(links, linked, level, source, state, what)
+                state = 0 if quietly else front[0, RUN] * stride + front[0, START]
+                jobs = with_job(jobs, done, edge, state, job_begin, linked)
                 done += 1
                 if linked > LINK_FIELDS * most_links:
                     return jobs, links, earned, -1, True

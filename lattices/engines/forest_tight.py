@@ -13,7 +13,7 @@ import numpy as np
 
 from lattices.arrays import inlined, kernel
 from lattices.engines.forest_inside import wordless_gain
-from lattices.engines.forest_plan import ANCHORED, first_rows, row_state
+from lattices.engines.forest_plan import ANCHORED, column_state, first_rows, row_state, state_column
 from lattices.engines.forest_reading import FRONT_FIELDS, RUN, START, read_edge
 
 NONE = -1
@@ -40,11 +40,37 @@ def room(rows, needed):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _put_link(links, linked, level, source, target, what):  # type: ignore[no-untyped-def]
+def put_link(links, linked, level, source, target, what):  # type: ignore[no-untyped-def]
     """Write a link and return where the next one goes."""
     links[linked + LEVEL], links[linked + FROM] = level, source
     links[linked + TO], links[linked + WHAT] = target, what
     return linked + LINK_FIELDS
+
+
+@kernel
+def with_job(jobs, done, edge, state, begin, end):  # type: ignore[no-untyped-def]
+    """Return the jobs, of which there are ``done``, and one more."""
+    jobs = room(jobs, JOB_FIELDS * (done + 1))
+    job = JOB_FIELDS * done
+    jobs[job + EDGE], jobs[job + STATE] = edge, state
+    jobs[job + BEGIN], jobs[job + END] = begin, end
+    return jobs
+
+
+@kernel
+def chained_cells(newest, behind, cell_of):  # type: ignore[no-untyped-def]
+    """Return the cells of an entry and of all that stand behind it, in ascending order."""
+    count, entry = 0, newest
+    while entry != NONE:
+        count += 1
+        entry = behind[entry]
+    cells = np.empty(count, np.int64)
+    entry = newest
+    for index in range(count):
+        cells[index] = cell_of[entry]
+        entry = behind[entry]
+    cells.sort()
+    return cells
 
 
 @kernel
@@ -102,11 +128,7 @@ def _before_node(  # type: ignore[no-untyped-def]
     """List the states from which a node leads to ``state`` with ``value``, and the cells."""
     worst = levels.dtype.type(-np.inf)
     layer, place = state // stride, state % stride
-    column = place if layer == 0 else NONE
-    if layer > 0:
-        for index in range(len(right_place)):
-            if right_place[index] == place:
-                column = stride + index * (order - 1) + layer - 1
+    column = state_column(layer, place, order, stride, right_place)
     count = 0
     if column != NONE:
         for source in range(begin, 1 if anchored else place + 1):
@@ -171,19 +193,10 @@ def find_tight(  # type: ignore[no-untyped-def]
     front = np.full((1, FRONT_FIELDS), length + 1, np.int32)
     earliest = first_rows(spans)
     for node in range(nodes - 1, -1, -1):
-        count = 0
-        entry = newest[node]
-        while entry != NONE:
-            count += 1
-            entry = behind[entry]
-        if count == 0:
+        if newest[node] == NONE:
             continue
-        members = np.empty(count, np.int64)
-        entry = newest[node]
-        for index in range(count):
-            members[index] = cell_of[entry]
-            entry = behind[entry]
-        members.sort()
+        members = chained_cells(newest[node], behind, cell_of)
+        count = len(members)
         columns = width[node]
         end = 0
         while end < count:
@@ -205,7 +218,7 @@ def find_tight(  # type: ignore[no-untyped-def]
                     if quiet + bias[edge] != silent[node]:
                         continue
                     item = number_of[members[begin]]
-                    linked = _put_link(links, linked, last - first + 1, 0, item, DONE)
+                    linked = put_link(links, linked, last - first + 1, 0, item, DONE)
                 else:
                     here = read_edge(
                         levels, True, edge, front, 1,
@@ -217,15 +230,11 @@ def find_tight(  # type: ignore[no-untyped-def]
                     )  # fmt: skip
                     for index in range(begin, end):
                         column = (members[index] - base[node]) % columns
-                        state = column
-                        if column >= stride:
-                            column -= stride
-                            state = right_place[right_offset[node] + column // (order - 1)]
-                            state += (column % (order - 1) + 1) * stride
+                        state = column_state(column, order, stride, right_offset[node], right_place)
                         if levels[here + state] + bias[edge] == table[members[index]]:
                             wanted[here + state] = True
                             item = number_of[members[index]]
-                            linked = _put_link(links, linked, last - first + 1, state, item, DONE)
+                            linked = put_link(links, linked, last - first + 1, state, item, DONE)
                 if linked == job_begin:
                     continue
                 for index in range(last - 1, first - 1, -1):
@@ -284,16 +293,12 @@ def find_tight(  # type: ignore[no-untyped-def]
                                     newest[below] = known
                                     known += 1
                                 what = number_of[cell]
-                            linked = _put_link(links, linked, level, sources[way], state, what)
+                            linked = put_link(links, linked, level, sources[way], state, what)
                             if not quietly:
                                 wanted[before + sources[way]] = True
                 if not quietly:
                     wanted[:size] = False
-                if JOB_FIELDS * (done + 1) > len(jobs):
-                    jobs = room(jobs, JOB_FIELDS * (done + 1))
-                job = JOB_FIELDS * done
-                jobs[job + EDGE] = edge
-                jobs[job + STATE] = 0 if quietly else front[0, RUN] * stride + front[0, START]
-                jobs[job + BEGIN], jobs[job + END] = job_begin, linked
+                state = 0 if quietly else front[0, RUN] * stride + front[0, START]
+                jobs = with_job(jobs, done, edge, state, job_begin, linked)
                 done += 1
     return jobs[: JOB_FIELDS * done], links, items

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding import forest_ranked, ranked
+from decoding import forest_oracle, forest_ranked, ranked
 from decoding.corpus import Segment
 from decoding.forest_oracle import FoundDerivation
 from decoding.jobs import OracleJob
@@ -145,13 +145,13 @@ def test_batches_of_mixed_spaces(monkeypatch):
     with pytest.raises(OptionError, match="has no machine"):
         oracles([nbest, FOREST], [BLEU().against(["a"])] * 2)
     batches = []
-    best_derivations = oracles.__globals__["best_derivations"]
+    best_derivations = forest_oracle.best_derivations
 
     def watched(forests, *rest, **options):
         batches.append(len(forests))
         return best_derivations(forests, *rest, **options)
 
-    monkeypatch.setitem(oracles.__globals__, "best_derivations", watched)
+    monkeypatch.setattr(forest_oracle, "best_derivations", watched)
     segments = [
         Segment(place, "f", place, space.replaced(references=("the dog",)))
         for place, space in enumerate([FOREST, lattice, FOREST])
@@ -178,7 +178,7 @@ def test_beam_and_band_are_for_the_best_of_forests(monkeypatch):
         given_options.update(options)
         return [FoundDerivation(next(FOREST.derivations()), False, "kernel")]
 
-    monkeypatch.setitem(oracles.__globals__, "best_derivations", watched)
+    monkeypatch.setattr(forest_oracle, "best_derivations", watched)
     forest = FOREST.replaced(references=("the dog",))
     (result,) = OracleJob((WER(),), beam=0.5, band=4)([Segment(0, "f", 1, forest)])
     assert (given_options["beam"], given_options["band"]) == (0.5, 4)

@@ -155,7 +155,7 @@ class Interrupting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._real = running.corpus_outcomes
         self.after = 10**9
-        monkeypatch.setattr("decoding.commands.oracle.corpus_outcomes", self)
+        monkeypatch.setattr("decoding.commands.summarised.corpus_outcomes", self)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         from contextlib import contextmanager
