@@ -107,7 +107,7 @@ def end_to_end() -> list[str]:
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file, copies in (("x.jsonl", 20), ("x.arrow", 50), ("x.arrow", 0)):
+        for file, copies in (("x.jsonl", 50), ("x.arrow", 100), ("x.arrow", 0)):
             path = folder / file
             # a single lattice shows what starting takes
             count = copies * len(some) or 1

@@ -25,6 +25,8 @@ from lattices.formats.streams import STANDARD, PathLike, created
 
 #: seconds between two entries; what is done in between is done again after a fall
 INTERVAL = 1.0
+#: bytes that are held back before they are written
+BUFFER = 1 << 18
 
 
 class Journal:
@@ -132,7 +134,7 @@ def journalled(
     partial = target.with_name(f".{target.name}.partial")
     log_path = target.with_name(f".{target.name}.journal")
     # read and write, whatever there is: it is emptied only when it is ours
-    with open(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as stream:
+    with open(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b", BUFFER) as stream:
         if not _locked(stream):
             raise OptionError(f"another process is writing {os.fspath(path)!r}")
         entries = _entries(log_path, partial, task, path) if resume else []

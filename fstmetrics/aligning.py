@@ -53,20 +53,6 @@ def align(weight, order, insertion, deletion):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def align_numbers(left, right, order, insertion, deletion):  # type: ignore[no-untyped-def]
-    """Return the best alignment of words given as numbers, its statistics, and the weights.
-
-    Equal numbers match, with weight 1.
-    """
-    weight = np.empty((len(left), len(right)))
-    for j in range(len(left)):
-        for i in range(len(right)):
-            weight[j, i] = 1.0 if left[j] == right[i] else 0.0
-    steps = align(weight, order, insertion, deletion)
-    return steps, statistics(steps, weight, order), weight
-
-
-@kernel
 def _table(words, length, order):  # type: ignore[no-untyped-def]
     """Return a table of values, of the runs they come from, and of the operations.
 
@@ -151,6 +137,16 @@ def statistics(steps, weight, order):  # type: ignore[no-untyped-def]
             # substitution, insertion and deletion follow each other, as their counts do
             result[order + operation - SUBSTITUTION] += 1.0
     return result
+
+
+@kernel
+def number_statistics(left, right, order, insertion, deletion):  # type: ignore[no-untyped-def]
+    """Return :func:`statistics` of words given as numbers: equal ones match, with weight 1."""
+    weight = np.empty((len(left), len(right)))
+    for j in range(len(left)):
+        for i in range(len(right)):
+            weight[j, i] = 1.0 if left[j] == right[i] else 0.0
+    return statistics(align(weight, order, insertion, deletion), weight, order)
 
 
 @kernel

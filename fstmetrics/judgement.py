@@ -16,7 +16,7 @@ from fstmetrics.aligning import (
     OPERATIONS,
     Edit,
     align,
-    align_numbers,
+    number_statistics,
     statistics,
 )
 from fstmetrics.references import Tokens
@@ -45,21 +45,23 @@ class Judgement:
     stats: FloatColumn
     score: float
     _words: Tokens
-    _reference_words: Tokens
-    _steps: Array
-    _weight: FloatColumn
+    _against: ReferenceWords
+    _metric: AlignmentMetric
 
     @cached_property
     def edits(self) -> tuple[Edit, ...]:
-        """The alignment, in order; spelt out when it is first asked for."""
+        """The alignment, in order; looked for when it is first asked for."""
+        words, others = self._words, self._against.words
+        weight = self._against.weights(words)
+        steps = align(weight, *_costs(self._metric))
         return tuple(
             Edit(
                 OPERATIONS[operation],
-                self._words[j] if operation != DELETION else "",
-                self._reference_words[i] if operation != INSERTION else "",
-                float(self._weight[j, i]) if operation == MATCH else 0.0,
+                words[j] if operation != DELETION else "",
+                others[i] if operation != INSERTION else "",
+                float(weight[j, i]) if operation == MATCH else 0.0,
             )
-            for operation, j, i, _ in self._steps.tolist()
+            for operation, j, i, _ in steps.tolist()
         )
 
 
@@ -103,13 +105,16 @@ class ReferenceWords:
 
     def judge(self, words: Tokens, metric: AlignmentMetric, number: int) -> Judgement:
         """Return what the metric says of a sentence; ``number`` is the reference's."""
-        costs = metric.order, float(metric.insertion), float(metric.deletion)
+        costs = _costs(metric)
         if self._similarity is None:
-            steps, stats, weight = align_numbers(self._numbers_of(words), self._numbers, *costs)
+            stats = number_statistics(self._numbers_of(words), self._numbers, *costs)
         else:
             weight = self.weights(words)
-            steps = align(weight, *costs)
-            stats = statistics(steps, weight, metric.order)
+            stats = statistics(align(weight, *costs), weight, metric.order)
         stats[-1] = metric.possible(len(self.words))
         stats = floats(stats)
-        return Judgement(number, stats, metric.score(stats), words, self.words, steps, weight)
+        return Judgement(number, stats, metric.score(stats), words, self, metric)
+
+
+def _costs(metric: AlignmentMetric) -> tuple[int, float, float]:
+    return metric.order, float(metric.insertion), float(metric.deletion)

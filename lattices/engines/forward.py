@@ -18,8 +18,18 @@ LANES = 8
 
 @inlined
 def row_stride(length):  # type: ignore[no-untyped-def]
-    """Return how far apart the layers of a row are, for a reference of ``length`` words."""
+    """Return the cells that a row has for states without a run, padded to whole vectors."""
     return (length // LANES + 1) * LANES
+
+
+@inlined
+def cell_of(place, run, stride, order):  # type: ignore[no-untyped-def]
+    """Return the cell of a row that holds state ``(place, run)``.
+
+    The states without a run come first, for vectors to be read from them; the runs of one
+    place stand side by side, for a match moves them all.
+    """
+    return place if run == 0 else stride + place * (order - 1) + run - 1
 
 
 @kernel
@@ -35,23 +45,31 @@ def forward_alignment(  # type: ignore[no-untyped-def]
 
     Gains are kept with ``i * deletion`` added in column ``i``. That makes deletions free,
     and closing a row under them a running maximum; every other step to the next column
-    earns ``deletion`` more.
+    earns ``deletion`` more. Rows that are closed stay so when they are shifted and when their
+    maximum is taken, so only what matches have put in is carried on to the right.
     """
     stride = row_stride(length)
     size = order * stride
+    runs = order - 1
     number = rows.dtype.type
     worst = number(-np.inf)
-    incoming = np.empty(stride, rows.dtype)
-    rows[: states * size] = worst
+    # one cell more in front, for what comes from the left of the first
+    incoming = np.empty(stride + 1, rows.dtype)
+    incoming[0] = worst
     for state in range(states):
         base = state * size
+        for block in range(base, base + size, LANES):
+            for lane in range(LANES):
+                rows[block + lane] = worst
         begin, end = in_offset[state], in_offset[state + 1]
+        # the columns that matches came to
+        lowest, highest = stride, 0
         if state == start:
             rows[base] = number(0)
+            lowest = 0
         elif begin == end:
             continue
-        for place in range(stride):
-            incoming[place] = worst
+        silent = True
         for index in range(begin, end):
             arc = in_arc[index]
             source = src[arc] * size
@@ -63,37 +81,58 @@ def forward_alignment(  # type: ignore[no-untyped-def]
                         other = rows[base + block + lane]
                         rows[base + block + lane] = gain if gain > other else other
                 continue
-            for block in range(0, stride, LANES):
-                for lane in range(LANES):
-                    gain = rows[source + block + lane] + extra
-                    other = incoming[block + lane]
-                    incoming[block + lane] = gain if gain > other else other
+            if silent:
+                silent = False
+                for block in range(0, stride, LANES):
+                    for lane in range(LANES):
+                        incoming[block + lane + 1] = rows[source + block + lane] + extra
+            else:
+                for block in range(0, stride, LANES):
+                    for lane in range(LANES):
+                        gain = rows[source + block + lane] + extra
+                        other = incoming[block + lane + 1]
+                        incoming[block + lane + 1] = gain if gain > other else other
             entry = head[label[arc]]
             while entry >= 0:
-                here = source + position[entry]
-                there = base + position[entry] + 1
-                forgotten = there
-                for run in range(order):
-                    gain = rows[here + run * stride] + extra
-                    gain += number(run + 1) * weight[entry] + deletion
-                    if run + 1 < order:
-                        there += stride
-                    if gain > rows[there]:
-                        rows[there] = gain
-                        # a run may be forgotten at once, at no cost
-                        if gain > rows[forgotten]:
-                            rows[forgotten] = gain
+                place = position[entry]
+                lowest = min(lowest, place + 1)
+                highest = max(highest, place + 1)
+                here = source + stride + place * runs
+                there = base + stride + (place + 1) * runs
+                # a run may be forgotten at once, at no cost
+                forgotten = base + place + 1
+                best = rows[forgotten]
+                gain = rows[source + place] + extra
+                gain += weight[entry] + deletion
+                for run in range(runs):
+                    other = rows[there + run]
+                    rows[there + run] = gain if gain > other else other
+                    best = gain if gain > best else best
+                    gain = rows[here + run] + extra
+                    gain += number(run + 2) * weight[entry] + deletion
+                if runs:
+                    other = rows[there + runs - 1]
+                    rows[there + runs - 1] = gain if gain > other else other
+                rows[forgotten] = gain if gain > best else best
                 entry = follow[entry]
-        before = running = worst
-        for place in range(length + 1):
-            inserted = incoming[place] - insertion
-            gain = before + deletion
-            gain = gain if gain > inserted else inserted
-            other = rows[base + place]
-            gain = gain if gain > other else other
-            running = running if running > gain else gain
-            rows[base + place] = running
-            before = incoming[place]
+        if not silent:
+            for block in range(0, stride, LANES):
+                for lane in range(LANES):
+                    inserted = incoming[block + lane + 1] - insertion
+                    gain = incoming[block + lane] + deletion
+                    gain = gain if gain > inserted else inserted
+                    other = rows[base + block + lane]
+                    rows[base + block + lane] = gain if gain > other else other
+        if lowest < stride:
+            running = rows[base + lowest]
+            for place in range(lowest + 1, length + 1):
+                gain = rows[base + place]
+                if gain < running:
+                    rows[base + place] = running
+                elif place > highest:
+                    break
+                else:
+                    running = gain
 
 
 @kernel
@@ -168,8 +207,8 @@ def expand_alignment(length, order, insertion, deletion, word, position, weight)
     arcs = 0
     for entry in range(len(word)):
         for run in range(order):
-            src[arcs] = run * stride + position[entry]
-            dst[arcs] = min(run + 1, order - 1) * stride + position[entry] + 1
+            src[arcs] = cell_of(position[entry], run, stride, order)
+            dst[arcs] = cell_of(position[entry] + 1, min(run + 1, order - 1), stride, order)
             label[arcs] = word[entry]
             gain[arcs] = (run + 1) * weight[entry] + deletion
             arcs += 1
@@ -182,7 +221,8 @@ def expand_alignment(length, order, insertion, deletion, word, position, weight)
             src[arcs], dst[arcs], label[arcs], gain[arcs] = place, place + 1, 0, 0.0
             arcs += 1
         for run in range(1, order):
-            src[arcs], dst[arcs], label[arcs], gain[arcs] = run * stride + place, place, 0, 0.0
+            src[arcs] = cell_of(place, run, stride, order)
+            dst[arcs], label[arcs], gain[arcs] = place, 0, 0.0
             arcs += 1
     # epsilon arcs into a state before those that read a word
     offset = np.zeros(2 * size + 1, np.int32)
@@ -203,6 +243,6 @@ def expand_alignment(length, order, insertion, deletion, word, position, weight)
     filled = 0
     for place in range(length + 1):
         for run in range(order - 1, -1, -1):
-            states[filled] = run * stride + place
+            states[filled] = cell_of(place, run, stride, order)
             filled += 1
     return offset, by_src, by_label, by_gain, states

@@ -55,7 +55,11 @@ def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatCo
     >>> [part.tolist() for part in matrix_columns(csr_array([[0.0, 1.5], [2.0, 0.0]]))]
     [[0, 1, 2], [1, 0], [1.5, 2.0]]
     """
-    return ints(matrix.indptr), ints(matrix.indices), floats(matrix.data)
+    bounds, columns, values = matrix.indptr, matrix.indices, matrix.data
+    typed = bounds.dtype == columns.dtype == np.int32 and values.dtype == np.float64
+    if typed and not (bounds.flags.writeable or columns.flags.writeable or values.flags.writeable):
+        return bounds, columns, values  # as sparse_rows made them
+    return ints(bounds), ints(columns), floats(values)
 
 
 def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureMatrix:
