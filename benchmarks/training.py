@@ -50,7 +50,9 @@ def searches() -> list[str]:
     scored = [(space.reweighted(weights), evaluator) for space, evaluator in pairs]
     lines = [
         f"{len(spaces)} lattices `d50`, 4-GRR, the decoder's weights; ms of the processor for "
-        "each, the search and all that its result has, one at a time but for *batch*:",
+        "each, the search and all that its result has. One at a time, hope compiles the machine of "
+        "each reference, too; the others, and batches, find it made, as every epoch does but the "
+        "first:",
         "",
         "| | mean | median | 90 % below | proven |",
         "|---|--:|--:|--:|--:|",
@@ -85,7 +87,7 @@ def searches() -> list[str]:
             oracles(batch, judges, model_weight=1.0, workers=workers)
             times.append(1000 * (perf_counter() - begin) / len(batch))
         lines.append(
-            f"| hope, {BATCHES} batches of all, {workers} threads, by the clock "
+            f"| hope, {BATCHES} batches of all, threads: {workers}, by the clock "
             f"| {np.mean(times):.3f} | {median(times):.3f} | {np.quantile(times, 0.9):.3f} | |"
         )
         print(lines[-1], flush=True)
