@@ -35,7 +35,7 @@ OBJECTIVES: dict[str, Metric] = {"BLEU": BLEU(), "BLEU-SBP": BLEUSBP(), "4-GRR":
 REPORTED: dict[str, Metric] = {**OBJECTIVES, "WER": WER()}
 LEARNERS = ("mert", "mira", "pro", "perceptron", "softmax-margin", "risk")
 #: those that can use a metric without a machine on lattices, from lists that they make
-FROM_LISTS = ("mert", "pro")
+FROM_LISTS = ("mert", "pro", "softmax-margin", "risk")
 #: options of a learner on some corpus that differ from its own; chosen for time, not for scores
 OPTIONS: dict[tuple[str, str], dict[str, Any]] = {("mert", "d50"): {"restarts": 1}}
 

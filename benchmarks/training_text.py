@@ -25,6 +25,9 @@ tested on 0-299, which the shipped weights were not tuned on either; Hiero: trai
 the test segments, of the best sentence under the weights, within the space (nothing was decoded
 anew). *Ratio* is words for each word of the reference. *Time* is of one processor.
 
+MIRA and the perceptron search lattices and forests with the metric, for which BLEU has no machine;
+they take it there with `judge="grr"`, and then find the weights that they find for 4-GRR.
+
 *Seeds* is the number of runs: scores are their means, and *spread* is the lowest and the highest
 BLEU. {seeded} From the shipped weights there is one seed each, to save time.
 
