@@ -11,23 +11,20 @@ import multiprocessing.connection
 import os
 import signal
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from decoding.inputs import (
-    BATCH_RECORDS,
-    Batch,
-    Inputs,
-    Range,
-    batches,
-    parsed,
-    without_first,
-)
+from decoding.batching import Batch, batches, without_first
+from decoding.inputs import Inputs
 from decoding.outcomes import Done, Failure, Segment, place
+from decoding.pace import Pace
+from decoding.units import Range, parsed
 from lattices.errors import EngineError, Error, OptionError
 from lattices.formats.streams import PathLike
 from lattices.vocabulary import Vocabulary
@@ -41,6 +38,9 @@ _SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
 
 #: from the segments of one batch to one result each; picklable, for worker processes
 Job: TypeAlias = Callable[[Sequence[Segment]], Sequence[R]]
+
+#: the outcomes of a batch, and the seconds they took
+_Worked: TypeAlias = "tuple[list[Done[Any] | Failure], float]"
 
 
 @dataclass
@@ -80,7 +80,7 @@ def run(
     executor: Executor | None = None,
     shared_files: bool = True,
     first: Callable[[Iterator[Segment]], None] | None = None,
-    batch_records: int = BATCH_RECORDS,
+    batch_records: int | None = None,
     earlier: Earlier | None = None,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[Done[R] | Failure]:
@@ -113,8 +113,8 @@ def run(
         Called in this process with the segments of the first batch that has any, parsed as
         they are asked for, before any batch is sent away: the place to settle what depends
         on the input.
-    batch_records : int
-        How many segments make a batch.
+    batch_records : int, optional
+        How many segments make a batch; by default the more, the faster the work is.
     earlier
         What was done before: so many outcomes are left out, without parsing their segments.
         The input must be the same.
@@ -144,14 +144,16 @@ def run(
     """
     if workers < 1:
         raise OptionError(f"workers is at least 1, not {workers}")
-    if batch_records < 1:
+    if batch_records is not None and batch_records < 1:
         raise OptionError(f"batch_records is at least 1, not {batch_records}")
     inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
     elsewhere = workers > 1 or executor is not None
-    cut = batches(inputs.units(on_read, batch_records, elsewhere), batch_records)
+    pace = Pace(batch_records)
+    cut = batches(inputs.units(on_read, pace, elsewhere), pace)
     work = _Work(job, dict(options or {}))
     done = Earlier() if earlier is None else earlier
-    return _without_repeats(_outcomes(work, cut, workers, executor, first, done.outcomes), done)
+    found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes)
+    return _without_repeats(found, done)
 
 
 @dataclass(frozen=True)
@@ -161,11 +163,13 @@ class _Work:
     job: Job[Any]
     options: dict[str, Any]
 
-    def __call__(self, batch: Batch) -> list[Done[Any] | Failure]:
-        """Parse a batch and do the job for it."""
+    def __call__(self, batch: Batch) -> _Worked:
+        """Parse a batch and do the job for it; return the outcomes, and how long it took."""
+        started = time.perf_counter()
         parts = list(self.parsed(batch))
         outcomes = iter(_isolated(self.job, [part for part in parts if isinstance(part, Segment)]))
-        return [next(outcomes) if isinstance(part, Segment) else part for part in parts]
+        all_of_them = [next(outcomes) if isinstance(part, Segment) else part for part in parts]
+        return all_of_them, time.perf_counter() - started
 
     def parsed(self, batch: Batch) -> Iterator[Segment | Failure]:
         """Iterate over the segments of a batch, parsed as they are asked for."""
@@ -177,6 +181,7 @@ class _Work:
 def _outcomes(
     work: _Work,
     cut: Iterator[Batch],
+    pace: Pace,
     workers: int,
     executor: Executor | None,
     first: Callable[[Iterator[Segment]], None] | None,
@@ -191,15 +196,23 @@ def _outcomes(
                 cut = chain([batch], cut)
                 break
             # nothing in it can be parsed: there is nothing for the job to do
-            failures = work(batch)
+            failures, _ = work(batch)
             yield from failures[skipped:]
             skipped = max(0, skipped - len(failures))
-    left = without_first(cut, skipped)
+    with closing(_worked(work, without_first(cut, skipped), workers, executor)) as worked:
+        for outcomes, seconds in worked:
+            pace.took(len(outcomes), seconds)
+            yield from outcomes
+
+
+def _worked(
+    work: _Work, left: Iterator[Batch], workers: int, executor: Executor | None
+) -> Generator[_Worked, None, None]:
     if executor is not None:
         submit = executor.submit
         yield from _in_order(lambda batch: submit(work, batch), left, workers)
     elif workers == 1:
-        yield from chain.from_iterable(map(work, left))
+        yield from map(work, left)
     else:
         left = _after_one_segment(work, left)
         with ProcessPoolExecutor(workers, initializer=_employ, initargs=(work,)) as pool:
@@ -224,19 +237,17 @@ def _after_one_segment(work: _Work, left: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def _in_order(
-    submit: Callable[[Batch], Future[list[Done[R] | Failure]]],
-    left: Iterator[Batch],
-    workers: int,
-) -> Iterator[Done[R] | Failure]:
+    submit: Callable[[Batch], Future[_Worked]], left: Iterator[Batch], workers: int
+) -> Iterator[_Worked]:
     """Keep every worker busy and one batch ahead, and no more than that."""
-    pending: deque[Future[list[Done[R] | Failure]]] = deque()
+    pending: deque[Future[_Worked]] = deque()
     try:
         for batch in left:
             pending.append(submit(batch))
             if len(pending) > 2 * workers:
-                yield from pending.popleft().result()
+                yield pending.popleft().result()
         while pending:
-            yield from pending.popleft().result()
+            yield pending.popleft().result()
     except BrokenExecutor as problem:
         raise EngineError(
             "a worker process died, perhaps for lack of memory: try fewer workers"
@@ -266,7 +277,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _employed(batch: Batch) -> list[Done[Any] | Failure]:
+def _employed(batch: Batch) -> _Worked:
     return _work(batch)
 
 

@@ -1,124 +1,28 @@
 """The input of a job, cut into units that any process can parse.
 
-A unit is a record that was cut here and is parsed elsewhere; or, where the format allows it,
-only the name of a file and which segments or bytes of it: then whoever parses them also reads
-them.
+Cutting needs no understanding of the content: whatever a worker can read for itself, this
+process only finds the place of.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from io import FileIO
 
-from decoding.outcomes import Failure, Segment
+from decoding import pace as sizes
+from decoding.outcomes import Failure
+from decoding.pace import Pace
+from decoding.units import Cut, Line, Range, Unit, WholeFile
 from lattices.errors import FormatError
-from lattices.formats import FORMATS, format_of, parse_range, parse_record, read_records
-from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat, Record
+from lattices.formats import FORMATS, format_of, read_records
+from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat
 from lattices.formats.streams import PathLike, files_of, is_gzip
-from lattices.vocabulary import Vocabulary
 
-#: a batch is full at so many segments, or at so many bytes
-BATCH_RECORDS = 32
-BATCH_BYTES = 4_000_000
 #: how much of a file is looked through for line ends at a time
 LINE_BUFFER = 1 << 20
-
-
-@dataclass(frozen=True)
-class Cut:
-    """One segment, cut out of its file but not parsed."""
-
-    position: int
-    format: str
-    record: Record
-
-    count = 1
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return self.record.path
-
-    @property
-    def bytes(self) -> int:
-        """How much there is to parse."""
-        return len(self.record.payload)
-
-
-@dataclass(frozen=True)
-class Line:
-    """One segment that is one line of a plain file, from byte ``start`` on."""
-
-    position: int
-    format: str
-    path: str
-    start: int
-    bytes: int
-    line: int
-    number: int
-
-    count = 1
-
-    def read(self) -> Record:
-        """Return the record, as :func:`lattices.formats.base.text_lines` would have cut it.
-
-        Raises
-        ------
-        FormatError
-            If the file has become shorter.
-        """
-        with open(self.path, "rb", buffering=0) as stream:
-            stream.seek(self.start)
-            text = stream.read(self.bytes)
-        if len(text) != self.bytes:
-            raise FormatError("the file was changed while it was read", self.path, self.line)
-        if self.line == 1:
-            text = text.removeprefix(BYTE_ORDER_MARK)
-        return Record(text.rstrip(b"\r\n"), self.path, self.line, self.number)
-
-
-@dataclass(frozen=True)
-class Range:
-    """Some segments of a file that is read by position, from ``start`` up to ``stop``."""
-
-    position: int
-    format: str
-    path: str
-    start: int
-    stop: int
-    bytes: int
-
-    @property
-    def count(self) -> int:
-        """How many segments there are."""
-        return self.stop - self.start
-
-    def without_first(self, count: int) -> Range:
-        """Return what is left without the first few."""
-        return replace(self, position=self.position + count, start=self.start + count)
-
-
-@dataclass(frozen=True)
-class WholeFile:
-    """A file that holds one segment."""
-
-    position: int
-    format: str
-    path: str
-    bytes: int
-
-    count = 1
-
-
-Unit: TypeAlias = "Cut | Line | Range | WholeFile | Failure"
-Batch: TypeAlias = "list[Unit]"
-
-
-def unit_count(unit: Unit) -> int:
-    """Return how many outcomes a unit has; what is wrong with a file is one as well."""
-    return 1 if isinstance(unit, Failure) else unit.count
+#: how a line without content may begin
+_BLANKS = frozenset(b" \t\n\r\v\f" + BYTE_ORDER_MARK[:1])
 
 
 class Inputs:
@@ -162,7 +66,7 @@ class Inputs:
     def units(
         self,
         on_read: Callable[[int], None] | None = None,
-        most: int = BATCH_RECORDS,
+        pace: Pace | None = None,
         elsewhere: bool = False,
     ) -> Iterator[Unit]:
         """Iterate over the units, numbered; a bad file stands where its segments would.
@@ -172,15 +76,16 @@ class Inputs:
         on_read
             Called with the number of bytes of the files that were dealt with since the last
             call.
-        most : int
-            Segments of one unit.
+        pace : Pace, optional
+            How many segments of a file that is read by position are one unit.
         elsewhere : bool
             Whether they are parsed by other processes, which can read lines for themselves.
         """
+        pace = pace or Pace()
         position = 0
         for file in self.files:
             damages: list[FormatError] = []
-            for unit in self._file_units(file, position, damages, on_read, most, elsewhere):
+            for unit in self._file_units(file, position, damages, on_read, pace, elsewhere):
                 yield from _drained(damages)
                 yield unit
                 position += unit.count
@@ -192,14 +97,14 @@ class Inputs:
         position: int,
         damages: list[FormatError],
         on_read: Callable[[int], None] | None,
-        most: int,
+        pace: Pace,
         elsewhere: bool,
     ) -> Iterator[Cut | Line | Range | WholeFile]:
         if self.shared_files and os.path.isfile(file):
             try:
                 format = format_of(file, self._format)
                 if isinstance(format, IndexedFormat) and not is_gzip(file):
-                    yield from _ranges(format, file, position, on_read, most)
+                    yield from _ranges(format, file, position, on_read, pace)
                     return
                 if elsewhere and format.by_line and not is_gzip(file):
                     yield from _lines(format, file, position, on_read)
@@ -223,17 +128,19 @@ def _ranges(
     file: str,
     position: int,
     on_read: Callable[[int], None] | None,
-    most: int,
+    pace: Pace,
 ) -> Iterator[Range]:
     count = format.count(file)
     if not count:
         raise FormatError(f"empty: no segment of format {format.name}", file)
     size = os.path.getsize(file) // count
-    step = max(1, min(most, BATCH_BYTES // max(1, size)))
-    for start in range(0, count, step):
-        stop = min(count, start + step)
+    most = max(1, sizes.BATCH_BYTES // max(1, size))
+    start = 0
+    while start < count:
+        stop = min(count, start + min(most, pace.records))
         share = size * (stop - start)
         yield Range(position + start, format.name, file, start, stop, share)
+        start = stop
         if on_read is not None:
             on_read(share)
 
@@ -241,112 +148,44 @@ def _ranges(
 def _lines(
     format: Format, file: str, position: int, on_read: Callable[[int], None] | None
 ) -> Iterator[Line]:
-    start = number = 0
-    with open(file, "rb", buffering=LINE_BUFFER) as stream:
-        for line, text in enumerate(stream, start=1):
-            size = len(text)
-            blank = text.isspace() or (line == 1 and not text.removeprefix(BYTE_ORDER_MARK).strip())
-            if not blank:
-                yield Line(position + number, format.name, file, start, size, line, number)
+    number = 0
+    with open(file, "rb", buffering=0) as stream:
+        for line, (start, stop, first) in enumerate(_line_places(stream), start=1):
+            size = stop - start
+            unit = Line(position + number, format.name, file, start, size, line, number)
+            # a look at the whole of it only where the first byte leaves a doubt
+            if first not in _BLANKS or unit.read().payload.strip():
+                yield unit
                 number += 1
-            start += size
             if on_read is not None:
                 on_read(size)
     if not number:
         raise FormatError(f"empty: no segment of format {format.name}", file)
 
 
+def _line_places(stream: FileIO) -> Iterator[tuple[int, int, int]]:
+    """Iterate over where each line begins and ends, newline included, and its first byte.
+
+    Lines are long, and this process only passes over them: they are not copied.
+    """
+    buffer = bytearray(LINE_BUFFER)
+    start = read = first = 0
+    while count := stream.readinto(buffer):
+        at = 0
+        while at < count:
+            if start == read + at:
+                first = buffer[at]
+            at = buffer.find(b"\n", at, count) + 1
+            if not at:
+                break
+            yield start, read + at, first
+            start = read + at
+        read += count
+    if start < read:
+        yield start, read, first
+
+
 def _drained(damages: list[FormatError]) -> Iterator[Failure]:
     for problem in damages:
         yield Failure(-1, problem.path, problem.line, "", problem.problem)
     damages.clear()
-
-
-def batches(units: Iterable[Unit], most: int = BATCH_RECORDS) -> Iterator[Batch]:
-    """Put units together, up to so many segments and ``BATCH_BYTES``."""
-    batch: Batch = []
-    count = size = 0
-    for unit in units:
-        if batch and count + unit_count(unit) > most:
-            yield batch
-            batch, count, size = [], 0, 0
-        batch.append(unit)
-        count += unit_count(unit)
-        size += 0 if isinstance(unit, Failure) else unit.bytes
-        if count >= most or size >= BATCH_BYTES:
-            yield batch
-            batch, count, size = [], 0, 0
-    if batch:
-        yield batch
-
-
-def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]:
-    """Iterate over the batches without the units of the first ``skipped`` outcomes."""
-    for batch in all_batches:
-        if not skipped:
-            yield batch
-            continue
-        left: Batch = []
-        for unit in batch:
-            count = unit_count(unit)
-            if skipped >= count:
-                skipped -= count
-            elif skipped and isinstance(unit, Range):
-                left.append(unit.without_first(skipped))
-                skipped = 0
-            else:
-                left.append(unit)
-        if left:
-            yield left
-
-
-def parsed(
-    unit: Unit, vocabulary: Vocabulary, options: dict[str, Any]
-) -> Iterator[Segment | Failure]:
-    """Iterate over the segments of a unit, read and parsed here; each error is a failure."""
-    if isinstance(unit, Failure):
-        yield unit
-    elif isinstance(unit, Range):
-        yield from _parsed_range(unit, options)
-    else:
-        line = 0
-        try:
-            record = _record(unit)
-            line = record.line
-            space = parse_record(FORMATS.get(unit.format), record, vocabulary, **options)
-        except FormatError as problem:
-            place = problem.path or unit.path, problem.line or line
-            yield Failure(unit.position, *place, "", problem.problem)
-        except OSError as problem:
-            yield Failure(unit.position, unit.path, 0, "", problem.strerror or str(problem))
-        else:
-            yield Segment(unit.position, record.path, line, space)
-
-
-def _record(unit: Cut | Line | WholeFile) -> Record:
-    if isinstance(unit, Cut):
-        return unit.record
-    return unit.read() if isinstance(unit, Line) else _only_record(unit)
-
-
-def _only_record(unit: WholeFile) -> Record:
-    records = list(read_records(unit.path, unit.format))
-    if len(records) > 1:
-        raise FormatError(f"{len(records)} segments, where {unit.format} has one a file", unit.path)
-    return records[0][1]
-
-
-def _parsed_range(unit: Range, options: dict[str, Any]) -> Iterator[Segment | Failure]:
-    # words are numbered once for each file and process, not for each batch
-    try:
-        found = parse_range(unit.format, unit.path, unit.start, unit.stop, **options)
-    except (FormatError, OSError) as problem:
-        reason = problem.problem if isinstance(problem, FormatError) else problem.strerror
-        for position in range(unit.position, unit.position + unit.count):
-            yield Failure(position, unit.path, 0, "", reason or str(problem))
-        return
-    for position, each in enumerate(found, start=unit.position):
-        if isinstance(each, FormatError):
-            yield Failure(position, unit.path, each.line, "", each.problem)
-        else:
-            yield Segment(position, unit.path, 0, each)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,8 @@ from lattices.formats.references import References
 _COUNTS = ("results", "exact", "arcs")
 
 
-@dataclass(frozen=True)
-class Lines:
-    """One segment.
+class Lines(NamedTuple):
+    """One segment; a plain tuple, since workers send one for each.
 
     Attributes
     ----------

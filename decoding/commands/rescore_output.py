@@ -6,12 +6,12 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from decoding.commands.arguments import tsv_cell
-from decoding.commands.oracle_output import Lines, Totals, numbers
+from decoding.commands.oracle_output import Totals, numbers
 from decoding.outcomes import Done, Failure, Segment
 from decoding.rescoring import RescoreJob, SegmentRescored
 from fstmetrics import Metric
@@ -22,10 +22,12 @@ from lattices.errors import OptionError
 _COUNTS = ("size", "judged")
 
 
-@dataclass(frozen=True)
-class RescoredLine(Lines):
-    """One segment; ``unweighted`` are its features without a weight."""
+class RescoredLine(NamedTuple):
+    """One segment: what :class:`~.oracle_output.Lines` has, and its features without a weight."""
 
+    text: str
+    sums: tuple[float, ...]
+    engine: str
     unweighted: tuple[str, ...]
 
 

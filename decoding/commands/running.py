@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -75,6 +76,9 @@ def corpus_outcomes(
             cluster = {"workers": executor.workers, "executor": executor}
             inputs.shared_files = executor.can_open(inputs.files)
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
+        # all that was imported stays: looking through it for garbage, again and again while
+        # results come in, is time lost, and workers would get copies of what is only looked at
+        gc.freeze()
 
         def watched() -> Iterator[Done[R] | Failure]:
             for outcome in run_corpus(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding import inputs
+from decoding import pace
 from decoding.corpus import Done, Failure, Segment, run
 from decoding.jobs import NO_REFERENCES, InfoJob, OracleJob, one_best
 from fstmetrics import GRR, WER
@@ -75,7 +75,7 @@ def test_batches_have_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     job = Counting()
     list(run(job, [path], batch_records=2))
     assert job.batches == [2, 2, 1]
-    monkeypatch.setattr(inputs, "BATCH_BYTES", 1)
+    monkeypatch.setattr(pace, "BATCH_BYTES", 1)
     job = Counting()
     list(run(job, [path]))
     assert job.batches == [1] * 5

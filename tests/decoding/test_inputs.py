@@ -12,18 +12,12 @@ import pytest
 
 import lattices
 from decoding import inputs as module
+from decoding import pace as sizes
+from decoding.batching import Batch, batches, without_first
 from decoding.corpus import Done, Earlier, Failure, Segment, run
-from decoding.inputs import (
-    Cut,
-    Inputs,
-    Line,
-    Range,
-    WholeFile,
-    batches,
-    parsed,
-    unit_count,
-    without_first,
-)
+from decoding.inputs import Inputs
+from decoding.pace import FIRST_RECORDS, LONG, MOST_RECORDS, SHORT, Pace
+from decoding.units import Cut, Line, Range, WholeFile, parsed, unit_count
 from tests.decoding.commandline import CAT, cats, lattice_line
 
 
@@ -67,9 +61,11 @@ ODD_LINES = [
 
 
 @pytest.mark.parametrize("content", ODD_LINES)
+@pytest.mark.parametrize("buffer", [1, 2, 3, 4, 7, module.LINE_BUFFER])
 def test_lines_left_to_a_worker_are_what_would_have_been_cut(
-    tmp_path: Path, content: bytes
+    tmp_path: Path, content: bytes, buffer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "LINE_BUFFER", buffer)
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     inputs = Inputs([path], "jsonl")
@@ -109,7 +105,7 @@ def test_a_compressed_file_is_cut_here_for_workers_too(tmp_path: Path) -> None:
 
 
 def test_files_by_position_are_named_and_not_read(arrow: Path) -> None:
-    units = list(Inputs([arrow]).units(most=20))
+    units = list(Inputs([arrow]).units(pace=Pace(20)))
     assert [(unit.start, unit.stop, unit.position) for unit in units] == [  # type: ignore[union-attr]
         (0, 20, 0), (20, 40, 20), (40, 50, 40),
     ]  # fmt: skip
@@ -147,9 +143,7 @@ def test_a_damaged_file_of_one_segment_keeps_its_position(folder: Path) -> None:
 def test_a_file_that_vanishes_is_one_failure(folder: Path) -> None:
     units = list(Inputs([folder]).units())
     (folder / "s033.slf.gz").unlink()
-    found = [
-        type(part) for unit in units for part in module.parsed(unit, lattices.Vocabulary(), {})
-    ]
+    found = [type(part) for unit in units for part in parsed(unit, lattices.Vocabulary(), {})]
     assert found == [Segment, Failure, Segment]
 
 
@@ -187,17 +181,54 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     os.wait()
 
 
-def unit_sizes(found: list[module.Batch]) -> list[list[int]]:
+def unit_sizes(found: list[Batch]) -> list[list[int]]:
     return [[unit_count(unit) for unit in batch] for batch in found]
 
 
 def test_batches_count_segments_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     failure = Failure(-1, "x", 0, "", "no")
     some = [Range(0, "f", "x", 0, 3, 10), failure, Range(3, "f", "x", 3, 4, 10)]
-    assert unit_sizes(list(batches(some, 4))) == [[3, 1], [1]]
-    assert unit_sizes(list(batches(some, 3))) == [[3], [1, 1]]
-    monkeypatch.setattr(module, "BATCH_BYTES", 10)
-    assert unit_sizes(list(batches(some, 9))) == [[3], [1, 1]]
+    assert unit_sizes(list(batches(some, Pace(4)))) == [[3, 1], [1]]
+    assert unit_sizes(list(batches(some, Pace(3)))) == [[3], [1, 1]]
+    monkeypatch.setattr(sizes, "BATCH_BYTES", 10)
+    assert unit_sizes(list(batches(some, Pace(9)))) == [[3], [1, 1]]
+
+
+def test_fast_work_comes_in_large_batches_and_slow_work_in_small_ones() -> None:
+    pace = Pace()
+    for _ in range(20):
+        pace.took(pace.records, SHORT / 2)
+    assert pace.records == MOST_RECORDS
+    pace.took(MOST_RECORDS, (SHORT + LONG) / 2)
+    assert pace.records == MOST_RECORDS
+    for _ in range(20):
+        pace.took(pace.records, 2 * LONG)
+    assert pace.records == 1
+
+
+def test_only_a_batch_of_the_present_size_makes_them_larger() -> None:
+    pace = Pace()
+    pace.took(FIRST_RECORDS - 1, 0.0)
+    assert pace.records == FIRST_RECORDS
+    pace.took(FIRST_RECORDS, 0.0)
+    pace.took(FIRST_RECORDS, 0.0)
+    assert pace.records == 2 * FIRST_RECORDS
+
+
+def test_a_pace_that_is_given_stays() -> None:
+    pace = Pace(7)
+    pace.took(7, 0.0)
+    pace.took(7, 60.0)
+    assert pace.records == 7
+
+
+def test_a_file_by_position_is_cut_at_the_present_pace(arrow: Path) -> None:
+    pace = Pace()
+    units = Inputs([arrow]).units(pace=pace)
+    found = [unit_count(next(units))]
+    pace.took(found[0], 0.0)
+    found += map(unit_count, units)
+    assert found == [FIRST_RECORDS, 2 * FIRST_RECORDS, 50 - 3 * FIRST_RECORDS]
 
 
 @pytest.mark.parametrize("skipped", range(8))
