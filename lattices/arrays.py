@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numba
 import numpy as np
+from numba.core import types
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 IntColumn = NDArray[np.int32]
@@ -21,12 +22,36 @@ Array = NDArray[Any]
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with numba: cached on disk, and free of the interpreter's lock."""
-    return cast(Callable[..., Any], numba.njit(cache=True, nogil=True)(function))
+    return compiled(function)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that is only called from other kernels, into its callers."""
-    return cast(Callable[..., Any], numba.njit(cache=True, nogil=True, inline="always")(function))
+    return compiled(function, inline="always")
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile a function with more of numba's options, once for all integers.
+
+    Another kernel may call it with 0, with an item of a column and with an ``int64``. For numba
+    these are three types, and each would have a version of its own; a variable that begins
+    with 0 alone makes two.
+    """
+    dispatcher = numba.njit(cache=True, nogil=True, **options)(function)
+    template = getattr(dispatcher, "get_call_template", None)
+    # there is none where compiling is disabled
+    if template is not None:
+
+        def widened(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+            return template(tuple(map(_wide, args)), {name: _wide(kws[name]) for name in kws})
+
+        dispatcher.get_call_template = widened
+    return cast(Callable[..., Any], dispatcher)
+
+
+def _wide(type: Any) -> Any:
+    plain = getattr(type, "literal_type", type)
+    return types.int64 if plain in types.signed_domain else plain
 
 
 def column(values: ArrayLike, dtype: DTypeLike) -> Array:

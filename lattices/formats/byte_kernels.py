@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numba.core.options import DefaultOptions
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+from lattices.arrays import compiled
+
+_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 if hasattr(DefaultOptions, "_nrt"):
     # an option that numba does not write about; without it these kernels are only slower
     _OPTIONS["_nrt"] = False
@@ -22,7 +23,7 @@ def byte_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     operations at every call, and divides without looking for zeros: to read a number takes a
     quarter of the time.
     """
-    return cast(Callable[..., Any], numba.njit(**_OPTIONS)(function))
+    return compiled(function, **_OPTIONS)
 
 
 @byte_kernel
