@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import numba
 import numpy as np
 
 from lattices.arrays import inlined, ints, kernel
@@ -26,7 +27,8 @@ def _twice(number):  # type: ignore[no-untyped-def]
     return 2 * number
 
 
-@kernel
+# without a cache, so that its calls are looked at again in every run
+@numba.njit
 def _calls(numbers):  # type: ignore[no-untyped-def]
     found = 0
     for index in range(len(numbers)):
@@ -34,7 +36,7 @@ def _calls(numbers):  # type: ignore[no-untyped-def]
     return found
 
 
-@kernel
+@numba.njit
 def _calls_by_name(numbers):  # type: ignore[no-untyped-def]
     return _scaled(numbers, factor=2) + _scaled(numbers.astype(np.float64), factor=0.5)
 
