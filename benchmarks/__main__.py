@@ -59,8 +59,8 @@ from text to text for them on such a machine:
 ## Whole corpora
 
 The command `fstmetrics oracle --metric grr -o OUT`, from start to exit, on copies of `d50`
-under new ids, the fastest of three runs, bytecode and kernels on disk already; the last line has one
-lattice alone, and shows what starting takes:
+under new ids, the fastest of three runs, bytecode and kernels on disk already; the last line has
+one lattice alone, and shows what starting takes:
 
 {end_to_end}
 
