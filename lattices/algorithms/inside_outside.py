@@ -6,65 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lattices._native import inside_scores, outside_scores
 from lattices.algorithms.paths import no_complete_path
-from lattices.arrays import FloatColumn, kernel
-from lattices.semirings import COUNT, LOG, VITERBI, Semiring
+from lattices.arrays import FloatColumn
+from lattices.semirings import LOG, Semiring
 from lattices.spaces import Lattice
-
-_VITERBI, _LOG, _COUNT = VITERBI.code, LOG.code, COUNT.code
-
-
-@kernel
-def _inside(code, src, in_arc, in_offset, weight, initial):  # type: ignore[no-untyped-def]
-    """Return, for each state, the sum of ``initial`` and of all that the arcs into it bring."""
-    value = initial.copy()
-    for state in range(len(value)):
-        begin, end = in_offset[state], in_offset[state + 1]
-        if code == _VITERBI:
-            best = value[state]
-            for index in range(begin, end):
-                best = max(best, value[src[in_arc[index]]] + weight[in_arc[index]])
-            value[state] = best
-        elif code == _LOG:
-            best = value[state]
-            for index in range(begin, end):
-                best = max(best, value[src[in_arc[index]]] + weight[in_arc[index]])
-            if best > -np.inf:
-                total = np.exp(value[state] - best)
-                for index in range(begin, end):
-                    arc = in_arc[index]
-                    total += np.exp(value[src[arc]] + weight[arc] - best)
-                value[state] = best + np.log(total)
-        elif code == _COUNT:
-            for index in range(begin, end):
-                value[state] += value[src[in_arc[index]]] * weight[in_arc[index]]
-    return value
-
-
-@kernel
-def _outside(code, dst, out_offset, weight, initial):  # type: ignore[no-untyped-def]
-    """Return, for each state, the sum of ``initial`` and of all that the arcs out of it lead to."""
-    value = initial.copy()
-    for state in range(len(value) - 1, -1, -1):
-        begin, end = out_offset[state], out_offset[state + 1]
-        if code == _VITERBI:
-            best = value[state]
-            for arc in range(begin, end):
-                best = max(best, weight[arc] + value[dst[arc]])
-            value[state] = best
-        elif code == _LOG:
-            best = value[state]
-            for arc in range(begin, end):
-                best = max(best, weight[arc] + value[dst[arc]])
-            if best > -np.inf:
-                total = np.exp(value[state] - best)
-                for arc in range(begin, end):
-                    total += np.exp(weight[arc] + value[dst[arc]] - best)
-                value[state] = best + np.log(total)
-        elif code == _COUNT:
-            for arc in range(begin, end):
-                value[state] += weight[arc] * value[dst[arc]]
-    return value
 
 
 def inside(lattice: Lattice, semiring: Semiring = LOG, scale: float = 1.0) -> FloatColumn:
@@ -81,17 +27,8 @@ def inside(lattice: Lattice, semiring: Semiring = LOG, scale: float = 1.0) -> Fl
     >>> inside(lattice, COUNT).tolist()
     [1.0, 2.0]
     """
-    initial = np.full(lattice.num_states, semiring.zero)
-    initial[lattice.start] = semiring.one
-    found: FloatColumn = _inside(
-        semiring.code,
-        lattice.src,
-        lattice.in_arc,
-        lattice.in_offset,
-        semiring.weights(lattice.score, scale),
-        initial,
-    )
-    return found
+    weight = semiring.weights(lattice.score, scale)
+    return inside_scores(lattice.columns, semiring.code, weight)
 
 
 def outside(lattice: Lattice, semiring: Semiring = LOG, scale: float = 1.0) -> FloatColumn:
@@ -106,14 +43,8 @@ def outside(lattice: Lattice, semiring: Semiring = LOG, scale: float = 1.0) -> F
     >>> outside(lattice, VITERBI).tolist()
     [-1.5, -0.5]
     """
-    found: FloatColumn = _outside(
-        semiring.code,
-        lattice.dst,
-        lattice.out_offset,
-        semiring.weights(lattice.score, scale),
-        semiring.weights(lattice.final, scale),
-    )
-    return found
+    weight, end = (semiring.weights(each, scale) for each in (lattice.score, lattice.final))
+    return outside_scores(lattice.columns, semiring.code, weight, end, end)
 
 
 def total(lattice: Lattice, semiring: Semiring = LOG, scale: float = 1.0) -> float:

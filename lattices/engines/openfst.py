@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lattices._native import topological_numbers
 from lattices.algorithms.best import best_arcs
 from lattices.arrays import Array, floats, ints
 from lattices.engines.automata import (
@@ -30,7 +31,7 @@ from lattices.errors import MissingDependencyError
 from lattices.openfst_codec import FstColumns, decode, encode
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
-from lattices.spaces.order import counting_sort, topological_numbers
+from lattices.spaces.order import counting_sort
 
 
 def acceptor_columns(automaton: Automaton, other: int, unit: float = 1.0) -> FstColumns:

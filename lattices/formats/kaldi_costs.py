@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from lattices._native import topological_numbers
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Losses
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureMatrix, sparse_rows
 from lattices.spaces.normal_form import NORMAL, normal_form
-from lattices.spaces.order import topological_numbers
 from lattices.vocabulary import Vocabulary
 
 FEATURES = ("graph", "acoustic")

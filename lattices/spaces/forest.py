@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from lattices._native import ForestColumns, topological_numbers
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces.derivation import derivation_parts, has_derivation, next_derivations
@@ -23,7 +25,7 @@ from lattices.spaces.features import (
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
-from lattices.spaces.order import counting_sort, topological_numbers
+from lattices.spaces.order import counting_sort
 from lattices.vocabulary import EPSILON, Vocabulary
 
 
@@ -302,6 +304,24 @@ class Forest:
     def num_edges(self) -> int:
         """How many edges there are."""
         return len(self.head)
+
+    @cached_property
+    def columns(self) -> ForestColumns:
+        """The columns as native code takes them: checked once, for any number of calls."""
+        return ForestColumns(
+            self.head,
+            self.tail,
+            self.tail_offset,
+            self.symbol,
+            self.symbol_offset,
+            self.score,
+            self.in_offset,
+            self.root,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "columns"}
 
     def replaced(self, **changes: Any) -> Forest:
         """Return a copy with other scores or metadata; the structure is shared, not checked again.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lattices._native import LatticeColumns, topological_numbers
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces.features import (
@@ -22,7 +23,6 @@ from lattices.spaces.features import (
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.normal_form import UNORDERED, UNSORTED, WRONG, normal_form
-from lattices.spaces.order import topological_numbers
 from lattices.spaces.path import path_hypothesis
 from lattices.vocabulary import Vocabulary
 
@@ -165,8 +165,7 @@ class Lattice:
 
     def _normal_form(self) -> tuple[int, Array, Array, Array, Array]:
         columns = self.src, self.dst, self.label, self.score, self.final
-        found: tuple[int, Array, Array, Array, Array] = normal_form(*columns, len(self.vocabulary))
-        return found
+        return normal_form(*columns, len(self.vocabulary))
 
     def _normalise(
         self, state: int, order: Array, in_arc: Array, in_offset: Array, out_offset: Array
@@ -295,6 +294,26 @@ class Lattice:
         """The final states, in order."""
         return ints(np.flatnonzero(self.final > -np.inf))
 
+    @cached_property
+    def columns(self) -> LatticeColumns:
+        """The columns as native code takes them: checked once, for any number of calls."""
+        return LatticeColumns(
+            self.src,
+            self.dst,
+            self.label,
+            self.score,
+            self.final,
+            self.in_arc,
+            self.in_offset,
+            self.out_offset,
+            self.start,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but what is made again when it is needed."""
+        made = ("columns", "finals")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
+
     def replaced(self, **changes: Any) -> Lattice:
         """Return a copy with other scores or metadata; the structure is shared, not checked again.
 
@@ -305,7 +324,6 @@ class Lattice:
         if not allowed.issuperset(changes):
             raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
         result = copy(self)
-        result.__dict__.pop("finals", None)
         for name in ("score", "final"):
             if name in changes:
                 changes[name] = floats(changes[name])

@@ -1,0 +1,6 @@
+// What module.cpp calls: one function for each file that binds something.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace fstmetrics {}  // namespace fstmetrics

@@ -1,0 +1,8 @@
+// The extension module fstmetrics._native.
+#include "fstmetrics/native/bindings.hpp"
+#include "lattices/native/border.hpp"
+
+NB_MODULE(_native, module) {
+  module.doc() = "Statistics of metrics.";
+  lattices::translate_errors();
+}

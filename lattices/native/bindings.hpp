@@ -1,0 +1,11 @@
+// What module.cpp calls: one function for each file that binds something.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace lattices {
+
+void bind_spaces(nanobind::module_& module);
+void bind_inside(nanobind::module_& module);
+
+}  // namespace lattices

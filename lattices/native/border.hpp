@@ -1,0 +1,95 @@
+// The border to Python: columns in, arrays out, the interpreter's lock, errors.
+//
+// Functions take their columns as Column<T> (contiguous, one axis, of exactly that type; anything
+// else is refused by nanobind with a TypeError) and look at them as spans. Whoever computes does so
+// inside `unlocked`, which releases the interpreter's lock.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "lattices/native/errors.hpp"
+#include "lattices/native/poll.hpp"
+
+namespace nb = nanobind;
+
+namespace lattices {
+
+template <class T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+// a column that the function writes to
+template <class T>
+using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+using Ints = Column<std::int32_t>;
+using Floats = Column<double>;
+
+template <class T>
+std::span<const T> view(const Column<T>& column) {
+  return {column.data(), column.shape(0)};
+}
+template <class T>
+std::span<T> view(const Output<T>& column) {
+  return {column.data(), column.shape(0)};
+}
+template <class T>
+std::span<const T> view(const Table<T>& table) {
+  return {table.data(), table.shape(0) * table.shape(1)};
+}
+
+template <class T>
+using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T>
+using Matrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
+
+// Give a vector to numpy without a copy; the interpreter's lock is held.
+template <class T>
+Array<T> give(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Array<T>(kept->data(), {kept->size()}, owner);
+}
+template <class T>
+Matrix<T> give(std::vector<T>&& values, std::size_t rows, std::size_t columns) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Matrix<T>(kept->data(), {rows, columns}, owner);
+}
+
+// Let pending signals raise: a Poll::Check for threads that released the lock.
+inline void check_signals() {
+  const nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+// Compute without the interpreter's lock.
+template <class Compute>
+auto unlocked(Compute&& compute) {
+  const nb::gil_scoped_release released;
+  return compute();
+}
+
+// Turn lattices::Error into the classes of lattices.errors; called once by each module.
+inline void translate_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      static constexpr const char* names[] = {"SpaceError", "OptionError", "EngineError"};
+      const auto errors = nb::module_::import_("lattices.errors");
+      const nb::object kind = errors.attr(names[static_cast<int>(error.kind)]);
+      PyErr_SetString(kind.ptr(), error.what());
+    }
+  });
+}
+
+}  // namespace lattices

@@ -1,0 +1,30 @@
+// Handles: the columns of a Python space, checked once and kept alive, for any number of calls.
+//
+// `Lattice.columns` and `Forest.columns` make them. The other modules take them, too (all share one
+// nanobind domain), so that a call passes one object instead of nine arrays.
+#pragma once
+
+#include "lattices/native/border.hpp"
+#include "lattices/native/spaces.hpp"
+
+namespace lattices {
+
+struct LatticeColumns : Lattice {
+  LatticeColumns(Ints src, Ints dst, Ints label, Floats score, Floats final, Ints in_arc,
+                 Ints in_offset, Ints out_offset, Index start);
+
+ private:
+  Ints src_, dst_, label_, in_arc_, in_offset_, out_offset_;
+  Floats score_, final_;
+};
+
+struct ForestColumns : Forest {
+  ForestColumns(Ints head, Ints tail, Ints tail_offset, Ints symbol, Ints symbol_offset,
+                Floats score, Ints in_offset, Index root);
+
+ private:
+  Ints head_, tail_, tail_offset_, symbol_, symbol_offset_, in_offset_;
+  Floats score_;
+};
+
+}  // namespace lattices

@@ -1,0 +1,45 @@
+// Hot loops for several instruction sets: compiled once for each, chosen when they are called.
+//
+// `dispatch(f)` calls f() in a copy that was compiled for the best instruction set of this
+// processor: f and all that it calls are inlined into a function with that target (flatten), so
+// that no code outside of it depends on the processor. Results are the same: no instruction set
+// changes what a float operation rounds to, and contraction is off.
+#pragma once
+
+#include <utility>
+
+namespace lattices {
+
+#if defined(FSTMETRICS_DISPATCH) && defined(__x86_64__) && defined(__GNUC__)
+
+template <class F>
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2"),
+               flatten)) auto run_avx512(F& f) {
+  return f();
+}
+template <class F>
+__attribute__((target("avx2,bmi,bmi2"), flatten)) auto run_avx2(F& f) {
+  return f();
+}
+
+template <class F>
+auto dispatch(F&& f) {
+  // 512 bits for whole rows of single precision; 256 where there is no more
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return run_avx512(f);
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return run_avx2(f);
+  return f();
+}
+
+#else
+
+template <class F>
+auto dispatch(F&& f) {
+  return f();
+}
+
+#endif
+
+}  // namespace lattices

@@ -1,0 +1,21 @@
+// Errors that C++ raises: each becomes the class of the same name in lattices.errors.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace lattices {
+
+enum class ErrorKind { Space, Option, Engine };
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& problem) : std::runtime_error(problem), kind(kind) {}
+  ErrorKind kind;
+};
+
+inline Error space_error(const std::string& problem) { return {ErrorKind::Space, problem}; }
+inline Error option_error(const std::string& problem) { return {ErrorKind::Option, problem}; }
+inline Error engine_error(const std::string& problem) { return {ErrorKind::Engine, problem}; }
+
+}  // namespace lattices

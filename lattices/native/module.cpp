@@ -1,0 +1,10 @@
+// The extension module lattices._native.
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/border.hpp"
+
+NB_MODULE(_native, module) {
+  module.doc() = "Searches and algorithms over lattices and forests.";
+  lattices::translate_errors();
+  lattices::bind_spaces(module);
+  lattices::bind_inside(module);
+}

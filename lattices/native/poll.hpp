@@ -1,0 +1,94 @@
+// Polling for interrupts, and loops over threads that live for one call.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace lattices {
+
+// Thrown in a thread whose work is no longer wanted; it never reaches a caller.
+struct Stopped {};
+
+// What long loops call now and then, once a state or once a few hundred steps: on the thread
+// that Python called from it lets pending signals (Ctrl-C) raise, on the others it stops when
+// another thread has failed. A call costs a decrement; the clock is read every 256 calls, the
+// interpreter asked at most twenty times a second.
+class Poll {
+ public:
+  using Check = void (*)();
+
+  explicit Poll(Check check = nullptr, const std::atomic<bool>* stop = nullptr)
+      : check_(check), stop_(stop), last_(Clock::now()) {}
+
+  void operator()() {
+    if (--left_ == 0) look();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void look() {
+    left_ = 256;
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw Stopped{};
+    if (check_ == nullptr) return;
+    const auto now = Clock::now();
+    if (now - last_ < std::chrono::milliseconds(50)) return;
+    last_ = now;
+    check_();
+  }
+
+  Check check_;
+  const std::atomic<bool>* stop_;
+  Clock::time_point last_;
+  unsigned left_ = 256;
+};
+
+// Call work(index, poll) for every index below count on so many threads, the calling one among
+// them; the first exception ends all and is thrown again. Indexes are handed out one by one, so
+// what a result is may not depend on who computes it.
+template <class Work>
+void parallel_for(std::size_t count, int threads, Poll::Check check, Work&& work) {
+  const auto wanted = std::min<std::size_t>(count, static_cast<std::size_t>(std::max(threads, 1)));
+  if (wanted <= 1) {
+    Poll poll(check);
+    for (std::size_t index = 0; index < count; ++index) {
+      poll();
+      work(index, poll);
+    }
+    return;
+  }
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stop{false};
+  std::exception_ptr failure;
+  std::mutex failing;
+  auto run = [&](Poll::Check own_check) {
+    Poll poll(own_check, &stop);
+    try {
+      for (;;) {
+        const auto index = next.fetch_add(1, std::memory_order_relaxed);
+        if (index >= count || stop.load(std::memory_order_relaxed)) return;
+        poll();
+        work(index, poll);
+      }
+    } catch (const Stopped&) {
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+      stop = true;
+    }
+  };
+  std::vector<std::thread> others;
+  others.reserve(wanted - 1);
+  for (std::size_t each = 1; each < wanted; ++each) others.emplace_back(run, nullptr);
+  run(check);
+  for (auto& other : others) other.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace lattices

@@ -1,0 +1,226 @@
+// Spaces: their handles, their normal form, topological order.
+#include "lattices/native/spaces.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+#include "lattices/native/semirings.hpp"
+
+namespace lattices {
+
+namespace {
+
+void check_offsets(std::span<const Index> offset, std::size_t rows, std::size_t entries,
+                   const char* name) {
+  bool good = offset.size() == rows + 1 && offset.front() == 0 &&
+              static_cast<std::size_t>(offset.back()) == entries;
+  for (std::size_t row = 0; good && row < rows; ++row) good = offset[row] <= offset[row + 1];
+  if (!good) throw space_error(std::string("the offsets of ") + name + " do not fit their column");
+}
+
+void check_below(std::span<const Index> column, Index bound, const char* name) {
+  for (const Index value : column) {
+    if (value < 0 || value >= bound) {
+      throw space_error(std::string(name) + " holds " + std::to_string(value) + ", expected 0.." +
+                        std::to_string(bound - 1));
+    }
+  }
+}
+
+}  // namespace
+
+LatticeColumns::LatticeColumns(Ints src_column, Ints dst_column, Ints label_column,
+                               Floats score_column, Floats final_column, Ints in_arc_column,
+                               Ints in_offset_column, Ints out_offset_column, Index start_state)
+    : Lattice{view(src_column),       view(dst_column),        view(label_column),
+              view(score_column),     view(final_column),      view(in_arc_column),
+              view(in_offset_column), view(out_offset_column), start_state},
+      src_(std::move(src_column)),
+      dst_(std::move(dst_column)),
+      label_(std::move(label_column)),
+      in_arc_(std::move(in_arc_column)),
+      in_offset_(std::move(in_offset_column)),
+      out_offset_(std::move(out_offset_column)),
+      score_(std::move(score_column)),
+      final_(std::move(final_column)) {
+  const std::size_t arcs = src.size(), states = final.size();
+  if (dst.size() != arcs || label.size() != arcs || score.size() != arcs || in_arc.size() != arcs) {
+    throw space_error("the columns of a lattice differ in length");
+  }
+  check_offsets(in_offset, states, arcs, "the arcs into states");
+  check_offsets(out_offset, states, arcs, "the arcs out of states");
+  const Index bound = num_nodes();
+  bool good = start >= 0 && start < bound;
+  for (std::size_t arc = 0; arc < arcs; ++arc) {
+    good &= src[arc] >= 0 && src[arc] < dst[arc] && dst[arc] < bound && label[arc] >= 0;
+    good &= in_arc[arc] >= 0 && static_cast<std::size_t>(in_arc[arc]) < arcs;
+  }
+  if (!good) throw space_error("a lattice is not in its normal form");
+}
+
+ForestColumns::ForestColumns(Ints head_column, Ints tail_column, Ints tail_offset_column,
+                             Ints symbol_column, Ints symbol_offset_column, Floats score_column,
+                             Ints in_offset_column, Index root_node)
+    : Forest{view(head_column),          view(tail_column),
+             view(tail_offset_column),   view(symbol_column),
+             view(symbol_offset_column), view(score_column),
+             view(in_offset_column),     root_node},
+      head_(std::move(head_column)),
+      tail_(std::move(tail_column)),
+      tail_offset_(std::move(tail_offset_column)),
+      symbol_(std::move(symbol_column)),
+      symbol_offset_(std::move(symbol_offset_column)),
+      in_offset_(std::move(in_offset_column)),
+      score_(std::move(score_column)) {
+  const std::size_t edges = head.size();
+  if (score.size() != edges || in_offset.empty()) {
+    throw space_error("the columns of a forest differ in length");
+  }
+  check_offsets(tail_offset, edges, tail.size(), "tails");
+  check_offsets(symbol_offset, edges, symbol.size(), "symbols");
+  check_offsets(in_offset, in_offset.size() - 1, edges, "the edges into nodes");
+  check_below(head, num_nodes(), "the column of heads");
+  if (root < 0 || root >= num_nodes()) throw space_error("the root is no node");
+  for (Index edge = 0; edge < num_edges(); ++edge) {
+    const auto arity = static_cast<Index>(tails(edge).size());
+    bool good = edge >= in_offset[head[edge]] && edge < in_offset[head[edge] + 1];
+    for (const Index below : tails(edge)) good &= below >= 0 && below < head[edge];
+    for (const Index each : symbols(edge)) good &= each != 0 && each >= -arity;
+    if (!good) throw space_error("a forest is not in its normal form");
+  }
+}
+
+namespace {
+
+enum class Form { Normal, Unsorted, Unordered, Wrong };
+
+// What a lattice lacks to be in normal form, and what its normal form is.
+struct NormalForm {
+  Form form = Form::Wrong;
+  std::vector<Index> order, in_arc, in_offset, out_offset;
+};
+
+void accumulate(std::vector<Index>& counts) {
+  for (std::size_t at = 1; at < counts.size(); ++at) counts[at] += counts[at - 1];
+}
+
+// Two passes of a counting sort: by target into in_arc, and from there by source into order.
+// Linear in the numbers of arcs and states.
+NormalForm normal_form(std::span<const Index> src, std::span<const Index> dst,
+                       std::span<const Index> label, std::span<const double> score,
+                       std::span<const double> final, Index words) {
+  NormalForm found;
+  const auto states = static_cast<Index>(final.size());
+  const auto arcs = static_cast<Index>(src.size());
+  bool ending = false;
+  for (const double each : final) {
+    ending |= std::isfinite(each);
+    if (!std::isfinite(each) && each != kMinusInfinity) return found;
+  }
+  if (!ending) return found;
+  found.in_offset.assign(states + 1, 0);
+  found.out_offset.assign(states + 1, 0);
+  bool ordered = true, sorted = true;
+  for (Index arc = 0; arc < arcs; ++arc) {
+    const bool good = src[arc] >= 0 && src[arc] < states && dst[arc] >= 0 && dst[arc] < states &&
+                      label[arc] >= 0 && label[arc] < words && std::isfinite(score[arc]);
+    if (!good) return found;
+    ordered &= src[arc] < dst[arc];
+    if (arc > 0) {
+      sorted &= src[arc - 1] < src[arc] || (src[arc - 1] == src[arc] && dst[arc - 1] <= dst[arc]);
+    }
+    ++found.out_offset[src[arc] + 1];
+    ++found.in_offset[dst[arc] + 1];
+  }
+  if (!ordered) {
+    found.form = Form::Unordered;
+    return found;
+  }
+  accumulate(found.out_offset);
+  accumulate(found.in_offset);
+  found.order.resize(arcs);
+  found.in_arc.resize(arcs);
+  auto place = found.in_offset;
+  for (Index arc = 0; arc < arcs; ++arc) found.in_arc[place[dst[arc]]++] = arc;
+  if (sorted) {
+    for (Index arc = 0; arc < arcs; ++arc) found.order[arc] = arc;
+    found.form = Form::Normal;
+    return found;
+  }
+  place = found.out_offset;
+  for (const Index arc : found.in_arc) found.order[place[src[arc]]++] = arc;
+  place = found.in_offset;
+  for (Index at = 0; at < arcs; ++at) found.in_arc[place[dst[found.order[at]]]++] = at;
+  found.form = Form::Unsorted;
+  return found;
+}
+
+// Number nodes so that every edge leads from a lower to a higher number (Kahn 1962); nodes on or
+// behind a cycle keep -1.
+std::pair<std::vector<Index>, Index> topological_numbers(std::span<const Index> src,
+                                                         std::span<const Index> dst, Index nodes) {
+  std::vector<Index> degree(nodes, 0), offset(nodes + 1, 0), target(src.size());
+  for (std::size_t arc = 0; arc < src.size(); ++arc) {
+    ++degree[dst[arc]];
+    ++offset[src[arc] + 1];
+  }
+  accumulate(offset);
+  auto place = offset;
+  for (std::size_t arc = 0; arc < src.size(); ++arc) target[place[src[arc]]++] = dst[arc];
+  std::vector<Index> queue, number(nodes, -1);
+  queue.reserve(nodes);
+  for (Index node = 0; node < nodes; ++node) {
+    if (degree[node] == 0) queue.push_back(node);
+  }
+  for (std::size_t done = 0; done < queue.size(); ++done) {
+    const Index node = queue[done];
+    number[node] = static_cast<Index>(done);
+    for (Index at = offset[node]; at < offset[node + 1]; ++at) {
+      if (--degree[target[at]] == 0) queue.push_back(target[at]);
+    }
+  }
+  return {std::move(number), static_cast<Index>(queue.size())};
+}
+
+}  // namespace
+
+void bind_spaces(nb::module_& module) {
+  nb::class_<LatticeColumns>(module, "LatticeColumns", "The columns of a lattice, checked.")
+      .def(nb::init<Ints, Ints, Ints, Floats, Floats, Ints, Ints, Ints, Index>(), nb::arg("src"),
+           nb::arg("dst"), nb::arg("label"), nb::arg("score"), nb::arg("final"), nb::arg("in_arc"),
+           nb::arg("in_offset"), nb::arg("out_offset"), nb::arg("start"));
+  nb::class_<ForestColumns>(module, "ForestColumns", "The columns of a forest, checked.")
+      .def(nb::init<Ints, Ints, Ints, Ints, Ints, Floats, Ints, Index>(), nb::arg("head"),
+           nb::arg("tail"), nb::arg("tail_offset"), nb::arg("symbol"), nb::arg("symbol_offset"),
+           nb::arg("score"), nb::arg("in_offset"), nb::arg("root"));
+  module.def(
+      "normal_form",
+      [](const Ints& src, const Ints& dst, const Ints& label, const Floats& score,
+         const Floats& final, Index words) {
+        auto found =
+            normal_form(view(src), view(dst), view(label), view(score), view(final), words);
+        return std::tuple(static_cast<int>(found.form), give(std::move(found.order)),
+                          give(std::move(found.in_arc)), give(std::move(found.in_offset)),
+                          give(std::move(found.out_offset)));
+      },
+      nb::arg("src"), nb::arg("dst"), nb::arg("label"), nb::arg("score"), nb::arg("final"),
+      nb::arg("words"),
+      "Return what a lattice lacks to be in normal form, the order of its arcs, and the arcs into\n"
+      "and out of its states.");
+  module.def(
+      "topological_numbers",
+      [](const Ints& src, const Ints& dst, Index nodes) {
+        check_below(view(src), nodes, "a column of nodes");
+        check_below(view(dst), nodes, "a column of nodes");
+        auto [number, done] = topological_numbers(view(src), view(dst), nodes);
+        return std::tuple(give(std::move(number)), done);
+      },
+      nb::arg("src"), nb::arg("dst"), nb::arg("nodes"),
+      "Return a number for every node, sources first, and how many could be numbered.");
+}
+
+}  // namespace lattices

@@ -1,0 +1,73 @@
+// Lattices and forests as spans over numpy's memory, and the graph that both are to an algorithm.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <ranges>
+#include <span>
+
+namespace lattices {
+
+using Index = std::int32_t;
+
+// What algorithms need of a space. Nodes are numbered so that tails come before heads. An edge
+// into a node makes it of its tails: one tail in a lattice (the arc's source), any number in a
+// forest. A node is begun with where `begins` says so (the start state of a lattice; in a forest
+// the edges without tails begin), and a complete path or derivation ends in one of `ends`.
+template <class G>
+concept Graph = requires(const G graph, Index node, Index edge) {
+  { graph.num_nodes() } -> std::convertible_to<Index>;
+  { graph.num_edges() } -> std::convertible_to<Index>;
+  { graph.incoming(node) } -> std::ranges::range;
+  { graph.tails(edge) } -> std::ranges::range;
+  { graph.begins(node) } -> std::same_as<bool>;
+  { graph.weight(edge) } -> std::convertible_to<double>;
+};
+
+// The columns of lattices.Lattice, in its normal form.
+struct Lattice {
+  std::span<const Index> src, dst, label;
+  std::span<const double> score;
+  std::span<const double> final;
+  std::span<const Index> in_arc, in_offset, out_offset;
+  Index start = 0;
+
+  Index num_nodes() const { return static_cast<Index>(final.size()); }
+  Index num_edges() const { return static_cast<Index>(src.size()); }
+  // arcs into a state
+  std::span<const Index> incoming(Index state) const {
+    return in_arc.subspan(in_offset[state], in_offset[state + 1] - in_offset[state]);
+  }
+  // arcs out of a state
+  auto outgoing(Index state) const {
+    return std::views::iota(out_offset[state], out_offset[state + 1]);
+  }
+  std::span<const Index> tails(Index arc) const { return src.subspan(arc, 1); }
+  bool begins(Index state) const { return state == start; }
+  double weight(Index arc) const { return score[arc]; }
+};
+
+// The columns of lattices.Forest, in its normal form.
+struct Forest {
+  std::span<const Index> head, tail, tail_offset, symbol, symbol_offset;
+  std::span<const double> score;
+  std::span<const Index> in_offset;
+  Index root = 0;
+
+  Index num_nodes() const { return static_cast<Index>(in_offset.size()) - 1; }
+  Index num_edges() const { return static_cast<Index>(head.size()); }
+  auto incoming(Index node) const { return std::views::iota(in_offset[node], in_offset[node + 1]); }
+  std::span<const Index> tails(Index edge) const {
+    return tail.subspan(tail_offset[edge], tail_offset[edge + 1] - tail_offset[edge]);
+  }
+  // the target side: words, and -1 - k for the slot of tail k
+  std::span<const Index> symbols(Index edge) const {
+    return symbol.subspan(symbol_offset[edge], symbol_offset[edge + 1] - symbol_offset[edge]);
+  }
+  bool begins(Index) const { return false; }
+  double weight(Index edge) const { return score[edge]; }
+};
+
+static_assert(Graph<Lattice> && Graph<Forest>);
+
+}  // namespace lattices
