@@ -1,0 +1,1 @@
+"""Minimum risk and training over lattices and forests."""
