@@ -23,6 +23,7 @@
 #include <tsl/robin_map.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -30,6 +31,7 @@
 
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/scratch.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
 
@@ -117,16 +119,59 @@ struct Minimum {
   bool settled = false;
 };
 
+// A set of cells for each state.
+class CellSets {
+ public:
+  void reset(std::size_t states, std::size_t cells) {
+    words_ = (cells + 63) / 64;
+    bits_.assign(states * words_, 0);
+  }
+  void insert(std::size_t state, Index cell) {
+    bits_[state * words_ + cell / 64] |= std::uint64_t{1} << (cell % 64);
+  }
+  // The highest cell of a state's set up to `most`, or -1.
+  Index last(std::size_t state, Index most) const {
+    if (most < 0) return -1;
+    const std::uint64_t* row = bits_.data() + state * words_;
+    Index word = most / 64;
+    std::uint64_t bits = row[word] & (~std::uint64_t{0} >> (63 - most % 64));
+    while (bits == 0) {
+      if (--word < 0) return -1;
+      bits = row[word];
+    }
+    return 64 * word + 63 - std::countl_zero(bits);
+  }
+  std::size_t bytes() const { return 8 * bits_.capacity(); }
+
+ private:
+  std::size_t words_ = 0;
+  std::vector<std::uint64_t> bits_;
+};
+
+// What the search keeps by arc, state and cell.
+struct EditBuffers {
+  std::vector<Index> word, match_row;
+  CellSets filled;
+  std::vector<double> match, even, odd, reached, mass;
+  std::vector<double> posterior;  // by word and bin
+  std::vector<Placed> placed;     // the same with times, where there are any
+  std::size_t bytes() const {
+    return 8 * (word.capacity() + match.capacity() + even.capacity() + odd.capacity() +
+                reached.capacity() + mass.capacity() + posterior.capacity()) +
+           sizeof(Placed) * placed.capacity() + filled.bytes();
+  }
+};
+
 class EditSearch {
  public:
   EditSearch(const Lattice& lattice, std::span<const double> share, std::span<const double> ending,
              std::span<const double> times)
       : lattice_(lattice), share_(share), ending_(ending), times_(times) {
     // words by small numbers: tables by word and bin stay small
-    word_.resize(lattice.label.size());
+    at_->word.resize(lattice.label.size());
     tsl::robin_map<Index, Index> known;
-    for (std::size_t arc = 0; arc < word_.size(); ++arc) {
-      word_[arc] = number(known, lattice.label[arc]);
+    for (std::size_t arc = 0; arc < at_->word.size(); ++arc) {
+      at_->word[arc] = number(known, lattice.label[arc]);
     }
     known_ = std::move(known);
   }
@@ -182,16 +227,16 @@ class EditSearch {
     for (const Index label : words) own_.push_back(number(known_, label));
     const std::size_t size = words.size() + 1;
     // the match of a word with word i of the sentence: one row a word of it, and one for all others
-    match_row_.assign(label_.size(), -1);
+    at_->match_row.assign(label_.size(), -1);
     Index rows = 1;
     for (const Index word : own_) {
-      if (match_row_[word] < 0) match_row_[word] = rows++;
+      if (at_->match_row[word] < 0) at_->match_row[word] = rows++;
     }
-    match_.assign(rows * size, 0.0);
-    for (std::size_t i = 1; i < size; ++i) match_[match_row_[own_[i - 1]] * size + i] = 1.0;
-    even_.assign(lattice_.final.size() * size, 0.0);
-    odd_.assign(lattice_.final.size() * size, 0.0);
-    reached_.resize(lattice_.src.size() * size);
+    at_->match.assign(rows * size, 0.0);
+    for (std::size_t i = 1; i < size; ++i) at_->match[at_->match_row[own_[i - 1]] * size + i] = 1.0;
+    at_->even.assign(lattice_.final.size() * size, 0.0);
+    at_->odd.assign(lattice_.final.size() * size, 0.0);
+    at_->reached.resize(lattice_.src.size() * size);
     lattices::dispatch([&] { sweep(size); });
   }
 
@@ -201,10 +246,10 @@ class EditSearch {
     for (std::size_t arc = 0; arc < arcs; ++arc) {
       const double part = share_[arc];
       if (part == 0.0) continue;
-      const double* __restrict e = even_.data() + lattice_.src[arc] * size;
-      const double* __restrict o = odd_.data() + lattice_.src[arc] * size;
-      double* __restrict to_even = even_.data() + lattice_.dst[arc] * size;
-      double* __restrict to_odd = odd_.data() + lattice_.dst[arc] * size;
+      const double* __restrict e = at_->even.data() + lattice_.src[arc] * size;
+      const double* __restrict o = at_->odd.data() + lattice_.src[arc] * size;
+      double* __restrict to_even = at_->even.data() + lattice_.dst[arc] * size;
+      double* __restrict to_odd = at_->odd.data() + lattice_.dst[arc] * size;
       if (lattice_.label[arc] == 0) {
         for (std::size_t i = 0; i < size; ++i) {
           to_even[i] += part * e[i];
@@ -212,9 +257,9 @@ class EditSearch {
         }
         continue;
       }
-      const Index row = std::max<Index>(match_row_[word_[arc]], 0);
-      const double* __restrict match = match_.data() + row * size;
-      double* __restrict x = reached_.data() + arc * size;
+      const Index row = std::max<Index>(at_->match_row[at_->word[arc]], 0);
+      const double* __restrict match = at_->match.data() + row * size;
+      double* __restrict x = at_->reached.data() + arc * size;
       x[0] = e[0] + (1.0 + kUnplaced);
       for (std::size_t i = 1; i < size; ++i) {
         const double placed = o[i - 1] - match[i];
@@ -240,77 +285,77 @@ class EditSearch {
 
   // What becomes of an arc's word at a cell, in this order of preference among equals.
   Choice choice(std::size_t arc, Index cell, std::size_t size) const {
-    const double* e = even_.data() + lattice_.src[arc] * size;
-    const double* o = odd_.data() + lattice_.src[arc] * size;
+    const double* e = at_->even.data() + lattice_.src[arc] * size;
+    const double* o = at_->odd.data() + lattice_.src[arc] * size;
     const Index i = cell / 2;
     if (lattice_.label[arc] == 0) {
       // bins are emptied where that costs nothing: no word is what the arc has for them
       const double before = cell % 2 == 1 ? e[i] : o[i - 1];
       return before <= (cell % 2 == 1 ? o[i] : e[i]) + kTie ? kSkipped : kLeftOut;
     }
-    const double least = reached_[arc * size + i] + kTie;
+    const double least = at_->reached[arc * size + i] + kTie;
     if (cell % 2 == 1) return e[i] + 1.0 <= least ? kPlaced : kSkipped;
-    const Index row = std::max<Index>(match_row_[word_[arc]], 0);
-    if (o[i - 1] - match_[row * size + i] <= least) return kPlaced;
+    const Index row = std::max<Index>(at_->match_row[at_->word[arc]], 0);
+    if (o[i - 1] - at_->match[row * size + i] <= least) return kPlaced;
     return e[i] + (1.0 + kUnplaced) <= least ? kLeftOut : kSkipped;
   }
 
   // Who stands in which bin, how probably, and from when to when; masses go backward along the
-  // choices, in the band of cells of each state that have any.
+  // choices. A state has mass at two or three cells in the mean, which a set of bits remembers.
   template <bool Timed>
   void place() {
     const std::size_t size = own_.size() + 1;
     const auto last = static_cast<Index>(2 * own_.size() + 1);
     const std::size_t cells = last + 1, states = lattice_.final.size();
-    mass_.assign(states * cells, 0.0);
-    low_.assign(states, last);
-    high_.assign(states, -1);
+    CellSets& filled = at_->filled;
+    filled.reset(states, cells);
+    at_->mass.assign(states * cells, 0.0);
     for (std::size_t state = 0; state < states; ++state) {
       if (ending_[state] == 0.0) continue;
-      mass_[state * cells + last] = ending_[state];
-      high_[state] = last;
+      at_->mass[state * cells + last] = ending_[state];
+      filled.insert(state, last);
     }
-    placed_.assign(label_.size() * last, Placed{});
+    if constexpr (Timed) {
+      at_->placed.assign(label_.size() * last, Placed{});
+    } else {
+      at_->posterior.assign(label_.size() * last, 0.0);
+    }
     empty_.assign(last, Placed{});
     left_out_ = 0.0;
     double begin = 0.0, end = 0.0, moment = 0.0;
     for (auto arc = static_cast<Index>(lattice_.src.size()) - 1; arc >= 0; --arc) {
       const double part = share_[arc];
+      if (part == 0.0) continue;
       const Index source = lattice_.src[arc], target = lattice_.dst[arc];
-      if (part == 0.0 || high_[target] < 0) continue;
-      high_[source] = std::max(high_[source], high_[target]);
-      const Index lowest = low_[target];
       const bool silent = lattice_.label[arc] == 0;
-      double* __restrict from = mass_.data() + source * cells;
-      const double* __restrict to = mass_.data() + target * cells;
-      Placed* word = placed_.data() + static_cast<std::size_t>(word_[arc]) * last;
+      double* __restrict from = at_->mass.data() + source * cells;
+      const double* __restrict to = at_->mass.data() + target * cells;
+      const std::size_t row = static_cast<std::size_t>(at_->word[arc]) * last;
       if constexpr (Timed) {
         begin = times_[source];
         end = times_[target];
       }
       double skipping = 0.0;
-      for (Index cell = high_[target]; cell > 0; --cell) {
+      Index cell = filled.last(target, last);
+      while (cell > 0) {
         const double here = part * to[cell] + skipping;
         if constexpr (Timed) {
           if (skipping == 0.0) moment = end;
         }
         skipping = 0.0;
-        if (here == 0.0) {
-          if (cell <= lowest) break;
-          continue;
-        }
-        low_[source] = std::min(low_[source], cell - 1);
         switch (choice(arc, cell, size)) {
           case kPlaced:
             from[cell - 1] += here;
+            filled.insert(source, cell - 1);
             if constexpr (Timed) {
-              word[cell - 1].add(here, begin, end);
+              at_->placed[row + cell - 1].add(here, begin, end);
             } else {
-              word[cell - 1].posterior += here;
+              at_->posterior[row + cell - 1] += here;
             }
             break;
           case kLeftOut:
             from[cell] += here;
+            filled.insert(source, cell);
             if (!silent) left_out_ += here;
             break;
           case kSkipped:
@@ -324,31 +369,32 @@ class EditSearch {
               empty_[cell - 1].begin += here * moment;
             }
         }
+        cell = skipping > 0.0 ? cell - 1 : filled.last(target, cell - 1);
       }
       const double here = part * to[0] + skipping;
       if (here > 0.0) {
-        low_[source] = 0;
         from[0] += here;
+        filled.insert(source, 0);
         if (!silent) left_out_ += here;
       }
     }
     double here = 0.0;
     const double moment_of_start = Timed ? times_[lattice_.start] : 0.0;
     for (Index cell = last; cell > 0; --cell) {
-      here += mass_[lattice_.start * cells + cell];
+      here += at_->mass[lattice_.start * cells + cell];
       empty_[cell - 1].add(here, moment_of_start, moment_of_start);
     }
   }
 
   std::size_t num_bins() const { return 2 * own_.size() + 1; }
-  const Placed& own(std::size_t bin) const {
-    return bin % 2 == 1 ? placed_[own_[bin / 2] * num_bins() + bin] : empty_[bin];
+  double own(std::size_t bin) const {
+    return bin % 2 == 1 ? at_->posterior[own_[bin / 2] * num_bins() + bin] : empty_[bin].posterior;
   }
 
   // The expected edits of the alignment: words left out, and bins with another word.
   double expected() const {
     double edits = left_out_ + static_cast<double>(num_bins());
-    for (std::size_t bin = 0; bin < num_bins(); ++bin) edits -= own(bin).posterior;
+    for (std::size_t bin = 0; bin < num_bins(); ++bin) edits -= own(bin);
     return std::max(0.0, edits);
   }
 
@@ -361,17 +407,16 @@ class EditSearch {
     std::vector<Index> first(count, -1);
     for (std::size_t bin = 0; bin < count; ++bin) most[bin] = empty_[bin].posterior;
     for (std::size_t word = 0; word < label_.size(); ++word) {
-      const Placed* row = placed_.data() + word * count;
-      for (std::size_t bin = 0; bin < count; ++bin)
-        most[bin] = std::max(most[bin], row[bin].posterior);
+      const double* row = at_->posterior.data() + word * count;
+      for (std::size_t bin = 0; bin < count; ++bin) most[bin] = std::max(most[bin], row[bin]);
     }
     for (std::size_t bin = 0; bin < count; ++bin) {
       if (empty_[bin].posterior >= most[bin] - kTie) first[bin] = 0;
     }
     for (std::size_t word = 0; word < label_.size(); ++word) {
-      const Placed* row = placed_.data() + word * count;
+      const double* row = at_->posterior.data() + word * count;
       for (std::size_t bin = 0; bin < count; ++bin) {
-        if (row[bin].posterior < most[bin] - kTie || row[bin].posterior == 0.0) continue;
+        if (row[bin] < most[bin] - kTie || row[bin] == 0.0) continue;
         if (first[bin] < 0 || label_[word] < first[bin]) first[bin] = label_[word];
       }
     }
@@ -379,7 +424,7 @@ class EditSearch {
     other.clear();
     for (std::size_t bin = 0; bin < count; ++bin) {
       Index best = bin % 2 == 1 ? words[bin / 2] : 0;
-      if (most[bin] > own(bin).posterior + kGain) {
+      if (most[bin] > own(bin) + kGain) {
         best = first[bin];
         changed = true;
       }
@@ -401,7 +446,8 @@ class EditSearch {
       row.clear();
       if (bin % 2 == 0 || empty_[bin].posterior > 0.0) row.emplace_back(0, empty_[bin]);
       for (std::size_t word = 0; word < label_.size(); ++word) {
-        const Placed& placed = placed_[word * count + bin];
+        const Placed placed = times_.empty() ? Placed{at_->posterior[word * count + bin]}
+                                             : at_->placed[word * count + bin];
         const bool chosen = bin % 2 == 1 && own_[bin / 2] == static_cast<Index>(word);
         if (placed.posterior > 0.0 || chosen) row.emplace_back(label_[word], placed);
       }
@@ -422,15 +468,15 @@ class EditSearch {
 
   Lattice lattice_;
   std::span<const double> share_, ending_, times_;
-  // each arc's word by its small number, and the label behind each number
-  std::vector<Index> word_, label_;
+  // words by small numbers, and the label behind each number
   tsl::robin_map<Index, Index> known_;
-  // of the sentence under way: its words, costs by state, x by arc, masses and their bands
-  std::vector<Index> own_, match_row_, low_, high_;
-  std::vector<double> match_, even_, odd_, reached_, mass_;
-  // its alternatives: by word and bin, without a word, and how many words stand in no bin
-  std::vector<Placed> placed_, empty_;
+  std::vector<Index> label_;
+  // of the sentence under way: its words, its alternatives without a word, and how many words stand
+  // in no bin
+  std::vector<Index> own_;
+  std::vector<Placed> empty_;
   double left_out_ = 0.0;
+  lattices::Scratch<EditBuffers> at_;
 };
 
 // The arcs of the best path that spells these words; empty and false without one.
