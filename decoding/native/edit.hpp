@@ -225,7 +225,8 @@ class EditSearch {
   void align(std::span<const Index> words) {
     own_.clear();
     for (const Index label : words) own_.push_back(number(known_, label));
-    const std::size_t size = words.size() + 1;
+    // cells are padded to whole vectors; nothing that a pad holds reaches a cell before it
+    const std::size_t size = width();
     // the match of a word with word i of the sentence: one row a word of it, and one for all others
     at_->match_row.assign(label_.size(), -1);
     Index rows = 1;
@@ -233,12 +234,16 @@ class EditSearch {
       if (at_->match_row[word] < 0) at_->match_row[word] = rows++;
     }
     at_->match.assign(rows * size, 0.0);
-    for (std::size_t i = 1; i < size; ++i) at_->match[at_->match_row[own_[i - 1]] * size + i] = 1.0;
+    for (std::size_t i = 1; i <= own_.size(); ++i) {
+      at_->match[at_->match_row[own_[i - 1]] * size + i] = 1.0;
+    }
     at_->even.assign(lattice_.final.size() * size, 0.0);
     at_->odd.assign(lattice_.final.size() * size, 0.0);
     at_->reached.resize(lattice_.src.size() * size);
     lattices::dispatch([&] { sweep(size); });
   }
+
+  std::size_t width() const { return (own_.size() + 8) / 8 * 8; }
 
   // The forward pass: arcs are sorted by source, so a state is complete when its arcs come.
   void sweep(std::size_t size) {
@@ -304,7 +309,7 @@ class EditSearch {
   // choices. A state has mass at two or three cells in the mean, which a set of bits remembers.
   template <bool Timed>
   void place() {
-    const std::size_t size = own_.size() + 1;
+    const std::size_t size = width();
     const auto last = static_cast<Index>(2 * own_.size() + 1);
     const std::size_t cells = last + 1, states = lattice_.final.size();
     CellSets& filled = at_->filled;
@@ -404,20 +409,11 @@ class EditSearch {
   bool improved(std::span<const Index> words, std::vector<Index>& other) const {
     const std::size_t count = num_bins();
     std::vector<double> most(count);
-    std::vector<Index> first(count, -1);
     for (std::size_t bin = 0; bin < count; ++bin) most[bin] = empty_[bin].posterior;
     for (std::size_t word = 0; word < label_.size(); ++word) {
       const double* row = at_->posterior.data() + word * count;
-      for (std::size_t bin = 0; bin < count; ++bin) most[bin] = std::max(most[bin], row[bin]);
-    }
-    for (std::size_t bin = 0; bin < count; ++bin) {
-      if (empty_[bin].posterior >= most[bin] - kTie) first[bin] = 0;
-    }
-    for (std::size_t word = 0; word < label_.size(); ++word) {
-      const double* row = at_->posterior.data() + word * count;
       for (std::size_t bin = 0; bin < count; ++bin) {
-        if (row[bin] < most[bin] - kTie || row[bin] == 0.0) continue;
-        if (first[bin] < 0 || label_[word] < first[bin]) first[bin] = label_[word];
+        most[bin] = row[bin] > most[bin] ? row[bin] : most[bin];
       }
     }
     bool changed = false;
@@ -425,12 +421,22 @@ class EditSearch {
     for (std::size_t bin = 0; bin < count; ++bin) {
       Index best = bin % 2 == 1 ? words[bin / 2] : 0;
       if (most[bin] > own(bin) + kGain) {
-        best = first[bin];
+        best = likeliest(bin, most[bin]);
         changed = true;
       }
       if (best != 0) other.push_back(best);
     }
     return changed;
+  }
+
+  Index likeliest(std::size_t bin, double most) const {
+    if (empty_[bin].posterior >= most - kTie) return 0;
+    Index first = -1;
+    for (std::size_t word = 0; word < label_.size(); ++word) {
+      if (at_->posterior[word * num_bins() + bin] < most - kTie) continue;
+      if (first < 0 || label_[word] < first) first = label_[word];
+    }
+    return first;
   }
 
   // Posteriors are compared in steps of kTie, so that equals are equal however they were summed.
