@@ -30,7 +30,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
 
-from decoding._native import GAIN, minimise_edits
+import numpy as np
+
+from decoding._native import GAIN, likely_words, minimise_edits
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit_spaces import EditSpace, edit_space, joined_edit_space
 from decoding.minimum_risk.results import Consensus
@@ -110,11 +112,12 @@ def edit(
     scale : float
         A path has the probability ``exp(scale * score)`` divided by the sum of that over all.
     start : sequence of str, optional
-        The sentence to begin with; by default the model's best, or of several spaces the most
-        probable path. Words that are new to the space's vocabulary are added to it.
+        The sentence to begin with. By default there are two: the model's best (of several spaces
+        the most probable path), and the path with the most probable arcs, the one with the
+        highest sum of posteriors (each less 0.05). The lower objective counts, of equals the
+        first. Words that are new to the space's vocabulary are added to it.
     starts : int
-        From how many of the model's best sentences to begin, where ``start`` is not given, one
-        after the other. The lowest objective counts, of equals the first.
+        From how many of the model's best sentences to begin, where ``start`` is not given.
     iterations : int
         How often the sentence may change.
     decode : bool
@@ -168,7 +171,11 @@ def edit(
             "decoding"
         )
     lattice = ready.lattice
-    beginnings = ready.best(starts) if start is None else [_labels(lattice, start)]
+    beginnings = [_labels(lattice, start)] if start is not None else ready.best(starts)
+    if start is None and decode:
+        likely = likely_words(lattice.columns, ready.share, ready.ending)
+        if not any(np.array_equal(likely, words) for words in beginnings):
+            beginnings.append(likely)
     minima = [
         minimise_edits(lattice.columns, ready.share, ready.ending, words, changes if decode else 0)
         for words in beginnings

@@ -53,6 +53,15 @@ void bind_edit(nb::module_& module) {
       "Return the sentence of few expected edits that a sentence leads to, the expected edits of\n"
       "all on the way, and whether no change is left that lowers them.");
   module.def(
+      "likely_words",
+      [](const LatticeColumns& lattice, const Floats& share, const Floats& ending) {
+        check_fit(share, lattice.src.size(), "shares");
+        check_fit(ending, lattice.final.size(), "ends");
+        return give(unlocked([&] { return likely_words(lattice, view(share), view(ending)); }));
+      },
+      nb::arg("lattice"), nb::arg("share"), nb::arg("ending"),
+      "Return the words of the path with the most probable arcs.");
+  module.def(
       "edit_bins",
       [](const LatticeColumns& lattice, const Floats& share, const Floats& ending,
          const Floats& times, const Ints& words) {

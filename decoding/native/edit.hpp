@@ -485,6 +485,38 @@ class EditSearch {
   lattices::Scratch<EditBuffers> at_;
 };
 
+// The words of the path with the most probable arcs: the one with the highest sum of posteriors,
+// each less kArc, so that of two paths the one with fewer improbable arcs is taken. One pass
+// backward:
+//
+//   node(q) = end(q) + sum over arcs a out of q of p(a) node(dst a)       the posterior of a is
+//   p(a) node(dst a) best(q) = max { 0 if q may end, max over a of p(a) node(dst a) - kArc +
+//   best(dst a) }
+inline std::vector<Index> likely_words(const Lattice& lattice, std::span<const double> share,
+                                       std::span<const double> ending) {
+  constexpr double kArc = 0.05;
+  std::vector<double> node(ending.begin(), ending.end()), best(ending.size(), kMinusInfinity);
+  std::vector<Index> follower(ending.size(), -1);
+  for (std::size_t state = 0; state < ending.size(); ++state) {
+    if (lattice.final[state] > kMinusInfinity) best[state] = 0.0;
+  }
+  for (Index arc = lattice.num_edges() - 1; arc >= 0; --arc) {
+    const Index source = lattice.src[arc], target = lattice.dst[arc];
+    const double posterior = share[arc] * node[target];
+    node[source] += posterior;
+    const double value = posterior - kArc + best[target];
+    if (value > best[source]) {
+      best[source] = value;
+      follower[source] = arc;
+    }
+  }
+  std::vector<Index> words;
+  for (Index arc = follower[lattice.start]; arc >= 0; arc = follower[lattice.dst[arc]]) {
+    if (lattice.label[arc] != 0) words.push_back(lattice.label[arc]);
+  }
+  return words;
+}
+
 // The arcs of the best path that spells these words; empty and false without one.
 //
 //   best(q, i) = max { final(q) if i = L, max over arcs a out of q of score(a) + best(dst(a), i +
