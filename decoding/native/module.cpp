@@ -8,4 +8,5 @@ NB_MODULE(_native, module) {
   // the handles of spaces, which functions here take
   nanobind::module_::import_("lattices._native");
   decoding::bind_edit(module);
+  decoding::bind_envelope(module);
 }

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from decoding.training.envelope import Envelope, envelope_of_lines, feature_rows
+from decoding.training.envelope import Envelope, envelopes_of_lines, feature_rows
 from fstmetrics import Evaluator, Metric, nbest_stats
 from lattices.algorithms import sample_paths
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -182,9 +182,7 @@ class EnvelopeCorpus:
     def envelopes(self, weights: Weights, direction: Weights) -> Iterator[Envelope]:
         """Iterate over the envelopes of the spaces."""
         sides = np.stack([self.vector(weights), self.vector(direction)], axis=1)
-        lines = self._features @ sides
-        for space, (begin, end) in zip(self.spaces, pairwise(self._offset), strict=True):
-            yield envelope_of_lines(space, lines[begin:end])
+        return envelopes_of_lines(self.spaces, self._features @ sides, self._offset)
 
     def turns(self, weights: Weights, direction: Weights) -> Turns:
         """Return where the statistics of the corpus change along a line, and how."""
