@@ -77,8 +77,8 @@ auto give_all(std::vector<Envelope> parts) {
 void bind_envelope(nb::module_& module) {
   module.def(
       "envelopes",
-      [](const nb::typed<nb::list, nb::any>& spaces, const Table<double>& lines, const Column<std::int64_t>& offset,
-         int threads) {
+      [](const nb::typed<nb::list, nb::any>& spaces, const Table<double>& lines,
+         const Column<std::int64_t>& offset, int threads) {
         const auto rows = lines_of(lines);
         const auto bounds = view(offset);
         std::vector<const LatticeColumns*> of_lattice(spaces.size(), nullptr);
@@ -112,6 +112,39 @@ void bind_envelope(nb::module_& module) {
       "Return the envelopes of lattices and forests, end to end: where each begins, slopes,\n"
       "intercepts, steps, edges and words of the segments; then the first space of which there is\n"
       "none, and why.");
+  module.def(
+      "feature_lines",
+      [](const Ints& bounds, const Ints& columns, const Floats& values, const Floats& weights,
+         const Floats& direction) {
+        const auto bound = view(bounds), column = view(columns);
+        const auto value = view(values), weight = view(weights), way = view(direction);
+        if (bound.empty() || bound.back() != static_cast<Index>(column.size()) ||
+            column.size() != value.size() || weight.size() != way.size()) {
+          throw option_error("a matrix of features or weights that do not fit it");
+        }
+        for (const Index each : column) {
+          if (each < 0 || each >= static_cast<Index>(weight.size())) {
+            throw option_error("a feature without a weight");
+          }
+        }
+        std::vector<double> lines(2 * (bound.size() - 1));
+        unlocked([&] {
+          for (std::size_t row = 0; row + 1 < bound.size(); ++row) {
+            double intercept = 0.0, slope = 0.0;
+            for (Index entry = bound[row]; entry < bound[row + 1]; ++entry) {
+              intercept += value[entry] * weight[column[entry]];
+              slope += value[entry] * way[column[entry]];
+            }
+            lines[2 * row] = intercept;
+            lines[2 * row + 1] = slope;
+          }
+          return 0;
+        });
+        return give(std::move(lines), bound.size() - 1, 2);
+      },
+      nb::arg("bounds"), nb::arg("columns"), nb::arg("values"), nb::arg("weights"),
+      nb::arg("direction"),
+      "Return the intercept and the slope of each row of a sparse matrix of features.");
   module.def(
       "list_envelope",
       [](const Table<double>& lines, const Ints& label, const Ints& offset) {

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from decoding._native import envelopes, list_envelope
+from decoding._native import envelopes, feature_lines, list_envelope
 from lattices.algorithms.forest_derivations import too_many_edges
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, column
 from lattices.errors import SpaceError
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix, Weights, weight_vector
+from lattices.spaces.features import FeatureMatrix, Weights, matrix_columns, weight_vector
 
 # what may be wrong with a space
 _NO_PATH, _TOO_LARGE, _TOO_MANY_EDGES = 1, 2, 3
@@ -118,9 +118,8 @@ def envelope(space: Space, weights: Weights, direction: Weights) -> Envelope:
     >>> [(found.tokens(each), float(found.left[each])) for each in range(len(found))]
     [(('a',), -inf), (('the',), 1.0)]
     """
-    features = feature_rows(space)
     sides = [weight_vector(each, space.feature_names) for each in (weights, direction)]
-    lines = features @ np.stack(sides, axis=1)
+    lines = feature_lines(*matrix_columns(feature_rows(space)), *sides)
     return next(envelopes_of_lines([space], lines, [0, len(lines)]))
 
 
