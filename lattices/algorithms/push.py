@@ -9,6 +9,7 @@ import numpy as np
 from lattices.algorithms.inside_outside import inside, outside
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn
+from lattices.errors import SpaceError
 from lattices.semirings import VITERBI
 from lattices.spaces import Lattice
 
@@ -32,7 +33,7 @@ def pushed_scores(lattice: Lattice) -> PushedScores:
     Raises
     ------
     SpaceError
-        If the lattice has no complete path.
+        If the lattice has no complete path, or if scores overflow.
 
     Examples
     --------
@@ -50,7 +51,17 @@ def pushed_scores(lattice: Lattice) -> PushedScores:
     source = np.where(ahead == -np.inf, 0.0, ahead)
     # summed in the order of the backward pass, so that the best way on loses exactly nothing
     arcs = (lattice.score + ahead[lattice.dst]) - source[lattice.src]
-    return PushedScores(arcs, lattice.final - source, total)
+    final = lattice.final - source
+    _check_overflow(lattice, arcs[ahead[lattice.dst] > -np.inf], final[lattice.finals])
+    return PushedScores(arcs, final, total)
+
+
+def _check_overflow(lattice: Lattice, *scores: FloatColumn) -> None:
+    if not all(np.isfinite(column).all() for column in scores):
+        raise SpaceError(
+            f"the scores of lattice {lattice.id!r} overflow: moving them makes some infinite; "
+            "make them smaller"
+        )
 
 
 def push(lattice: Lattice, to_final: bool = False) -> Lattice:
@@ -73,7 +84,7 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
     Raises
     ------
     SpaceError
-        If the lattice has no complete path.
+        If the lattice has no complete path, or if scores overflow.
 
     Examples
     --------
@@ -92,12 +103,13 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
         potential = np.where(reached == -np.inf, 0.0, reached)
         score = (potential[lattice.src] + lattice.score) - potential[lattice.dst]
         alive = reached[lattice.src] > -np.inf
-        return lattice.replaced(
-            score=np.where(alive, score, lattice.score), final=lattice.final + potential
-        )
+        final = lattice.final + potential
+        _check_overflow(lattice, score[alive], final[lattice.finals])
+        return lattice.replaced(score=np.where(alive, score, lattice.score), final=final)
     pushed = pushed_scores(lattice)
     first = lattice.src == lattice.start
     score = pushed.arcs + np.where(first, pushed.total, 0.0)
     final = pushed.final.copy()
     final[lattice.start] += pushed.total
+    _check_overflow(lattice, score[pushed.arcs > -np.inf], final[lattice.finals])
     return lattice.replaced(score=np.where(score > -np.inf, score, lattice.score), final=final)

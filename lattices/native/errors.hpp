@@ -10,7 +10,7 @@ enum class ErrorKind { Space, Option, Engine };
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& problem) : std::runtime_error(problem), kind(kind) {}
+  Error(ErrorKind which, const std::string& problem) : std::runtime_error(problem), kind(which) {}
   ErrorKind kind;
 };
 
