@@ -74,8 +74,9 @@ def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
     entry, arc = _following(lattice, np.flatnonzero(~silent), closures.end)
 
     ending = np.flatnonzero(lattice.final[closures.end] > -np.inf)
-    score = closures.score[entry] + lattice.score[arc]
-    ends = closures.score[ending] + lattice.final[closures.end[ending]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = closures.score[entry] + lattice.score[arc]
+        ends = closures.score[ending] + lattice.final[closures.end[ending]]
     if not (np.isfinite(score).all() and np.isfinite(ends).all()):
         raise SpaceError(
             f"the scores of lattice {lattice.id!r} overflow: those along epsilon paths add up to "

@@ -49,11 +49,17 @@ def pushed_scores(lattice: Lattice) -> PushedScores:
     if total == -np.inf:
         raise no_complete_path(lattice)
     source = np.where(ahead == -np.inf, 0.0, ahead)
-    # summed in the order of the backward pass, so that the best way on loses exactly nothing
-    arcs = (lattice.score + ahead[lattice.dst]) - source[lattice.src]
-    final = lattice.final - source
+    with _any_size():
+        # summed in the order of the backward pass, so that the best way on loses exactly nothing
+        arcs = (lattice.score + ahead[lattice.dst]) - source[lattice.src]
+        final = lattice.final - source
     _check_overflow(lattice, arcs[ahead[lattice.dst] > -np.inf], final[lattice.finals])
     return PushedScores(arcs, final, total)
+
+
+def _any_size() -> np.errstate:
+    """Return a context in which sums may overflow without a warning: they are checked after."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def _check_overflow(lattice: Lattice, *scores: FloatColumn) -> None:
@@ -101,15 +107,17 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
         if not (reached[lattice.finals] > -np.inf).any():
             raise no_complete_path(lattice)
         potential = np.where(reached == -np.inf, 0.0, reached)
-        score = (potential[lattice.src] + lattice.score) - potential[lattice.dst]
+        with _any_size():
+            score = (potential[lattice.src] + lattice.score) - potential[lattice.dst]
+            final = lattice.final + potential
         alive = reached[lattice.src] > -np.inf
-        final = lattice.final + potential
         _check_overflow(lattice, score[alive], final[lattice.finals])
         return lattice.replaced(score=np.where(alive, score, lattice.score), final=final)
     pushed = pushed_scores(lattice)
     first = lattice.src == lattice.start
-    score = pushed.arcs + np.where(first, pushed.total, 0.0)
     final = pushed.final.copy()
-    final[lattice.start] += pushed.total
+    with _any_size():
+        score = pushed.arcs + np.where(first, pushed.total, 0.0)
+        final[lattice.start] += pushed.total
     _check_overflow(lattice, score[pushed.arcs > -np.inf], final[lattice.finals])
     return lattice.replaced(score=np.where(score > -np.inf, score, lattice.score), final=final)

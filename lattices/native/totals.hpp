@@ -97,14 +97,6 @@ Error overflow(const Space& space, const std::string& sum, double scale = 1.0) {
   return space_error(problem + "; make them smaller");
 }
 
-template <class Space>
-Error overflow_at(const Space& space, Index node, double total, double scale) {
-  return overflow(
-      space,
-      "they add up to " + spelled(total) + " at " + node_word(space) + " " + std::to_string(node),
-      scale);
-}
-
 inline Error no_complete_path(const Lattice& lattice) {
   const auto ending =
       std::ranges::count_if(lattice.final, [](double each) { return each != kMinusInfinity; });
@@ -126,9 +118,13 @@ void check_totals(const Space& space, std::span<const double> totals, double sca
   if (all) return;
   const auto marked = possible();
   for (const Index node : top_down(space).upwards()) {
-    if (marked[node] != 0 && !std::isfinite(totals[node])) {
-      throw overflow_at(space, node, totals[node], scale);
-    }
+    if (marked[node] == 0 || std::isfinite(totals[node])) continue;
+    // the log-sum of infinities is not a number
+    const double total = std::isnan(totals[node]) ? -kMinusInfinity : totals[node];
+    throw overflow(
+        space,
+        "they add up to " + spelled(total) + " at " + node_word(space) + " " + std::to_string(node),
+        scale);
   }
 }
 
