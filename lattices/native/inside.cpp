@@ -99,6 +99,13 @@ void bind(nb::module_& module) {
       nb::arg("space"), nb::arg("semiring"), nb::arg("scale"),
       "Return the sum over all complete paths or derivations.");
   module.def(
+      "check_sums",
+      [](const Columns& columns) {
+        const Space& space = columns;
+        unlocked([&] { check_sums(space); });
+      },
+      nb::arg("space"), "Raise if the scores of some path may overflow, summed in any order.");
+  module.def(
       "path_lengths",
       [](const Columns& columns) {
         const Space& space = columns;

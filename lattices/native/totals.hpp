@@ -211,4 +211,25 @@ Below<Semiring> below(const Space& space, double scale) {
   return found;
 }
 
+// Raise if the scores of some complete path or derivation could overflow, summed in any order: for
+// searches that add them up as they please.
+template <Graph Space>
+void check_sums(const Space& space) {
+  auto size = [](std::span<const double> scores) {
+    std::vector<double> result(scores.begin(), scores.end());
+    for (double& each : result) each = each == kMinusInfinity ? each : std::fabs(each);
+    return result;
+  };
+  std::vector<double> totals;
+  if constexpr (std::is_same_v<Space, Lattice>) {
+    totals = outside_scores<Viterbi>(space, size(space.score), size(space.final), {});
+  } else {
+    totals = inside_scores<Viterbi>(space, size(space.score));
+  }
+  const auto graph = top_down(space);
+  if (totals[graph.root()] == -kMinusInfinity) {
+    throw overflow(space, "what they add up to, signs aside, is infinite");
+  }
+}
+
 }  // namespace lattices
