@@ -14,7 +14,7 @@ namespace {
 
 using Names = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
 
-void check_rows(const SparseRows& rows, std::size_t width) {
+void check_rows(const FeatureRows& rows, std::size_t width) {
   bool good = !rows.bounds.empty() && rows.bounds.front() == 0 &&
               static_cast<std::size_t>(rows.bounds.back()) == rows.columns.size() &&
               rows.columns.size() == rows.values.size();
@@ -53,7 +53,7 @@ class FeatureColumns {
   }
 
   Names names;
-  SparseRows edges, ends;
+  FeatureRows edges, ends;
 
  private:
   Ints bounds_, columns_, end_bounds_, end_columns_;
@@ -237,7 +237,7 @@ void bind_paths(nb::module_& module) {
   module.def(
       "reordered_rows",
       [](const Ints& bounds, const Ints& columns, const Floats& values, const Ints& order) {
-        const SparseRows rows{view(bounds), view(columns), view(values)};
+        const FeatureRows rows{view(bounds), view(columns), view(values)};
         check_rows(rows, std::numeric_limits<Index>::max());
         std::vector<Index> new_bounds{0}, new_columns;
         std::vector<double> new_values;

@@ -12,7 +12,7 @@
 namespace lattices {
 
 // A sparse matrix, one row an edge or a state.
-struct SparseRows {
+struct FeatureRows {
   std::span<const Index> bounds, columns;
   std::span<const double> values;
 
@@ -24,7 +24,7 @@ class FeatureSums {
  public:
   explicit FeatureSums(std::size_t width) : sums_(width), touched_(width) {}
 
-  void add(const SparseRows& rows, Index row) {
+  void add(const FeatureRows& rows, Index row) {
     for (Index at = rows.bounds[row]; at < rows.bounds[row + 1]; ++at) {
       const Index column = rows.columns[at];
       if (!touched_[column]) {

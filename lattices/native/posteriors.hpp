@@ -14,15 +14,15 @@ namespace lattices {
 // derives anything, and are 0 at others.
 //
 //   share(e) = exp(w(e) + sum over parts p of below(p) - below(head e))
-struct Shares {
+struct StepShares {
   std::vector<double> edges, ends;
 };
 
 template <Graph Space>
-Shares shares(const Space& space, double scale) {
+StepShares shares(const Space& space, double scale) {
   const auto found = below<Log>(space, scale);
   const auto graph = top_down(space);
-  Shares result{std::vector<double>(graph.num_edges()), {}};
+  StepShares result{std::vector<double>(graph.num_edges()), {}};
   if (!end_scores(space).empty()) result.ends.resize(graph.num_nodes());
   for (const Index node : graph.downwards()) {
     const double whole = found.value[node];
@@ -44,7 +44,7 @@ struct Expected {
 // count(e) over the edges that v is a part of. No outside scores, whose sums with the inside scores
 // would lose digits. Linear in edges and parts.
 template <TopDown G>
-Expected expected_counts(const G& graph, Shares&& shares) {
+Expected expected_counts(const G& graph, StepShares&& shares) {
   Expected result{std::move(shares.edges), std::vector<double>(graph.num_nodes()),
                   std::move(shares.ends)};
   result.nodes[graph.root()] = 1.0;

@@ -23,7 +23,7 @@ Sampled sample(const Space& space, std::int64_t n, double scale, Random&& random
   const auto step = shares(space, scale);
   {
     // known before anything is drawn, up to chance: what would not fit is not begun
-    const auto counts = expected_counts(graph, Shares(step));
+    const auto counts = expected_counts(graph, StepShares(step));
     const double size = std::accumulate(counts.edges.begin(), counts.edges.end(), 0.0);
     if (static_cast<double>(n) * size > kMostEdges) throw too_many_edges(space);
   }

@@ -29,9 +29,9 @@ concept TopDown = requires(const G graph, Index node, Index edge) {
   { graph.ends(node) } -> std::same_as<bool>;
 };
 
-class Suffixes {
+class LatticeTopDown {
  public:
-  explicit Suffixes(const Lattice& lattice) : lattice_(lattice) {}
+  explicit LatticeTopDown(const Lattice& lattice) : lattice_(lattice) {}
 
   Index num_nodes() const { return lattice_.num_nodes(); }
   Index num_edges() const { return lattice_.num_edges(); }
@@ -46,9 +46,9 @@ class Suffixes {
   const Lattice& lattice_;
 };
 
-class Derivations {
+class ForestTopDown {
  public:
-  explicit Derivations(const Forest& forest) : forest_(forest) {}
+  explicit ForestTopDown(const Forest& forest) : forest_(forest) {}
 
   Index num_nodes() const { return forest_.num_nodes(); }
   Index num_edges() const { return forest_.num_edges(); }
@@ -63,9 +63,9 @@ class Derivations {
   const Forest& forest_;
 };
 
-static_assert(TopDown<Suffixes> && TopDown<Derivations>);
+static_assert(TopDown<LatticeTopDown> && TopDown<ForestTopDown>);
 
-inline Suffixes top_down(const Lattice& lattice) { return Suffixes(lattice); }
-inline Derivations top_down(const Forest& forest) { return Derivations(forest); }
+inline LatticeTopDown top_down(const Lattice& lattice) { return LatticeTopDown(lattice); }
+inline ForestTopDown top_down(const Forest& forest) { return ForestTopDown(forest); }
 
 }  // namespace lattices
