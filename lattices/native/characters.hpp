@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "lattices/native/errors.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/spaces.hpp"
 
@@ -60,6 +61,7 @@ inline CharacterArcs character_arcs(const Lattice& lattice, const Spelling& spel
       }
     }
   }
+  check_size(new_arcs, "arcs of characters");
   for (auto* column : {&found.src, &found.dst, &found.label, &found.origin}) {
     column->reserve(new_arcs);
   }
@@ -145,6 +147,8 @@ class CharacterForest {
       rows_.symbol.insert(rows_.symbol.end(), letters.begin(), letters.end());
     }
     rows_.symbol_offset.push_back(static_cast<Index>(rows_.symbol.size()));
+    check_size(rows_.symbol.size(), "characters");
+    check_size(rows_.tail.size(), "tails of edges");
     rows_.head.push_back(head);
     rows_.origin.push_back(edge);
   }
@@ -184,7 +188,8 @@ class CharacterForest {
   // edge that needs a copy without edges is in no derivation.
   CharacterEdges sorted() const {
     CharacterEdges found;
-    std::vector<Index> count(Kinds * forest_.num_nodes() + 1), number(count.size(), -1);
+    std::vector<Index> count(std::size_t{Kinds} * forest_.num_nodes() + 1),
+        number(count.size(), -1);
     for (const Index head : rows_.head) ++count[head + 1];
     for (std::size_t at = 1; at < count.size(); ++at) {
       if (count[at] > 0) number[at - 1] = found.num_nodes++;

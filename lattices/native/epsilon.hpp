@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "lattices/native/errors.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/spaces.hpp"
 
@@ -47,6 +48,7 @@ inline EpsilonClosures epsilon_closures(const Lattice& lattice, bool summed, Pol
       const Reached here = reached[state];
       if (here.from != begin) continue;
       poll();
+      check_size(found.begin.size(), "pairs of states that epsilon paths join");
       const auto entry = static_cast<Index>(found.begin.size());
       found.begin.push_back(begin);
       found.end.push_back(state);

@@ -43,6 +43,8 @@ Sampled sample(const Space& space, std::int64_t n, double scale, Random&& random
   };
   Sampled found;
   std::vector<Index> wanted;
+  // what cannot be had fails here
+  found.offset.reserve(static_cast<std::size_t>(n) + 1);
   found.offset.push_back(0);
   for (std::int64_t number = 0; number < n; ++number) {
     unroll(graph, choose, wanted, found.edges, poll);
