@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from lattices.algorithms.inside_outside import inside, outside
-from lattices.algorithms.paths import no_complete_path
+from lattices import _native
 from lattices.arrays import FloatColumn
-from lattices.errors import SpaceError
-from lattices.semirings import VITERBI
 from lattices.spaces import Lattice
 
 
@@ -44,30 +39,7 @@ def pushed_scores(lattice: Lattice) -> PushedScores:
     >>> pushed.arcs.tolist(), pushed.total
     ([0.0, 0.0, -1.0], -7.0)
     """
-    ahead = outside(lattice, VITERBI)
-    total = float(ahead[lattice.start])
-    if total == -np.inf:
-        raise no_complete_path(lattice)
-    source = np.where(ahead == -np.inf, 0.0, ahead)
-    with _any_size():
-        # summed in the order of the backward pass, so that the best way on loses exactly nothing
-        arcs = (lattice.score + ahead[lattice.dst]) - source[lattice.src]
-        final = lattice.final - source
-    _check_overflow(lattice, arcs[ahead[lattice.dst] > -np.inf], final[lattice.finals])
-    return PushedScores(arcs, final, total)
-
-
-def _any_size() -> np.errstate:
-    """Return a context in which sums may overflow without a warning: they are checked after."""
-    return np.errstate(over="ignore", invalid="ignore")
-
-
-def _check_overflow(lattice: Lattice, *scores: FloatColumn) -> None:
-    if not all(np.isfinite(column).all() for column in scores):
-        raise SpaceError(
-            f"the scores of lattice {lattice.id!r} overflow: moving them makes some infinite; "
-            "make them smaller"
-        )
+    return PushedScores(*_native.push(lattice.columns, "ahead"))
 
 
 def push(lattice: Lattice, to_final: bool = False) -> Lattice:
@@ -102,22 +74,5 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
     >>> push(lattice, to_final=True).score.tolist(), push(lattice, to_final=True).final.tolist()
     ([0.0, 0.0, -1.0], [-inf, -inf, -7.0])
     """
-    if to_final:
-        reached = inside(lattice, VITERBI)
-        if not (reached[lattice.finals] > -np.inf).any():
-            raise no_complete_path(lattice)
-        potential = np.where(reached == -np.inf, 0.0, reached)
-        with _any_size():
-            score = (potential[lattice.src] + lattice.score) - potential[lattice.dst]
-            final = lattice.final + potential
-        alive = reached[lattice.src] > -np.inf
-        _check_overflow(lattice, score[alive], final[lattice.finals])
-        return lattice.replaced(score=np.where(alive, score, lattice.score), final=final)
-    pushed = pushed_scores(lattice)
-    first = lattice.src == lattice.start
-    final = pushed.final.copy()
-    with _any_size():
-        score = pushed.arcs + np.where(first, pushed.total, 0.0)
-        final[lattice.start] += pushed.total
-    _check_overflow(lattice, score[pushed.arcs > -np.inf], final[lattice.finals])
-    return lattice.replaced(score=np.where(score > -np.inf, score, lattice.score), final=final)
+    score, final, _ = _native.push(lattice.columns, "final" if to_final else "start")
+    return lattice.replaced(score=score, final=final)

@@ -1,5 +1,6 @@
 // Spaces made of spaces: parts, without epsilons, of characters, expanded. The bindings.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <optional>
@@ -10,6 +11,7 @@
 #include "lattices/native/columns.hpp"
 #include "lattices/native/epsilon.hpp"
 #include "lattices/native/expansion.hpp"
+#include "lattices/native/push.hpp"
 #include "lattices/native/totals.hpp"
 #include "lattices/native/trimming.hpp"
 
@@ -212,6 +214,19 @@ void bind_transforms(nb::module_& module) {
       nb::arg("forest"), nb::arg("keep"),
       "Return the columns of the forest of derivations of these edges, by name; none if that is\n"
       "all of it.");
+  module.def(
+      "push",
+      [](const LatticeColumns& columns, const std::string& where) {
+        auto found = unlocked([&] {
+          if (where == "ahead") return push_ahead(columns);
+          return where == "final" ? push_to_final(columns) : push_to_start(columns);
+        });
+        return std::tuple(give(std::move(found.arcs)), give(std::move(found.final)), found.total);
+      },
+      nb::arg("lattice"), nb::arg("where"),
+      "Return the scores of arcs and of ends, moved to the \"start\", to the \"final\" states, or "
+      "with\n"
+      "what lies \"ahead\" taken out, and the best score of all.");
   module.def(
       "epsilon_closures",
       [](const LatticeColumns& columns, bool summed) {
