@@ -7,6 +7,7 @@ import numpy as np
 from decoding.forest_oracle import FoundDerivation, PreparedForest, prepare_forest
 from fstmetrics import CompiledEvaluator
 from fstmetrics.machines import Machine
+from lattices._native import check_sums
 from lattices.arrays import IntColumn, ints
 from lattices.engines.forest_kernel import ENGINE
 from lattices.engines.forest_ranked import best_forest_sentences, with_first
@@ -54,6 +55,7 @@ def ranked_derivations(
     >>> [(each.hypothesis.text, each.engine) for each in found]
     [('cat', 'rows'), ('dog', 'rows')]
     """
+    check_sums(forest.columns)
     units = prepare_forest(forest, evaluator)
     used = units.forest.symbol[units.forest.symbol > 0]
     machine = evaluator.machine(units.forest.vocabulary, ints(np.unique(used)))

@@ -86,6 +86,11 @@ class Vocabulary:
         words = self._words
         return tuple([words[number] for number in numbers if number])
 
+    @property
+    def strings(self) -> list[str]:
+        """The words by their numbers, epsilon the empty one: read it, never write to it."""
+        return self._words
+
     def ranks(self) -> IntColumn:
         """Return, for every number, a key; keys stand in the order of the strings, epsilon's is 0.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from decoding.commands.arguments import (
     tsv_cell,
 )
 from decoding.commands.running import add_running, check_running, corpus_outcomes
+from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
     from decoding.corpus import Failure
@@ -193,7 +193,7 @@ class _JsonLines:
 
     def __call__(self, name: str | None, row: dict[str, Any]) -> None:
         line = {"total": row} if name is None else {"id": name, **row}
-        self._output.write(json.dumps(line, ensure_ascii=False).encode("utf-8") + b"\n")
+        self._output.write(json_text(line).encode("utf-8") + b"\n")
 
     def close(self) -> None:
         """Every line is written already."""

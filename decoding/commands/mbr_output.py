@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from decoding.commands.arguments import tsv_cell
 from decoding.commands.oracle_output import Lines, Totals, numbers
 from decoding.mbr_jobs import MBRJob, SegmentConsensus
 from decoding.outcomes import Segment
+from decoding.plain_json import json_text
 from fstmetrics import Metric
 from lattices.formats.references import References
 
@@ -57,7 +57,7 @@ class MBRLines:
                 for found in result.consensus
             )
         return "".join(
-            json.dumps(_fields(id, result, rank, self.metrics), ensure_ascii=False) + "\n"
+            json_text(_fields(id, result, rank, self.metrics)) + "\n"
             for rank in range(len(result.consensus))
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import operator
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from decoding.commands.arguments import tsv_cell
 from decoding.jobs import OracleJob, SegmentOracles
 from decoding.outcomes import Done, Failure, Segment
+from decoding.plain_json import json_text
 from fstmetrics import Metric
 from lattices.formats.references import References
 
@@ -93,7 +93,7 @@ def _tsv_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) -> 
 def _json_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) -> str:
     first = metrics[0]
     return "".join(
-        json.dumps(
+        json_text(
             {
                 "id": id,
                 "rank": rank,
@@ -113,8 +113,7 @@ def _json_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) ->
                     [edit.operation, edit.hypothesis, edit.reference] for edit in found.edits
                 ],
                 "exact": found.exact,
-            },
-            ensure_ascii=False,
+            }
         )
         + "\n"
         for rank, (found, stats) in enumerate(

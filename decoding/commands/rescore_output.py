@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ import numpy as np
 from decoding.commands.arguments import tsv_cell
 from decoding.commands.oracle_output import Totals, numbers
 from decoding.outcomes import Done, Failure, Segment
+from decoding.plain_json import json_text
 from decoding.rescoring import RescoreJob, SegmentRescored
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn
@@ -76,7 +76,7 @@ class RescoreLines:
                 str(metric): metric.score(row)
                 for metric, row in zip(self.job.metrics, found.stats, strict=True)
             }
-        return json.dumps(fields, ensure_ascii=False) + "\n"
+        return json_text(fields) + "\n"
 
     def _sums(self, found: SegmentRescored) -> tuple[float, ...]:
         nothing = [np.zeros(len(metric.stat_names)) for metric in self.job.metrics]

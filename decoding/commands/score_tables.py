@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from decoding.commands.arguments import tsv_cell
+from decoding.plain_json import json_text
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -32,15 +32,7 @@ def document(content: dict[str, Any]) -> str:
     import decoding
 
     whole = {"version": decoding.__version__, **content}
-    return json.dumps(_plain(whole), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json_text(whole, indent=2) + "\n"
 
 
 def latex(

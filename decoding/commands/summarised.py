@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.commands.arguments import report_failures, settling
 from decoding.commands.running import corpus_outcomes, file_stamps, resumable_output
+from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
     from decoding.commands.oracle_output import Totals
@@ -93,7 +93,7 @@ def write_summarised(
         _check(totals, references, done)
         summary = {**totals.summary(), **settings}
         if summary_file is not None:
-            summary_file.write(json.dumps(summary, indent=2, ensure_ascii=False).encode() + b"\n")
+            summary_file.write(json_text(summary, indent=2).encode() + b"\n")
     report_failures(totals.failures)
     if warn is not None:
         warn(summary)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit
 from decoding.outcomes import Segment
+from decoding.plain_json import json_text
 from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.formats import FORMATS
 from lattices.formats.base import BLANKS, Losses
@@ -65,6 +65,7 @@ def json_line(found: EditConsensus) -> str:
 
     Examples
     --------
+    >>> import json
     >>> from lattices import Lattice
     >>> line = json_line(edit(Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], [1], id="s1")))
     >>> json.loads(line)["bins"][1]
@@ -90,7 +91,7 @@ def json_line(found: EditConsensus) -> str:
             for (begin, end), alternatives in zip(times, network.bins, strict=True)
         ],
     }
-    return json.dumps(fields, ensure_ascii=False) + "\n"
+    return json_text(fields) + "\n"
 
 
 def network_bytes(found: EditConsensus, format: str, channel: str = "1") -> bytes:

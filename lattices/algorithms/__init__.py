@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
+from lattices.algorithms.best import best, best_path
 from lattices.algorithms.characters import CharacterLattice, to_characters
-from lattices.algorithms.counting import PathLengths
-from lattices.algorithms.epsilon import remove_epsilon
-from lattices.algorithms.forest_counting import sentence_count
-from lattices.algorithms.forest_inside_outside import ForestPosteriors
-from lattices.algorithms.forest_or_lattice import (
-    best,
-    best_path,
+from lattices.algorithms.counting import (
+    PathLengths,
     density,
-    hypotheses,
-    inside,
-    k_best,
-    k_best_paths,
     log_path_count,
-    outside,
     path_count,
     path_lengths,
+    sentence_count,
+)
+from lattices.algorithms.epsilon import remove_epsilon
+from lattices.algorithms.forest_or_lattice import k_best, k_best_paths
+from lattices.algorithms.forest_to_lattice import forest_to_lattice
+from lattices.algorithms.inside_outside import (
+    ForestPosteriors,
+    Posteriors,
+    inside,
+    outside,
     posteriors,
-    sample,
-    sample_paths,
     total,
 )
-from lattices.algorithms.forest_or_lattice_parts import (
+from lattices.algorithms.joining import union
+from lattices.algorithms.ngram_posteriors import ngram_posteriors
+from lattices.algorithms.ngram_tables import NgramPosteriors
+from lattices.algorithms.openfst_operations import determinize, minimize
+from lattices.algorithms.paths import Paths, hypotheses
+from lattices.algorithms.pruning import (
+    ForestMaxMarginals,
+    MaxMarginals,
+    density_masks,
+    forest_density_mask,
+    forest_max_marginals,
+    max_marginals,
     prune,
     prune_beam,
     prune_density,
     prune_posterior,
-    trim,
-    union,
 )
-from lattices.algorithms.forest_pruning import (
-    ForestMaxMarginals,
-    forest_density_mask,
-    forest_max_marginals,
-)
-from lattices.algorithms.forest_to_lattice import forest_to_lattice
-from lattices.algorithms.forest_trimming import TrimmedForest, forest_subset
-from lattices.algorithms.inside_outside import Posteriors
-from lattices.algorithms.ngram_posteriors import ngram_posteriors
-from lattices.algorithms.ngram_tables import NgramPosteriors
-from lattices.algorithms.openfst_operations import determinize, minimize
-from lattices.algorithms.paths import Paths
-from lattices.algorithms.pruning import MaxMarginals, density_masks, max_marginals
 from lattices.algorithms.push import push
-from lattices.algorithms.trimming import Trimmed, subset
+from lattices.algorithms.sampling import sample, sample_paths
+from lattices.algorithms.trimming import Trimmed, TrimmedForest, forest_subset, subset, trim
 
 __all__ = [
     "CharacterLattice",

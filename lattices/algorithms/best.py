@@ -1,12 +1,53 @@
-"""The best path, with ties broken by the words and then by the arcs."""
+"""The best path of a lattice, the best derivation of a forest."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lattices.algorithms.paths import no_complete_path
+from lattices import _native
 from lattices.arrays import IntColumn, ints, kernel
-from lattices.spaces import Hypothesis, Lattice
+from lattices.spaces import Forest, Hypothesis, Lattice
+
+
+def best_path(space: Lattice | Forest) -> IntColumn:
+    """Return the arcs, or from the top down the edges, of :func:`best`'s answer.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0)], finals=[1])
+    >>> best_path(lattice).tolist()
+    [1]
+    >>> forest = Forest.from_edges([(0, [], ["a"], -2.0), (0, [], ["b"], -1.0), (1, [0], [0])])
+    >>> best_path(forest).tolist()
+    [2, 1]
+    """
+    return _native.best_path(space.columns)
+
+
+def best(space: Lattice | Forest) -> Hypothesis:
+    """Return the sentence of the highest score.
+
+    Which of several is returned whose score is the highest is not specified, but always the same
+    one. Scores are compared at every state and node: two sums that differ before they are rounded
+    together are no tie. Cost: O(arcs), or O(edges and tails).
+
+    Raises
+    ------
+    SpaceError
+        If the lattice has no complete path, or if the scores of paths overflow.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "the", -0.5), (0, 1, "a", -0.7), (1, 2, "cat", -1.0)], finals=[2]
+    ... )
+    >>> best(lattice).text, best(Forest.from_lattice(lattice)).score
+    ('the cat', -1.5)
+    """
+    return space.hypothesis(best_path(space).tolist())
+
+
+# What follows serves searches that still order by words.
 
 
 @kernel
@@ -119,50 +160,3 @@ def arc_ranks(lattice: Lattice) -> IntColumn:
     """
     # the empty word is the first of all strings, and its key is 0
     return ints(lattice.vocabulary.ranks()[lattice.label] - 1)
-
-
-def best_path(lattice: Lattice) -> IntColumn:
-    """Return the arcs of :func:`best`'s path.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0)], finals=[1])
-    >>> best_path(lattice).tolist()
-    [1]
-    """
-    value, arcs = best_arcs(
-        lattice.src,
-        lattice.dst,
-        lattice.in_arc,
-        lattice.in_offset,
-        arc_ranks(lattice),
-        lattice.score,
-        lattice.final,
-        lattice.start,
-        ints(np.arange(lattice.num_arcs)),
-    )
-    if value == -np.inf:
-        raise no_complete_path(lattice)
-    return ints(arcs)
-
-
-def best(lattice: Lattice) -> Hypothesis:
-    """Return the sentence of the highest score.
-
-    Ties: the first in the order of the words, compared as strings one by one; then the
-    first in the order of the arcs. Cost: O(arcs), see :func:`best_arcs`.
-
-    Raises
-    ------
-    SpaceError
-        If the lattice has no complete path.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs(
-    ...     [(0, 1, "the", -0.5), (0, 1, "a", -0.5), (1, 2, "cat", -1.0)], finals=[2]
-    ... )
-    >>> best(lattice).text, best(lattice).score
-    ('a cat', -1.5)
-    """
-    return lattice.hypothesis(best_path(lattice).tolist())

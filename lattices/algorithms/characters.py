@@ -1,15 +1,16 @@
-"""Lattices of characters."""
+"""Lattices and forests of characters."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from lattices.arrays import Array, IntColumn, floats, ints, kernel
-from lattices.spaces import Lattice
-from lattices.spaces.features import FeatureMatrix
+from lattices import _native
+from lattices.arrays import IntColumn, floats, ints
+from lattices.spaces import Forest, Lattice
+from lattices.spaces.features import reordered_rows
+from lattices.spaces.normal_form import normal_form
 from lattices.vocabulary import EPSILON, Vocabulary
 
 _SPACE = " "
@@ -27,81 +28,41 @@ class CharacterLattice(NamedTuple):
     origin: IntColumn
 
 
-@kernel
-def _layout(dst, out_offset, length, start, spaces):  # type: ignore[no-untyped-def]
-    """Return the new number of each state before any word and after one, and both totals.
+class CharacterForest(NamedTuple):
+    """A forest of characters, and the edges of the forest of words it was made of.
 
-    ``length`` is the number of characters of each arc's word, 0 for epsilon. A copy of a
-    state that no path reaches is numbered -1. After the number of a copy come those of the
-    states inside the words that leave it, so that arcs lead to higher numbers.
+    ``origin[edges]`` is the derivation of words of a derivation of characters.
     """
-    states = len(out_offset) - 1
-    number = np.full((states, 2), -1, np.int32)
-    number[start, 0] = 0
-    new_states = new_arcs = 0
-    for state in range(start, states):
-        for spoken in range(2):
-            if number[state, spoken] < 0:
-                continue
-            number[state, spoken] = new_states
-            new_states += 1
-            for arc in range(out_offset[state], out_offset[state + 1]):
-                if length[arc] == 0:
-                    number[dst[arc], spoken] = 0
-                    new_arcs += 1
-                else:
-                    number[dst[arc], 1 if spaces else 0] = 0
-                    characters = length[arc] + (spoken if spaces else 0)
-                    new_states += characters - 1
-                    new_arcs += characters
-    return number, new_states, new_arcs
+
+    forest: Forest
+    origin: IntColumn
 
 
-@kernel
-def _append(arcs, filled, source, target, label, origin):  # type: ignore[no-untyped-def]
-    """Write one arc and return how many there are."""
-    arcs[0, filled] = source
-    arcs[1, filled] = target
-    arcs[2, filled] = label
-    arcs[3, filled] = origin
-    return filled + 1
+class _Spelling(NamedTuple):
+    """The characters of words: of the one at a place ``letter[offset[w]:offset[w + 1]]``."""
+
+    #: the word ``w`` at each place
+    word: IntColumn
+    letter: IntColumn
+    offset: IntColumn
+    #: the character between words, 0 for none
+    space: int
 
 
-@kernel
-def _chains(dst, out_offset, word, letter, letter_offset, number, new_arcs, spaces, space):  # type: ignore[no-untyped-def]
-    """Return source, target, label and origin of the arcs of all chains of characters.
-
-    ``word`` is the place of each arc's word in ``letter_offset``, -1 for epsilon, and
-    ``space`` the label of the character between words.
-    """
-    arcs = np.empty((4, new_arcs), np.int32)
-    filled = 0
-    for state in range(len(out_offset) - 1):
-        for spoken in range(2):
-            here = number[state, spoken]
-            if here < 0:
-                continue
-            inner = here
-            for arc in range(out_offset[state], out_offset[state + 1]):
-                source, origin = here, arc
-                if word[arc] < 0:
-                    target, label = number[dst[arc], spoken], EPSILON
-                    place, end = 0, 0
-                else:
-                    place, end = letter_offset[word[arc]], letter_offset[word[arc] + 1]
-                    label = letter[place]
-                    place += 1
-                    if spaces and spoken == 1:
-                        label = space
-                        place -= 1
-                    target = number[dst[arc], 1 if spaces else 0]
-                while place < end:
-                    inner += 1
-                    filled = _append(arcs, filled, source, inner, label, origin)
-                    source, label, origin = inner, letter[place], -1
-                    place += 1
-                filled = _append(arcs, filled, source, target, label, origin)
-    return arcs
+def _spelling(
+    labels: IntColumn, words: Vocabulary, characters: Vocabulary, spaces: bool
+) -> _Spelling:
+    """Return the characters of a column of words; what is no word, 0 or less, has none."""
+    used, place = np.unique(labels, return_inverse=True)
+    spelled = [
+        characters.add_all(words.word(label)) if label > EPSILON else [] for label in used.tolist()
+    ]
+    return _Spelling(
+        ints(place),
+        ints([number for word in spelled for number in word]),
+        ints(np.cumsum([0, *map(len, spelled)])),
+        characters.add(_SPACE) if spaces else EPSILON,
+    )
 
 
 def to_characters(
@@ -137,60 +98,72 @@ def to_characters(
     ([0, -1, 1, -1], [-1.0, 0.0, -2.0, 0.0])
     """
     characters = Vocabulary() if vocabulary is None else vocabulary
-    used, place = np.unique(lattice.label, return_inverse=True)
-    spelling = [characters.add_all(lattice.vocabulary.word(label)) for label in used.tolist()]
-    space = characters.add(_SPACE) if spaces else EPSILON
-    letter_offset = ints(np.cumsum([0, *map(len, spelling)]))
-    letter = ints([number for word in spelling for number in word])
-    word = ints(np.where(lattice.label == EPSILON, -1, place))
-    length = ints(np.diff(letter_offset)[place])
-    number, new_states, new_arcs = _layout(
-        lattice.dst, lattice.out_offset, length, lattice.start, spaces
-    )
-    arcs = _chains(
-        lattice.dst,
-        lattice.out_offset,
-        word,
-        letter,
-        letter_offset,
-        number,
-        new_arcs,
-        spaces,
-        space,
-    )
-    # the order of arcs in a lattice, so that `origin` fits the lattice that is made below
-    src, dst, label, origin = arcs[:, np.lexsort((arcs[1], arcs[0]))]
-    copied = origin >= 0
-    state, spoken = np.nonzero(number >= 0)
-    copy = number[state, spoken]
-    final = np.full(new_states, -np.inf)
-    final[copy] = lattice.final[state]
-    score = np.zeros(new_arcs)
-    score[copied] = lattice.score[origin[copied]]
-    result = Lattice(
+    spelling = _spelling(lattice.label, lattice.vocabulary, characters, spaces)
+    src, dst, label, origin, state = _native.character_arcs(lattice.columns, *spelling)
+    # a place of -1, the last entry, is overwritten
+    score = np.where(origin >= 0, lattice.score[origin], 0.0) if len(origin) else np.empty(0)
+    final = np.where(state >= 0, lattice.final[state], -np.inf)
+    _, order, *index = normal_form(src, dst, label, score, final, len(characters))
+    origin = ints(origin[order])
+    features, last = lattice.features, lattice.final_features
+    result = Lattice.from_normal_form(
         vocabulary=characters,
-        src=ints(src),
-        dst=ints(dst),
-        label=ints(label),
-        score=floats(score),
+        src=ints(src[order]),
+        dst=ints(dst[order]),
+        label=ints(label[order]),
+        score=floats(score[order]),
         final=floats(final),
-        start=int(number[lattice.start, 0]),
-        features=_rows(lattice.features, np.flatnonzero(copied), origin[copied], new_arcs),
-        final_features=_rows(lattice.final_features, copy, state, new_states),
+        start=0,
+        features=None if features is None else reordered_rows(features, origin),
+        final_features=None if last is None else reordered_rows(last, state),
         feature_names=lattice.feature_names,
+        times=None,
         id=lattice.id,
         source=lattice.source,
         references=lattice.references,
         metadata=lattice.metadata,
+        **dict(zip(("in_arc", "in_offset", "out_offset"), map(ints, index), strict=True)),
     )
-    return CharacterLattice(result, ints(origin))
+    return CharacterLattice(result, origin)
 
 
-def _rows(
-    features: FeatureMatrix | None, rows: Array, origin: Array, count: int
-) -> FeatureMatrix | None:
-    """Return a matrix of ``count`` rows, of which ``rows`` are the rows ``origin`` of the old."""
-    if features is None:
-        return None
-    chosen = csr_array((np.ones(len(rows)), (rows, origin)), shape=(count, features.shape[0]))
-    return chosen @ features
+def forest_to_characters(
+    forest: Forest, spaces: bool = True, *, vocabulary: Vocabulary | None = None
+) -> CharacterForest:
+    """Return the forest of the characters of all sentences.
+
+    There is one derivation of characters for every derivation of words, with the same score;
+    its characters are those of ``" ".join(words)``, or of ``"".join(words)`` without
+    ``spaces``. Features stay behind. Cost: O(characters of all target sides x tails of an
+    edge), since a blank stands before every word but the first, and any tail may have it.
+
+    Parameters
+    ----------
+    forest : Forest
+    spaces : bool
+        Whether the blanks between words are characters too.
+    vocabulary : Vocabulary, optional
+        The characters' numbers, a fresh vocabulary by default; it grows by the new ones.
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges([(0, [], ["an"], -1.0), (1, [0, 0], [0, "or", 1], -2.0)])
+    >>> found = forest_to_characters(forest)
+    >>> [("".join(each.tokens), each.score) for each in found.forest.derivations()]
+    [('an or an', -4.0)]
+    >>> found.origin.tolist()
+    [0, 0, 1]
+    """
+    characters = Vocabulary() if vocabulary is None else vocabulary
+    spelling = _spelling(forest.symbol, forest.vocabulary, characters, spaces)
+    columns, origin = _native.character_edges(forest.columns, *spelling)
+    result = Forest(
+        vocabulary=characters,
+        **columns,
+        score=floats(forest.score[origin]),
+        id=forest.id,
+        source=forest.source,
+        references=forest.references,
+        metadata=forest.metadata,
+    )
+    return CharacterForest(result, origin)

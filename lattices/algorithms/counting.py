@@ -1,26 +1,40 @@
-"""How many paths there are, how long they are, and how many arcs a word has."""
+"""How many paths, derivations and sentences there are, how long they are, how many arcs a word."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from operator import index
 from typing import NamedTuple
 
 import numpy as np
 
+from lattices import _native
 from lattices.algorithms.best import best_path
-from lattices.algorithms.inside_outside import outside, total
-from lattices.semirings import COUNT, LOG, VITERBI
-from lattices.spaces import Lattice
+from lattices.algorithms.forest_to_lattice import forest_to_lattice
+from lattices.algorithms.inside_outside import inside, outside
+from lattices.algorithms.trimming import trim
+from lattices.errors import OptionError, SpaceError
+from lattices.semirings import COUNT, LOG
+from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import EPSILON
 
 #: up to here every whole number is a float
 _EXACT = 2.0**53
+#: numbers of more bits are not written out
+_MOST_BITS = 2**26
 
 
-def path_count(lattice: Lattice) -> int:
-    """Return the number of complete paths, exactly, however large; 0 if there are none.
+def path_count(space: Lattice | Forest) -> int:
+    """Return the number of complete paths or of derivations, exactly, however large.
 
     Cost: O(arcs), in floats while they are exact and in whole numbers beyond.
+
+    Raises
+    ------
+    SpaceError
+        If the number has more than 2**26 bits, as it can where a forest's nodes are used many
+        times over.
 
     Examples
     --------
@@ -29,20 +43,62 @@ def path_count(lattice: Lattice) -> int:
     True
     """
     # no state on a complete path has more ways to the end than the start has
-    approximate = outside(lattice, COUNT)[lattice.start]
+    approximate = _approximate_count(space)
     if approximate < _EXACT:
         return int(approximate)
-    ways = (lattice.final > -np.inf).astype(int).tolist()
+    if isinstance(space, Forest):
+        return _derivation_count(space)
+    ways = (space.final > -np.inf).astype(int).tolist()
     # arcs are sorted by source: backwards, the ways from the target are complete
-    for src, dst in zip(lattice.src[::-1].tolist(), lattice.dst[::-1].tolist(), strict=True):
+    for src, dst in zip(space.src[::-1].tolist(), space.dst[::-1].tolist(), strict=True):
         ways[src] += ways[dst]
-    return int(ways[lattice.start])
+    return int(ways[space.start])
 
 
-def log_path_count(lattice: Lattice) -> float:
-    """Return the natural logarithm of the number of complete paths, ``-inf`` if there are none.
+def _approximate_count(space: Lattice | Forest) -> float:
+    """Return the number of paths as a float; ``inf`` beyond 1.8e308."""
+    if isinstance(space, Forest):
+        return float(inside(space, COUNT)[space.root])
+    return float(outside(space, COUNT)[space.start])
 
-    Cost: O(arcs).
+
+def _derivation_count(forest: Forest) -> int:
+    try:
+        bits = log_path_count(forest) / math.log(2.0)
+    except SpaceError:  # even its logarithm is no number
+        bits = math.inf
+    if bits > _MOST_BITS:
+        raise SpaceError(
+            f"forest {forest.id!r} has about 2**{bits:.3g} derivations, too many to count exactly"
+        )
+    forest = trim(forest).forest
+    return _folded(forest, [1] * forest.num_edges, int.__mul__, int.__add__)
+
+
+def _folded(
+    forest: Forest,
+    edges: list[int],
+    times: Callable[[int, int], int],
+    plus: Callable[[int, int], int],
+) -> int:
+    """Return the value of the root in whole numbers; all nodes must have derivations."""
+    value: list[int] = []
+    tails, bounds = forest.tail.tolist(), forest.tail_offset.tolist()
+    for edge, node in enumerate(forest.head.tolist()):
+        product = edges[edge]
+        for tail in tails[bounds[edge] : bounds[edge + 1]]:
+            product = times(product, value[tail])
+        if node == len(value):
+            value.append(product)
+        else:
+            value[node] = plus(value[node], product)
+    return value[forest.root]
+
+
+def log_path_count(space: Lattice | Forest) -> float:
+    """Return the natural logarithm of the number of complete paths or of derivations.
+
+    It is ``-inf`` if a lattice has none. Cost: O(arcs), or O(edges and tails).
 
     Examples
     --------
@@ -50,11 +106,11 @@ def log_path_count(lattice: Lattice) -> float:
     >>> round(log_path_count(Lattice.from_arcs(doubled, finals=[2000])) / 0.6931471805599453, 6)
     2000.0
     """
-    count = float(outside(lattice, COUNT)[lattice.start])
+    count = _approximate_count(space)
     if count < math.inf:
         return math.log(count) if count else -math.inf
     # under LOG a scale of 0 makes every path count one, at the price of more rounding
-    return float(outside(lattice, LOG, scale=0.0)[lattice.start])
+    return _native.total(space.columns, LOG.code, 0.0)
 
 
 class PathLengths(NamedTuple):
@@ -64,10 +120,11 @@ class PathLengths(NamedTuple):
     longest: int
 
 
-def path_lengths(lattice: Lattice) -> PathLengths:
-    """Return how many words the shortest and the longest complete path have.
+def path_lengths(space: Lattice | Forest) -> PathLengths:
+    """Return how many words the shortest and the longest path or derivation have.
 
-    Cost: O(arcs).
+    Cost: O(arcs), or O(edges and tails), in floats while they are exact and in whole numbers
+    beyond.
 
     Raises
     ------
@@ -76,26 +133,35 @@ def path_lengths(lattice: Lattice) -> PathLengths:
 
     Examples
     --------
-    >>> lattice = Lattice.from_arcs([(0, 2, "ab"), (0, 1, "a"), (1, 2, "b")], finals=[2])
-    >>> path_lengths(lattice)
+    >>> path_lengths(Lattice.from_arcs([(0, 2, "ab"), (0, 1, "a"), (1, 2, "b")], finals=[2]))
     PathLengths(shortest=1, longest=2)
+    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], []), (1, [0, 0], [1, "b", 0])])
+    >>> path_lengths(forest)
+    PathLengths(shortest=1, longest=3)
     """
-    words = np.where(lattice.label == EPSILON, 0.0, 1.0)
-    final = np.where(lattice.final > -np.inf, 0.0, -np.inf)
-    longest = total(lattice.replaced(score=words, final=final), VITERBI)
-    shortest = -total(lattice.replaced(score=-words, final=final), VITERBI)
-    return PathLengths(int(shortest), int(longest))
+    shortest, longest = _native.path_lengths(space.columns)
+    if longest < _EXACT or not isinstance(space, Forest):
+        return PathLengths(int(shortest), int(longest))
+    forest = trim(space).forest
+    words = (np.diff(forest.symbol_offset) - np.diff(forest.tail_offset)).tolist()
+    return PathLengths(
+        _folded(forest, words, int.__add__, min), _folded(forest, words, int.__add__, max)
+    )
 
 
-def words_of_best(lattice: Lattice) -> int:
+def words_of_best(space: Lattice | Forest) -> int:
     """Return the number of words of the best path, but 1 if it has none: the unit of density."""
-    return max(1, int(np.count_nonzero(lattice.label[best_path(lattice)] != EPSILON)))
+    path = best_path(space)
+    if isinstance(space, Forest):
+        words = np.diff(space.symbol_offset) - np.diff(space.tail_offset)
+        return max(1, int(words[path].sum()))
+    return max(1, int(np.count_nonzero(space.label[path] != EPSILON)))
 
 
-def density(lattice: Lattice) -> float:
-    """Return the number of arcs for each word of the best path.
+def density(space: Lattice | Forest) -> float:
+    """Return the number of arcs or edges for each word of the best path.
 
-    All arcs count, those without a word and those on no complete path too (see
+    All of them count, those without a word and those on no complete path too (see
     :func:`trim`). A best path without words counts as one word. Cost: O(arcs).
 
     Raises
@@ -105,8 +171,81 @@ def density(lattice: Lattice) -> float:
 
     Examples
     --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "c")], finals=[2])
-    >>> density(lattice)
+    >>> density(Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "c")], finals=[2]))
     1.5
     """
-    return lattice.num_arcs / words_of_best(lattice)
+    edges = space.num_edges if isinstance(space, Forest) else space.num_arcs
+    return edges / words_of_best(space)
+
+
+def sentence_count(space: Lattice | Forest, max_states: int = 1_000_000) -> int:
+    """Return the number of different sentences of a lattice or a forest, exactly.
+
+    The sentences of a deterministic automaton are its paths: sets of states that the same
+    words lead to are the states of one (a forest is expanded to a lattice first, see
+    :func:`forest_to_lattice`). Cost: the arcs of all sets; there can be exponentially many.
+
+    Parameters
+    ----------
+    space : Lattice or Forest
+    max_states : int
+        How many states the expansion may have, and how many sets.
+
+    Raises
+    ------
+    SpaceError
+        If that is not enough.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (0, 2, "a"), (1, 2, "")], [2])
+    >>> sentence_count(lattice)
+    2
+    """
+    if index(max_states) < 1:
+        raise OptionError(f"max_states is {max_states}, expected at least 1")
+    lattice = forest_to_lattice(space, max_states) if isinstance(space, Forest) else space
+    targets, labels = lattice.dst.tolist(), lattice.label.tolist()
+    bounds, ending = lattice.out_offset.tolist(), (lattice.final > -np.inf).tolist()
+    alive = _ending(lattice)
+    # how many prefixes lead to each set, by its lowest state: all that follow are higher
+    waiting: list[dict[frozenset[int], int]] = [{} for _ in range(lattice.num_states)]
+    found = sets = 0
+    if alive[lattice.start]:
+        waiting[lattice.start][frozenset([lattice.start])] = 1
+    for lowest in range(lattice.start, lattice.num_states):
+        for states, prefixes in waiting[lowest].items():
+            sets += 1
+            if sets > max_states:
+                raise SpaceError(
+                    f"counting the sentences of {space.id!r} takes more than {max_states} sets "
+                    "of states: prune it, or raise max_states"
+                )
+            closed = list(states)
+            seen = set(states)
+            following: dict[int, set[int]] = {}
+            for state in closed:
+                for arc in range(bounds[state], bounds[state + 1]):
+                    target = targets[arc]
+                    if not alive[target]:
+                        continue
+                    if labels[arc] != EPSILON:
+                        following.setdefault(labels[arc], set()).add(target)
+                    elif target not in seen:
+                        seen.add(target)
+                        closed.append(target)
+            found += prefixes if any(ending[state] for state in closed) else 0
+            for reached in following.values():
+                row = waiting[min(reached)]
+                key = frozenset(reached)
+                row[key] = row.get(key, 0) + prefixes
+        waiting[lowest] = {}
+    return found
+
+
+def _ending(lattice: Lattice) -> list[bool]:
+    """Return, for every state, whether a final state can be reached from it."""
+    ending: list[bool] = (lattice.final > -np.inf).tolist()
+    for src, dst in zip(lattice.src[::-1].tolist(), lattice.dst[::-1].tolist(), strict=True):
+        ending[src] = ending[src] or ending[dst]
+    return ending

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from lattices._native import epsilon_closures
 from lattices.algorithms.trimming import trim
-from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
-from lattices.errors import OptionError
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError, SpaceError
 from lattices.semirings import LOG, VITERBI, Semiring
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureMatrix
@@ -25,56 +26,6 @@ class _Closures(NamedTuple):
     #: the last arc of the best such path, and the entry of the path before it; -1 if empty
     arc: IntColumn
     previous: IntColumn
-
-
-@kernel
-def _closures(dst, label, out_offset, score, wanted, logarithmic):  # type: ignore[no-untyped-def]
-    """Return the columns of the closures of the wanted states, state by state."""
-    states = len(wanted)
-    room = 2 * states + 16
-    column = np.empty((room, 4), np.int32)
-    weight = np.empty(room, np.float64)
-    count = 0
-    # of paths from `begin`: their sum, the best, its last arc and the entry before that
-    reached_from = np.full(states, -1, np.int32)
-    total, best = np.empty(states), np.empty(states)
-    arc_to, entry_before = np.empty(states, np.int32), np.empty(states, np.int32)
-    for begin in range(states):
-        if not wanted[begin]:
-            continue
-        reached_from[begin] = begin
-        total[begin] = best[begin] = 0.0
-        arc_to[begin] = entry_before[begin] = -1
-        state = last = begin
-        while state <= last:
-            if reached_from[state] == begin:
-                if count == room:
-                    room *= 2
-                    longer = np.empty((room, 4), np.int32)
-                    longer[:count] = column
-                    column = longer
-                    weight = np.concatenate((weight, weight))
-                column[count, 0] = begin
-                column[count, 1] = state
-                column[count, 2] = arc_to[state]
-                column[count, 3] = entry_before[state]
-                weight[count] = total[state] if logarithmic else best[state]
-                for arc in range(out_offset[state], out_offset[state + 1]):
-                    if label[arc] != EPSILON:
-                        continue
-                    target = dst[arc]
-                    fresh = reached_from[target] != begin
-                    if fresh or best[state] + score[arc] > best[target]:
-                        best[target] = best[state] + score[arc]
-                        arc_to[target] = arc
-                        entry_before[target] = count
-                    more = total[state] + score[arc]
-                    total[target] = more if fresh else np.logaddexp(total[target], more)
-                    reached_from[target] = begin
-                    last = max(last, target)
-                count += 1
-            state += 1
-    return column[:count], weight[:count]
 
 
 def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
@@ -102,7 +53,7 @@ def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
     Raises
     ------
     SpaceError
-        If the lattice has no complete path.
+        If the lattice has no complete path, or if scores along epsilon paths overflow.
     OptionError
         If the semiring is neither VITERBI nor LOG.
 
@@ -119,17 +70,18 @@ def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
     silent = lattice.label == EPSILON
     if not silent.any():
         return lattice
-    wanted = np.zeros(lattice.num_states, np.bool_)
-    wanted[lattice.start] = True
-    wanted[lattice.dst[~silent]] = True
-    columns, weight = _closures(
-        lattice.dst, lattice.label, lattice.out_offset, lattice.score, wanted, semiring is LOG
-    )
-    closures = _Closures(columns[:, 0], columns[:, 1], weight, columns[:, 2], columns[:, 3])
+    closures = _Closures(*epsilon_closures(lattice.columns, semiring is LOG))
     entry, arc = _following(lattice, np.flatnonzero(~silent), closures.end)
 
     ending = np.flatnonzero(lattice.final[closures.end] > -np.inf)
-    ends = closures.score[ending] + lattice.final[closures.end[ending]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = closures.score[entry] + lattice.score[arc]
+        ends = closures.score[ending] + lattice.final[closures.end[ending]]
+    if not (np.isfinite(score).all() and np.isfinite(ends).all()):
+        raise SpaceError(
+            f"the scores of lattice {lattice.id!r} overflow: those along epsilon paths add up to "
+            "infinity; make them smaller"
+        )
     final = np.full(lattice.num_states, -np.inf)
     semiring.plus.at(final, closures.begin[ending], ends)
 
@@ -146,7 +98,7 @@ def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
             src=ints(closures.begin[entry]),
             dst=ints(lattice.dst[arc]),
             label=ints(lattice.label[arc]),
-            score=floats(closures.score[entry] + lattice.score[arc]),
+            score=floats(score),
             final=floats(final),
             start=lattice.start,
             features=features,

@@ -1,4 +1,4 @@
-"""The best derivation, with ties broken by the words and then by the edges.
+"""Records of derivations, for searches that break ties by the words and then by the edges.
 
 A *record* is an edge with a derivation for each of its tails, which are records themselves:
 a derivation of the edge's head whose words are never written down. Two of them are compared
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from lattices.algorithms.forest_columns import search_columns
-from lattices.algorithms.forest_derivations import MOST_EDGES, derivations_found
-from lattices.arrays import IntColumn, kernel
-from lattices.spaces import Forest, Hypothesis
+from lattices.algorithms.best import best_path as best_derivation
+from lattices.algorithms.forest_derivations import MOST_EDGES
+from lattices.arrays import kernel
+
+__all__ = ["best_derivation"]
 
 # The columns of the store of records: the edge, where its tails' records stand in `below`, the
 # numbers of words and of edges, a hash of the words and what shifts it past them. The others
@@ -273,52 +274,3 @@ def unrolled(first, count, record, below, tail_offset, stack):  # type: ignore[n
             depth += 1
         item = record[item, NEXT]
     return edges, offset
-
-
-@kernel
-def _best(head, tail, tail_offset, symbol, symbol_offset, in_offset, score, rank, root):  # type: ignore[no-untyped-def]
-    """Return the edges of the best derivation, and where they begin and end."""
-    record, _, _, below, chosen, left, _ = best_records(
-        head, tail, tail_offset, symbol, symbol_offset, in_offset, score, rank, 0, None
-    )
-    return unrolled(chosen[root], 1, record, below, tail_offset, left)
-
-
-def best_derivation(forest: Forest) -> IntColumn:
-    """Return the edges of :func:`forest_best`'s derivation, from the top down, left to right.
-
-    Examples
-    --------
-    >>> forest = Forest.from_edges([(0, [], ["a"], -2.0), (0, [], ["b"], -1.0), (1, [0], [0])])
-    >>> best_derivation(forest).tolist()
-    [2, 1]
-    """
-    return derivations_found(forest, *_best(*search_columns(forest), forest.root)).arcs
-
-
-def forest_best(forest: Forest) -> Hypothesis:
-    """Return the sentence of the highest score.
-
-    Ties: the fewest words; then the first in the order of the words, compared as strings one
-    by one; then the first in the order of the edges, from the top down and left to right. As
-    for a lattice the order of the edges only decides between derivations of one sentence.
-
-    That shorter sentences come first is what makes the rule one that each node can follow
-    alone. In the plain order of dictionaries "a" comes before "a b", but "a c" does not come
-    before "a b c"; a lattice knows all that follows when it compares, a node does not. Under
-    this order, and under that of the edges, putting a later part in the place of an earlier
-    one always makes a later whole. Values are compared at every node: two sums that differ
-    before they are rounded together are no tie.
-
-    Cost: O(edges and symbols) when values differ; two different sentences of equal value and
-    length are walked until they part.
-
-    Examples
-    --------
-    >>> forest = Forest.from_edges(
-    ...     [(0, [], ["the"], -0.5), (0, [], ["a"], -0.5), (1, [0], [0, "cat"], -1.0)]
-    ... )
-    >>> forest_best(forest).text, forest_best(forest).score
-    ('a cat', -1.5)
-    """
-    return forest.hypothesis(best_derivation(forest).tolist())

@@ -1,72 +1,91 @@
-"""Forward and backward passes, and the posteriors they give."""
+"""Inside and outside scores of lattices and forests, and the posteriors they give.
+
+What is said of a path of a lattice holds of a derivation of a forest, and of its arcs what is said
+of edges.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
-import numpy as np
-
-from lattices._native import inside_scores, outside_scores
-from lattices.algorithms.paths import no_complete_path
+from lattices import _native
 from lattices.arrays import FloatColumn
 from lattices.semirings import LOG, Semiring
-from lattices.spaces import Lattice
+from lattices.spaces import Forest, Lattice
 
 
-def inside(lattice: Lattice, semiring: Semiring = LOG, scale: float = 1.0) -> FloatColumn:
-    """Return, for every state, the sum over all paths from the start to it.
+def inside(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.0) -> FloatColumn:
+    """Return the sum over all paths from the start to each state, or over a node's derivations.
 
-    ``inside[start]`` is the semiring's one; a state that cannot be reached has its zero.
-    Final scores play no part. Arc scores are multiplied by ``scale``. Cost: O(arcs).
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], finals=[1])
-    >>> inside(lattice, VITERBI).tolist()
-    [0.0, -1.0]
-    >>> inside(lattice, COUNT).tolist()
-    [1.0, 2.0]
-    """
-    weight = semiring.weights(lattice.score, scale)
-    return inside_scores(lattice.columns, semiring.code, weight)
-
-
-def outside(lattice: Lattice, semiring: Semiring = LOG, scale: float = 1.0) -> FloatColumn:
-    """Return, for every state, the sum over all paths from it to the end, final scores included.
-
-    A state from which no final state can be reached has the semiring's zero. All scores are
-    multiplied by ``scale``. Cost: O(arcs).
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], finals={1: -0.5})
-    >>> outside(lattice, VITERBI).tolist()
-    [-1.5, -0.5]
-    """
-    weight, end = (semiring.weights(each, scale) for each in (lattice.score, lattice.final))
-    return outside_scores(lattice.columns, semiring.code, weight, end, end)
-
-
-def total(lattice: Lattice, semiring: Semiring = LOG, scale: float = 1.0) -> float:
-    """Return the sum over all complete paths: the best score, the log partition function, a count.
-
-    Cost: O(arcs).
+    In a lattice the start has the semiring's one, and final scores play no part. What cannot be
+    reached or derived has the semiring's zero. Scores are multiplied by ``scale``. Cost: O(arcs),
+    or O(edges and tails).
 
     Raises
     ------
     SpaceError
-        If the lattice has no complete path.
+        If a sum overflows.
 
     Examples
     --------
+    >>> from lattices.semirings import COUNT, VITERBI
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], finals=[1])
+    >>> inside(lattice, VITERBI).tolist(), inside(lattice, COUNT).tolist()
+    ([0.0, -1.0], [1.0, 2.0])
+    >>> forest = Forest.from_edges(
+    ...     [(0, [], ["a"], -1.0), (0, [], ["b"], -2.0), (1, [0, 0], [0, 1], -0.5)]
+    ... )
+    >>> inside(forest, VITERBI).tolist(), inside(forest, COUNT).tolist()
+    ([-1.0, -2.5], [2.0, 4.0])
+    """
+    return _native.inside(space.columns, semiring.code, scale)
+
+
+def outside(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.0) -> FloatColumn:
+    """Return the sum over all paths from each state to the end, or over all around a node.
+
+    Final scores are included. What stands around a node is a derivation of the root with one use
+    of the node, and all below it, left out: around the root there is nothing, the semiring's one.
+    What leads to no end, or is used by no derivation, has the semiring's zero. Scores are
+    multiplied by ``scale``. Cost: O(arcs), or O(edges and tails), the tails of an edge squared.
+
+    Raises
+    ------
+    SpaceError
+        If a sum overflows.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0)], finals={1: -0.5})
+    >>> outside(lattice).tolist()
+    [-1.5, -0.5]
+    >>> forest = Forest.from_edges(
+    ...     [(0, [], ["a"], -1.0), (1, [], ["b"], -2.0), (2, [0, 1], [0, 1], -0.5)]
+    ... )
+    >>> outside(forest).tolist()
+    [-2.5, -1.5, 0.0]
+    """
+    return _native.outside(space.columns, semiring.code, scale)
+
+
+def total(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.0) -> float:
+    """Return the sum over everything: the best score, the log partition function, a count.
+
+    Cost: O(arcs), or O(edges and tails).
+
+    Raises
+    ------
+    SpaceError
+        If the lattice has no complete path, or if the sum overflows.
+
+    Examples
+    --------
+    >>> from lattices.semirings import COUNT, VITERBI
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -1.0)], finals=[1])
     >>> total(lattice, VITERBI), round(total(lattice, LOG), 4), total(lattice, COUNT)
     (-1.0, -0.3069, 2.0)
     """
-    found = float(outside(lattice, semiring, scale)[lattice.start])
-    if found == semiring.zero:
-        raise no_complete_path(lattice)
-    return found
+    return _native.total(space.columns, semiring.code, scale)
 
 
 class Posteriors(NamedTuple):
@@ -77,32 +96,64 @@ class Posteriors(NamedTuple):
     finals: FloatColumn
 
 
-def posteriors(lattice: Lattice, scale: float = 1.0) -> Posteriors:
+class ForestPosteriors(NamedTuple):
+    """How often a derivation uses each edge and each node, on average.
+
+    Where no derivation uses a node twice, as in the forest of a parser or of a decoder whose
+    nodes cover spans, these are probabilities.
+    """
+
+    edges: FloatColumn
+    nodes: FloatColumn
+
+
+@overload
+def posteriors(space: Lattice, scale: float = 1.0) -> Posteriors: ...
+@overload
+def posteriors(space: Forest, scale: float = 1.0) -> ForestPosteriors: ...
+def posteriors(space: Lattice | Forest, scale: float = 1.0) -> Posteriors | ForestPosteriors:
     """Return how probable it is to pass each arc and state, and to end in each state.
 
     A path has the probability ``exp(scale * score)`` divided by the sum of that over all
-    complete paths. Whatever lies on no complete path has probability 0. Cost: O(arcs).
+    complete paths. Of a forest the expected counts of edges and nodes are returned: how often a
+    derivation uses each, on average; those of the root's edges sum to one, those of any node to
+    the node's own, and expected features are ``counts.edges @ forest.features``. Whatever lies on
+    no complete path has 0.
+
+    Computed from the start or root on: an arc is passed as often as its source, times the share
+    of the paths that begin with it among all from there. Cost: O(arcs), or O(edges and tails).
 
     Raises
     ------
     SpaceError
-        If the lattice has no complete path.
+        If the lattice has no complete path, or if the sums overflow.
 
     Examples
     --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", 0.0)], finals=[0, 1])
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[0, 1])
     >>> found = posteriors(lattice)
     >>> found.arcs.round(4).tolist(), found.finals.round(4).tolist()
     ([0.3333, 0.3333], [0.3333, 0.6667])
+    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0, 0], [1, 0])])
+    >>> counts = posteriors(forest)
+    >>> counts.edges.round(4).tolist(), counts.nodes.round(4).tolist()
+    ([1.0, 1.0, 1.0], [2.0, 1.0])
     """
-    forward, backward = inside(lattice, LOG, scale), outside(lattice, LOG, scale)
-    whole = backward[lattice.start]
-    if whole == -np.inf:
-        raise no_complete_path(lattice)
-    step = forward[lattice.src] + LOG.weights(lattice.score, scale)
-    # rounding may carry a certainty just above one
-    return Posteriors(
-        np.minimum(np.exp(step + backward[lattice.dst] - whole), 1.0),
-        np.minimum(np.exp(forward + backward - whole), 1.0),
-        np.minimum(np.exp(forward + LOG.weights(lattice.final, scale) - whole), 1.0),
-    )
+    edges, nodes, ends = _native.posteriors(space.columns, scale)
+    if isinstance(space, Forest):
+        return ForestPosteriors(edges, nodes)
+    return Posteriors(edges, nodes, ends)
+
+
+def edge_shares(forest: Forest, scale: float = 1.0) -> FloatColumn:
+    """Return the probability of each edge where its head is derived: they sum to one at a node.
+
+    Edges without a derivation have 0.
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0], [0])])
+    >>> edge_shares(forest).round(4).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    return _native.edge_shares(forest.columns, scale)

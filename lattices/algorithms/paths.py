@@ -1,21 +1,23 @@
-"""Paths in columns, and the sentences they spell."""
+"""Paths and derivations in columns, and the sentences they spell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from lattices._native import paths_fields
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
-from lattices.spaces import Hypothesis, Lattice
+from lattices.spaces import Forest, Hypothesis, Lattice
 
 
 class Paths(NamedTuple):
-    """Several complete paths: path ``i`` is ``arcs[offset[i]:offset[i + 1]]``."""
+    """Several complete paths: path ``i`` is ``arcs[offset[i]:offset[i + 1]]``.
+
+    Of a forest these are derivations: edges from the top down, left to right.
+    """
 
     arcs: IntColumn
     offset: IntColumn
@@ -45,60 +47,26 @@ def no_complete_path(lattice: Lattice) -> SpaceError:
     )
 
 
-def hypotheses(lattice: Lattice, paths: Paths) -> list[Hypothesis]:
-    """Return the sentences of many complete paths, as :meth:`Lattice.hypothesis` of each.
+def hypotheses(space: Lattice | Forest, paths: Paths) -> list[Hypothesis]:
+    """Return the sentences of many paths or derivations in columns.
 
-    The paths are trusted to be complete. All features come from one sparse product, which
-    is what makes long k-best lists affordable. Cost: O(total length of the paths).
+    As :meth:`Lattice.hypothesis` or :meth:`Forest.hypothesis` of each. Cost: O(total length of
+    the paths, words and features).
+
+    Raises
+    ------
+    SpaceError
+        If one of them is no complete path or derivation, or if its scores add up to infinity.
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], finals=[1])
     >>> [found.text for found in hypotheses(lattice, Paths.of([[1], [0]]))]
     ['b', 'a']
+    >>> forest = Forest.from_edges([(0, [], ["a"], -1.0), (1, [0], [0, "b"]), (1, [], ["c"])])
+    >>> [found.text for found in hypotheses(forest, Paths.of([[2], [1, 0]]))]
+    ['c', 'a b']
     """
-    bounds = paths.offset.tolist()
-    count = len(bounds) - 1
-    arcs = paths.arcs.tolist()
-    labels = lattice.label[paths.arcs].tolist()
-    scores = lattice.score[paths.arcs].tolist()
-    last = [
-        int(lattice.dst[arcs[end - 1]]) if end > begin else lattice.start
-        for begin, end in pairwise(bounds)
-    ]
-    features = _summed_features(lattice, paths, last)
-    found = []
-    for number in range(count):
-        begin, end = bounds[number], bounds[number + 1]
-        score = float(lattice.final[last[number]])
-        for step in scores[begin:end][::-1]:
-            score += step
-        found.append(
-            Hypothesis(
-                tokens=lattice.vocabulary.decode(labels[begin:end]),
-                score=score,
-                features=features[number],
-                arcs=tuple(arcs[begin:end]),
-            )
-        )
-    return found
-
-
-def _summed_features(lattice: Lattice, paths: Paths, last: list[int]) -> list[dict[str, float]]:
-    count = len(last)
-    if lattice.features is None or count == 0:
-        return [{} for _ in range(count)]
-    ones = np.ones(len(paths.arcs))
-    rows = csr_array((ones, paths.arcs, paths.offset), shape=(count, lattice.num_arcs))
-    total = rows @ lattice.features
-    if lattice.final_features is not None:
-        total = total + lattice.final_features[last]
-    total = csr_array(total)
-    total.sort_indices()
-    total.eliminate_zeros()
-    names = lattice.feature_names
-    columns, values, bounds = total.indices.tolist(), total.data.tolist(), total.indptr.tolist()
-    return [
-        {names[columns[entry]]: values[entry] for entry in range(begin, end)}
-        for begin, end in pairwise(bounds)
-    ]
+    strings = space.vocabulary.strings
+    rows = paths_fields(space.columns, space.feature_columns, strings, paths.arcs, paths.offset)
+    return [Hypothesis(*fields) for fields in rows]

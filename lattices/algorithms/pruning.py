@@ -1,43 +1,23 @@
-"""Smaller lattices: by beam, by posterior, by density."""
+"""Smaller lattices and forests: by beam, by posterior, by density."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lattices import _native
 from lattices.algorithms.best import best_path
 from lattices.algorithms.counting import words_of_best
-from lattices.algorithms.inside_outside import outside, posteriors
-from lattices.algorithms.paths import no_complete_path
-from lattices.algorithms.trimming import subset
-from lattices.arrays import FloatColumn, kernel
+from lattices.algorithms.inside_outside import posteriors
+from lattices.algorithms.trimming import forest_subset, subset
+from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
-from lattices.semirings import VITERBI
-from lattices.spaces import Lattice
+from lattices.spaces import Forest, Lattice
 
 Mask = NDArray[np.bool_]
-
-
-@kernel
-def _losses(src, dst, score, final, start, backward):  # type: ignore[no-untyped-def]
-    """Return what the best complete path through each arc and each end loses to the best."""
-    lost = np.full(len(final), np.inf)
-    lost[start] = 0.0
-    arc_loss = np.full(len(src), np.inf)
-    for arc in range(len(src)):
-        ahead = score[arc] + backward[dst[arc]]
-        if lost[src[arc]] < np.inf and ahead > -np.inf:
-            # the very sum whose maximum is backward[src]: the loss is never below zero
-            arc_loss[arc] = lost[src[arc]] + (backward[src[arc]] - ahead)
-            lost[dst[arc]] = min(lost[dst[arc]], arc_loss[arc])
-    final_loss = np.full(len(final), np.inf)
-    for state in range(len(final)):
-        if final[state] > -np.inf and lost[state] < np.inf:
-            final_loss[state] = lost[state] + (backward[state] - final[state])
-    return arc_loss, final_loss
 
 
 class MaxMarginals(NamedTuple):
@@ -62,6 +42,22 @@ class MaxMarginals(NamedTuple):
         return self.best - self.final_loss
 
 
+class ForestMaxMarginals(NamedTuple):
+    """The best score, and what the best derivation that uses each edge loses to it.
+
+    Losses are 0 on the best derivation and ``inf`` where no derivation passes. Edges that
+    lose at most any given amount always make up derivations.
+    """
+
+    best: float
+    edge_loss: FloatColumn
+
+    @property
+    def edges(self) -> FloatColumn:
+        """The score of the best derivation that uses each edge."""
+        return self.best - self.edge_loss
+
+
 def max_marginals(lattice: Lattice) -> MaxMarginals:
     """Return the score of the best complete path through each arc, and through each end.
 
@@ -73,7 +69,7 @@ def max_marginals(lattice: Lattice) -> MaxMarginals:
     Raises
     ------
     SpaceError
-        If the lattice has no complete path.
+        If the lattice has no complete path, or if a sum or a loss overflows.
 
     Examples
     --------
@@ -83,20 +79,38 @@ def max_marginals(lattice: Lattice) -> MaxMarginals:
     >>> max_marginals(lattice).arcs.tolist()
     [-2.0, -4.0, -2.0]
     """
-    backward = outside(lattice, VITERBI)
-    if backward[lattice.start] == -np.inf:
-        raise no_complete_path(lattice)
-    arc_loss, final_loss = _losses(
-        lattice.src, lattice.dst, lattice.score, lattice.final, lattice.start, backward
-    )
-    return MaxMarginals(float(backward[lattice.start]), arc_loss, final_loss)
+    return MaxMarginals(*_native.max_marginals(lattice.columns))
 
 
-def prune_beam(lattice: Lattice, beam: float) -> Lattice:
-    """Return the lattice without the arcs and ends that cost any path more than ``beam``.
+def forest_max_marginals(forest: Forest) -> ForestMaxMarginals:
+    """Return the score of the best derivation that uses each edge.
+
+    Computed as losses, as for lattices: with ``b[q]`` the best score of a derivation of ``q``,
+    using an edge loses ``b[head] - (score + sum of b[tails])`` and what its head has lost
+    before. All losses are at least 0 and exactly 0 along the best derivation. Cost: O(edges
+    and tails).
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges(
+    ...     [(0, [], ["a"], -1.0), (0, [], ["b"], -3.0), (1, [0], [0, "c"], -1.0)]
+    ... )
+    >>> forest_max_marginals(forest).edges.tolist()
+    [-2.0, -4.0, -2.0]
+    """
+    best, edge_loss, _ = _native.max_marginals(forest.columns)
+    return ForestMaxMarginals(best, edge_loss)
+
+
+@overload
+def prune_beam(space: Lattice, beam: float) -> Lattice: ...
+@overload
+def prune_beam(space: Forest, beam: float) -> Forest: ...
+def prune_beam(space: Lattice | Forest, beam: float) -> Lattice | Forest:
+    """Return the space without the arcs or edges that cost any path more than ``beam``.
 
     Every path that loses at most ``beam`` to the best survives; scores do not change.
-    Cost: O(arcs).
+    Cost: O(arcs), or O(edges, tails and symbols).
 
     Examples
     --------
@@ -106,20 +120,28 @@ def prune_beam(lattice: Lattice, beam: float) -> Lattice:
     """
     if not beam >= 0.0:
         raise OptionError(f"the beam is {beam}, expected 0 or more")
-    losses = max_marginals(lattice)
-    return subset(lattice, losses.arc_loss <= beam, losses.final_loss <= beam)
+    if isinstance(space, Forest):
+        return forest_subset(space, forest_max_marginals(space).edge_loss <= beam)
+    losses = max_marginals(space)
+    return subset(space, losses.arc_loss <= beam, losses.final_loss <= beam)
 
 
-def prune_posterior(lattice: Lattice, threshold: float, scale: float = 1.0) -> Lattice:
-    """Return the lattice without the arcs and ends of a posterior below ``threshold``.
+@overload
+def prune_posterior(space: Lattice, threshold: float, scale: float = 1.0) -> Lattice: ...
+@overload
+def prune_posterior(space: Forest, threshold: float, scale: float = 1.0) -> Forest: ...
+def prune_posterior(
+    space: Lattice | Forest, threshold: float, scale: float = 1.0
+) -> Lattice | Forest:
+    """Return the space without the arcs, ends or edges of a posterior below ``threshold``.
 
     The best path survives whatever its posterior: arcs above a threshold need not make up
     a complete path. What is left on no complete path goes too; scores do not change.
-    Cost: O(arcs).
+    Cost: O(arcs), or O(edges, tails and symbols).
 
     Parameters
     ----------
-    lattice : Lattice
+    space : Lattice or Forest
     threshold : float
         Between 0 and 1.
     scale : float
@@ -133,10 +155,14 @@ def prune_posterior(lattice: Lattice, threshold: float, scale: float = 1.0) -> L
     """
     if not 0.0 <= threshold <= 1.0:
         raise OptionError(f"the threshold is {threshold}, expected a probability")
-    found = posteriors(lattice, scale)
+    if isinstance(space, Forest):
+        keep = posteriors(space, scale).edges >= threshold
+        keep[best_path(space)] = True
+        return forest_subset(space, keep)
+    found = posteriors(space, scale)
     keep_arcs, keep_finals = found.arcs >= threshold, found.finals >= threshold
-    _add_best(lattice, keep_arcs, keep_finals)
-    return subset(lattice, keep_arcs, keep_finals)
+    _add_best(space, keep_arcs, keep_finals)
+    return subset(space, keep_arcs, keep_finals)
 
 
 def _add_best(lattice: Lattice, keep_arcs: Mask, keep_finals: Mask) -> None:
@@ -159,22 +185,55 @@ def density_masks(
     >>> density_masks(lattice, 1.0, max_marginals(lattice))[0].tolist()
     [True, False]
     """
-    if not density > 0.0:
-        raise OptionError(f"the density is {density}, expected more than 0")
+    _check_density(density)
     if losses is None:
         losses = max_marginals(lattice)
-    budget = density * words_of_best(lattice)
-    rising = np.sort(losses.arc_loss)
-    # the first arc that is too many goes, with all that lose as much, and all that lose more
-    dropped = rising[math.floor(budget)] if budget < len(rising) else np.inf
+    dropped = _dropped_loss(losses.arc_loss, density * words_of_best(lattice))
     keep_arcs, keep_finals = losses.arc_loss < dropped, losses.final_loss < dropped
     if dropped == 0.0:
         _add_best(lattice, keep_arcs, keep_finals)
     return keep_arcs, keep_finals
 
 
-def prune_density(lattice: Lattice, density: float) -> Lattice:
-    """Return the lattice with at most ``density`` arcs for each word of the best path.
+def forest_density_mask(
+    forest: Forest, density: float, losses: ForestMaxMarginals | None = None
+) -> Mask:
+    """Return the edges that :func:`prune_density` keeps.
+
+    ``losses`` saves the passes over the forest, for many densities of one forest.
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges([(0, [], ["a"], -1.0), (0, [], ["b"], -3.0)])
+    >>> forest_density_mask(forest, 1.0).tolist()
+    [True, False]
+    """
+    _check_density(density)
+    if losses is None:
+        losses = forest_max_marginals(forest)
+    dropped = _dropped_loss(losses.edge_loss, density * words_of_best(forest))
+    keep: Mask = losses.edge_loss < dropped
+    if dropped == 0.0:
+        keep[best_path(forest)] = True
+    return keep
+
+
+def _check_density(density: float) -> None:
+    if not density > 0.0:
+        raise OptionError(f"the density is {density}, expected more than 0")
+
+
+def _dropped_loss(losses: FloatColumn, budget: float) -> float:
+    """Return the lowest loss that does not fit: all that lose as much go together."""
+    return float(np.sort(losses)[math.floor(budget)]) if budget < len(losses) else math.inf
+
+
+@overload
+def prune_density(space: Lattice, density: float) -> Lattice: ...
+@overload
+def prune_density(space: Forest, density: float) -> Forest: ...
+def prune_density(space: Lattice | Forest, density: float) -> Lattice | Forest:
+    """Return the space with at most ``density`` arcs or edges for each word of the best path.
 
     Arcs are kept in the order of the best complete path through them, as many as the
     density allows. Arcs that lose equally much are kept or dropped together, so a few
@@ -191,34 +250,66 @@ def prune_density(lattice: Lattice, density: float) -> Lattice:
     >>> [found.text for found in prune_density(lattice, 2.0).paths()]
     ['a', 'c']
     """
-    return subset(lattice, *density_masks(lattice, density))
+    if isinstance(space, Forest):
+        return forest_subset(space, forest_density_mask(space, density))
+    return subset(space, *density_masks(space, density))
 
 
+@overload
 def prune(
-    lattice: Lattice,
+    space: Lattice,
     *,
     beam: float | None = None,
     posterior: float | None = None,
     density: float | None = None,
     scale: float = 1.0,
-) -> Lattice:
-    """Return a smaller lattice, pruned in the one way that is asked for.
+) -> Lattice: ...
+@overload
+def prune(
+    space: Forest,
+    *,
+    beam: float | None = None,
+    posterior: float | None = None,
+    density: float | None = None,
+    scale: float = 1.0,
+) -> Forest: ...
+def prune(
+    space: Lattice | Forest,
+    *,
+    beam: float | None = None,
+    posterior: float | None = None,
+    density: float | None = None,
+    scale: float = 1.0,
+) -> Lattice | Forest:
+    """Return a smaller space, pruned in the one way that is asked for; scores do not change.
 
-    ``beam``: :func:`prune_beam`. ``posterior``: :func:`prune_posterior`, with ``scale``.
-    ``density``: :func:`prune_density`.
+    Parameters
+    ----------
+    space : Lattice or Forest
+    beam : float
+        Keep what lies on a path that loses at most so much to the best.
+    posterior : float
+        Keep what has at least this posterior, at ``scale``, and the best path.
+    density : float
+        Keep at most so many arcs or edges for each word of the best path: those whose best
+        path is best.
+    scale : float
+        See :func:`posteriors`.
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -3.0)], finals=[1])
     >>> prune(lattice, beam=1.0)
     <Lattice '' of 2 states, 1 arcs>
+    >>> prune(Forest.from_edges([(0, [], ["a"], -1.0), (0, [], ["b"], -3.0)]), density=1.0)
+    <Forest '' of 1 nodes, 1 edges>
     """
     asked = sum(option is not None for option in (beam, posterior, density))
     if asked == 1:
         if beam is not None:
-            return prune_beam(lattice, beam)
+            return prune_beam(space, beam)
         if posterior is not None:
-            return prune_posterior(lattice, posterior, scale)
+            return prune_posterior(space, posterior, scale)
         if density is not None:
-            return prune_density(lattice, density)
+            return prune_density(space, density)
     raise OptionError(f"pruning in {asked} ways, expected one of beam, posterior, density")

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from lattices.algorithms.inside_outside import inside, outside
-from lattices.algorithms.paths import no_complete_path
+from lattices import _native
 from lattices.arrays import FloatColumn
-from lattices.semirings import VITERBI
 from lattices.spaces import Lattice
 
 
@@ -32,7 +28,7 @@ def pushed_scores(lattice: Lattice) -> PushedScores:
     Raises
     ------
     SpaceError
-        If the lattice has no complete path.
+        If the lattice has no complete path, or if scores overflow.
 
     Examples
     --------
@@ -43,14 +39,7 @@ def pushed_scores(lattice: Lattice) -> PushedScores:
     >>> pushed.arcs.tolist(), pushed.total
     ([0.0, 0.0, -1.0], -7.0)
     """
-    ahead = outside(lattice, VITERBI)
-    total = float(ahead[lattice.start])
-    if total == -np.inf:
-        raise no_complete_path(lattice)
-    source = np.where(ahead == -np.inf, 0.0, ahead)
-    # summed in the order of the backward pass, so that the best way on loses exactly nothing
-    arcs = (lattice.score + ahead[lattice.dst]) - source[lattice.src]
-    return PushedScores(arcs, lattice.final - source, total)
+    return PushedScores(*_native.push(lattice.columns, "ahead"))
 
 
 def push(lattice: Lattice, to_final: bool = False) -> Lattice:
@@ -73,7 +62,7 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
     Raises
     ------
     SpaceError
-        If the lattice has no complete path.
+        If the lattice has no complete path, or if scores overflow.
 
     Examples
     --------
@@ -85,19 +74,5 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
     >>> push(lattice, to_final=True).score.tolist(), push(lattice, to_final=True).final.tolist()
     ([0.0, 0.0, -1.0], [-inf, -inf, -7.0])
     """
-    if to_final:
-        reached = inside(lattice, VITERBI)
-        if not (reached[lattice.finals] > -np.inf).any():
-            raise no_complete_path(lattice)
-        potential = np.where(reached == -np.inf, 0.0, reached)
-        score = (potential[lattice.src] + lattice.score) - potential[lattice.dst]
-        alive = reached[lattice.src] > -np.inf
-        return lattice.replaced(
-            score=np.where(alive, score, lattice.score), final=lattice.final + potential
-        )
-    pushed = pushed_scores(lattice)
-    first = lattice.src == lattice.start
-    score = pushed.arcs + np.where(first, pushed.total, 0.0)
-    final = pushed.final.copy()
-    final[lattice.start] += pushed.total
-    return lattice.replaced(score=np.where(score > -np.inf, score, lattice.score), final=final)
+    score, final, _ = _native.push(lattice.columns, "final" if to_final else "start")
+    return lattice.replaced(score=score, final=final)

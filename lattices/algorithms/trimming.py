@@ -1,33 +1,17 @@
-"""Parts of a lattice, without what lies on no complete path."""
+"""Parts of lattices and forests, without what lies on no complete path or derivation."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lattices.algorithms.paths import no_complete_path
-from lattices.arrays import floats, ints, kernel
+from lattices import _native
+from lattices.arrays import floats, ints
 from lattices.errors import OptionError
-from lattices.spaces import Lattice
-from lattices.spaces.features import FeatureMatrix
-
-
-@kernel
-def _useful(src, dst, start, keep_arcs, keep_finals):  # type: ignore[no-untyped-def]
-    """Tell which states lie on a complete path of kept arcs that ends in a kept final."""
-    reached = np.zeros(len(keep_finals), np.bool_)
-    reached[start] = True
-    # arcs are sorted by source, so the one order serves both directions
-    for arc in range(len(src)):
-        if keep_arcs[arc] and reached[src[arc]]:
-            reached[dst[arc]] = True
-    ending = keep_finals.copy()
-    for arc in range(len(src) - 1, -1, -1):
-        if keep_arcs[arc] and ending[dst[arc]]:
-            ending[src[arc]] = True
-    return reached & ending
+from lattices.spaces import Forest, Lattice
+from lattices.spaces.features import FeatureMatrix, reordered_rows
 
 
 def useful_states(lattice: Lattice) -> NDArray[np.bool_]:
@@ -38,11 +22,7 @@ def useful_states(lattice: Lattice) -> NDArray[np.bool_]:
     >>> useful_states(Lattice.from_arcs([(0, 1, "a"), (0, 2, "b")], finals=[1])).tolist()
     [True, True, False]
     """
-    everything = np.ones(lattice.num_arcs, np.bool_)
-    useful: NDArray[np.bool_] = _useful(
-        lattice.src, lattice.dst, lattice.start, everything, lattice.final > -np.inf
-    )
-    return useful
+    return _native.useful_states(lattice.columns).view(np.bool_)
 
 
 def subset(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike) -> Lattice:
@@ -69,29 +49,22 @@ def subset(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike) -> La
     >>> [found.text for found in subset(lattice, [True, False, True], [True, True, True]).paths()]
     ['a', 'a c']
     """
-    arcs = _mask(keep_arcs, lattice.num_arcs, "arcs")
-    ending = _mask(keep_finals, lattice.num_states, "states") & (lattice.final > -np.inf)
-    states = _useful(lattice.src, lattice.dst, lattice.start, arcs, ending)
-    if not states[lattice.start]:
-        raise no_complete_path(lattice)
-    arcs = arcs & states[lattice.src] & states[lattice.dst]
-    ending = ending & states
-    if arcs.all() and states.all() and ending.sum() == len(lattice.finals):
+    part = _native.lattice_part(
+        lattice.columns,
+        _mask(keep_arcs, lattice.num_arcs, "arcs"),
+        _mask(keep_finals, lattice.num_states, "states"),
+    )
+    if not part:
         return lattice
-    number = np.cumsum(states) - 1
+    arcs, states = part.pop("arcs"), part.pop("states")
     features, last = lattice.features, lattice.final_features
-    return Lattice(
+    return Lattice.from_normal_form(
         vocabulary=lattice.vocabulary,
-        src=ints(number[lattice.src[arcs]]),
-        dst=ints(number[lattice.dst[arcs]]),
-        label=lattice.label[arcs],
-        score=lattice.score[arcs],
-        final=floats(np.where(ending, lattice.final, -np.inf)[states]),
-        start=int(number[lattice.start]),
-        features=None if features is None else features[np.flatnonzero(arcs)],
-        final_features=None if last is None else _ending_rows(last, ending)[np.flatnonzero(states)],
+        **part,
+        features=None if features is None else reordered_rows(features, arcs),
+        final_features=None if last is None else _ending_rows(last, states, part["final"]),
         feature_names=lattice.feature_names,
-        times=None if lattice.times is None else lattice.times[states],
+        times=None if lattice.times is None else floats(lattice.times[states]),
         id=lattice.id,
         source=lattice.source,
         references=lattice.references,
@@ -99,12 +72,62 @@ def subset(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike) -> La
     )
 
 
-def _ending_rows(features: FeatureMatrix, ending: NDArray[np.bool_]) -> FeatureMatrix:
-    """Return the features of ends, none where a path can no longer end."""
-    kept = features.copy()
-    kept.data[~np.repeat(ending, np.diff(kept.indptr))] = 0.0
-    kept.eliminate_zeros()
-    return kept
+def _ending_rows(
+    features: FeatureMatrix, states: NDArray[np.int32], final: NDArray[np.float64]
+) -> FeatureMatrix:
+    """Return the features of the ends that are left, none where a path can no longer end."""
+    rows = reordered_rows(features, states)
+    ending = final > -np.inf
+    kept = np.repeat(ending, np.diff(rows.indptr))
+    if kept.all():
+        return rows
+    kept_rows = rows.copy()
+    kept_rows.data = np.where(kept, rows.data, 0.0)
+    kept_rows.eliminate_zeros()
+    return kept_rows
+
+
+def forest_subset(forest: Forest, keep_edges: ArrayLike) -> Forest:
+    """Return the forest of the derivations that use only these edges.
+
+    What is left is renumbered without gaps, in the same order, and nothing else changes:
+    scores, features, categories, spans, references and metadata stay as they are. Cost:
+    O(edges, tails and symbols).
+
+    Parameters
+    ----------
+    forest : Forest
+    keep_edges : bool, one entry an edge
+
+    Raises
+    ------
+    SpaceError
+        If no derivation is left.
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0], [0, "c"])])
+    >>> [found.text for found in forest_subset(forest, [False, True, True]).derivations()]
+    ['b c']
+    """
+    part = _native.forest_part(forest.columns, _mask(keep_edges, forest.num_edges, "edges"))
+    if not part:
+        return forest
+    edges, nodes = part.pop("edges"), part.pop("nodes")
+    features, categories = forest.features, forest.categories
+    return Forest.from_normal_form(
+        vocabulary=forest.vocabulary,
+        **part,
+        num_nodes=len(nodes),
+        features=None if features is None else reordered_rows(features, edges),
+        feature_names=forest.feature_names,
+        categories=tuple(categories[node] for node in nodes.tolist()) if categories else (),
+        spans=None if forest.spans is None else ints(forest.spans[nodes]),
+        id=forest.id,
+        source=forest.source,
+        references=forest.references,
+        metadata=forest.metadata,
+    )
 
 
 def _mask(values: ArrayLike, count: int, what: str) -> NDArray[np.bool_]:
@@ -126,10 +149,23 @@ class Trimmed(NamedTuple):
     arcs_removed: int
 
 
-def trim(lattice: Lattice) -> Trimmed:
-    """Return the lattice without the states and arcs that lie on no complete path.
+class TrimmedForest(NamedTuple):
+    """A forest in which a derivation uses everything, and how much was used by none."""
 
-    A lattice that has none of them comes back as it is. Cost: O(arcs).
+    forest: Forest
+    nodes_removed: int
+    edges_removed: int
+
+
+@overload
+def trim(space: Lattice) -> Trimmed: ...
+@overload
+def trim(space: Forest) -> TrimmedForest: ...
+def trim(space: Lattice | Forest) -> Trimmed | TrimmedForest:
+    """Return the space without all that no path or derivation uses, and how much that was.
+
+    A space in which all is used comes back as it is. Cost: O(arcs), or O(edges, tails and
+    symbols).
 
     Raises
     ------
@@ -138,15 +174,17 @@ def trim(lattice: Lattice) -> Trimmed:
 
     Examples
     --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 2, "b"), (3, 1, "c")], finals=[1])
-    >>> trim(lattice)
+    >>> trim(Lattice.from_arcs([(0, 1, "a"), (0, 2, "b"), (3, 1, "c")], finals=[1]))
     Trimmed(lattice=<Lattice '' of 2 states, 1 arcs>, states_removed=2, arcs_removed=2)
+    >>> trim(Forest.from_edges([(0, [], ["a"]), (1, [], ["b"]), (2, [0], [0])]))
+    TrimmedForest(forest=<Forest '' of 2 nodes, 2 edges>, nodes_removed=1, edges_removed=1)
     """
-    trimmed = subset(
-        lattice, np.ones(lattice.num_arcs, np.bool_), np.ones(lattice.num_states, np.bool_)
-    )
+    if isinstance(space, Forest):
+        forest = forest_subset(space, np.ones(space.num_edges, np.bool_))
+        return TrimmedForest(
+            forest, space.num_nodes - forest.num_nodes, space.num_edges - forest.num_edges
+        )
+    lattice = subset(space, np.ones(space.num_arcs, np.bool_), np.ones(space.num_states, np.bool_))
     return Trimmed(
-        trimmed,
-        lattice.num_states - trimmed.num_states,
-        lattice.num_arcs - trimmed.num_arcs,
+        lattice, space.num_states - lattice.num_states, space.num_arcs - lattice.num_arcs
     )

@@ -4,6 +4,8 @@
 // nanobind domain), so that a call passes one object instead of nine arrays.
 #pragma once
 
+#include <string>
+
 #include "lattices/native/border.hpp"
 #include "lattices/native/spaces.hpp"
 
@@ -11,20 +13,27 @@ namespace lattices {
 
 struct LatticeColumns : Lattice {
   LatticeColumns(Ints src, Ints dst, Ints label, Floats score, Floats final, Ints in_arc,
-                 Ints in_offset, Ints out_offset, Index start);
+                 Ints in_offset, Ints out_offset, Index start, std::string called);
+  // `name` looks at a member
+  LatticeColumns(const LatticeColumns&) = delete;
+  LatticeColumns& operator=(const LatticeColumns&) = delete;
 
  private:
   Ints src_, dst_, label_, in_arc_, in_offset_, out_offset_;
   Floats score_, final_;
+  std::string called_;
 };
 
 struct ForestColumns : Forest {
   ForestColumns(Ints head, Ints tail, Ints tail_offset, Ints symbol, Ints symbol_offset,
-                Floats score, Ints in_offset, Index root);
+                Floats score, Ints in_offset, Index root, std::string called);
+  ForestColumns(const ForestColumns&) = delete;
+  ForestColumns& operator=(const ForestColumns&) = delete;
 
  private:
   Ints head_, tail_, tail_offset_, symbol_, symbol_offset_, in_offset_;
   Floats score_;
+  std::string called_;
 };
 
 }  // namespace lattices

@@ -1,6 +1,7 @@
 // Spaces: their handles, their normal form, topological order.
 #include "lattices/native/spaces.hpp"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <cmath>
@@ -35,7 +36,8 @@ void check_below(std::span<const Index> column, Index bound, const char* name) {
 
 LatticeColumns::LatticeColumns(Ints src_column, Ints dst_column, Ints label_column,
                                Floats score_column, Floats final_column, Ints in_arc_column,
-                               Ints in_offset_column, Ints out_offset_column, Index start_state)
+                               Ints in_offset_column, Ints out_offset_column, Index start_state,
+                               std::string called)
     : Lattice{view(src_column),       view(dst_column),        view(label_column),
               view(score_column),     view(final_column),      view(in_arc_column),
               view(in_offset_column), view(out_offset_column), start_state},
@@ -46,7 +48,9 @@ LatticeColumns::LatticeColumns(Ints src_column, Ints dst_column, Ints label_colu
       in_offset_(std::move(in_offset_column)),
       out_offset_(std::move(out_offset_column)),
       score_(std::move(score_column)),
-      final_(std::move(final_column)) {
+      final_(std::move(final_column)),
+      called_(std::move(called)) {
+  name = called_;
   const std::size_t arcs = src.size(), states = final.size();
   if (dst.size() != arcs || label.size() != arcs || score.size() != arcs || in_arc.size() != arcs) {
     throw space_error("the columns of a lattice differ in length");
@@ -64,7 +68,7 @@ LatticeColumns::LatticeColumns(Ints src_column, Ints dst_column, Ints label_colu
 
 ForestColumns::ForestColumns(Ints head_column, Ints tail_column, Ints tail_offset_column,
                              Ints symbol_column, Ints symbol_offset_column, Floats score_column,
-                             Ints in_offset_column, Index root_node)
+                             Ints in_offset_column, Index root_node, std::string called)
     : Forest{view(head_column),          view(tail_column),
              view(tail_offset_column),   view(symbol_column),
              view(symbol_offset_column), view(score_column),
@@ -75,7 +79,9 @@ ForestColumns::ForestColumns(Ints head_column, Ints tail_column, Ints tail_offse
       symbol_(std::move(symbol_column)),
       symbol_offset_(std::move(symbol_offset_column)),
       in_offset_(std::move(in_offset_column)),
-      score_(std::move(score_column)) {
+      score_(std::move(score_column)),
+      called_(std::move(called)) {
+  name = called_;
   const std::size_t edges = head.size();
   if (score.size() != edges || in_offset.empty()) {
     throw space_error("the columns of a forest differ in length");
@@ -190,13 +196,15 @@ std::pair<std::vector<Index>, Index> topological_numbers(std::span<const Index> 
 
 void bind_spaces(nb::module_& module) {
   nb::class_<LatticeColumns>(module, "LatticeColumns", "The columns of a lattice, checked.")
-      .def(nb::init<Ints, Ints, Ints, Floats, Floats, Ints, Ints, Ints, Index>(), nb::arg("src"),
-           nb::arg("dst"), nb::arg("label"), nb::arg("score"), nb::arg("final"), nb::arg("in_arc"),
-           nb::arg("in_offset"), nb::arg("out_offset"), nb::arg("start"));
+      .def(nb::init<Ints, Ints, Ints, Floats, Floats, Ints, Ints, Ints, Index, std::string>(),
+           nb::arg("src"), nb::arg("dst"), nb::arg("label"), nb::arg("score"), nb::arg("final"),
+           nb::arg("in_arc"), nb::arg("in_offset"), nb::arg("out_offset"), nb::arg("start"),
+           nb::arg("called") = "the lattice");
   nb::class_<ForestColumns>(module, "ForestColumns", "The columns of a forest, checked.")
-      .def(nb::init<Ints, Ints, Ints, Ints, Ints, Floats, Ints, Index>(), nb::arg("head"),
-           nb::arg("tail"), nb::arg("tail_offset"), nb::arg("symbol"), nb::arg("symbol_offset"),
-           nb::arg("score"), nb::arg("in_offset"), nb::arg("root"));
+      .def(nb::init<Ints, Ints, Ints, Ints, Ints, Floats, Ints, Index, std::string>(),
+           nb::arg("head"), nb::arg("tail"), nb::arg("tail_offset"), nb::arg("symbol"),
+           nb::arg("symbol_offset"), nb::arg("score"), nb::arg("in_offset"), nb::arg("root"),
+           nb::arg("called") = "the forest");
   module.def(
       "normal_form",
       [](const Ints& src, const Ints& dst, const Ints& label, const Floats& score,

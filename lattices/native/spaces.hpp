@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ranges>
 #include <span>
+#include <string_view>
 
 namespace lattices {
 
@@ -31,6 +32,8 @@ struct Lattice {
   std::span<const double> final;
   std::span<const Index> in_arc, in_offset, out_offset;
   Index start = 0;
+  // what errors call it
+  std::string_view name = "the lattice";
 
   Index num_nodes() const { return static_cast<Index>(final.size()); }
   Index num_edges() const { return static_cast<Index>(src.size()); }
@@ -53,6 +56,8 @@ struct Forest {
   std::span<const double> score;
   std::span<const Index> in_offset;
   Index root = 0;
+  // what errors call it
+  std::string_view name = "the forest";
 
   Index num_nodes() const { return static_cast<Index>(in_offset.size()) - 1; }
   Index num_edges() const { return static_cast<Index>(head.size()); }

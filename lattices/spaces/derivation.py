@@ -1,57 +1,17 @@
-"""Derivations of forests, as edges from the top down: what they say, and all of them."""
+"""Derivations of forests, as edges from the top down: what they say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lattices._native import spell_derivations
 from lattices.arrays import ints, kernel
-from lattices.errors import SpaceError
 
 if TYPE_CHECKING:
     from lattices.spaces.forest import Forest
-
-
-@kernel
-def has_derivation(head, tail, tail_offset, root, nodes):  # type: ignore[no-untyped-def]
-    """Tell whether the root can be made of edges whose tails can be made; tails come first."""
-    made = np.zeros(nodes, np.bool_)
-    for edge in range(len(head)):
-        if not made[head[edge]]:
-            complete = True
-            for place in range(tail_offset[edge], tail_offset[edge + 1]):
-                complete = complete and made[tail[place]]
-            made[head[edge]] = complete
-    return made[root]
-
-
-@kernel
-def _first_wrong(edges, head, tail, tail_offset, root):  # type: ignore[no-untyped-def]
-    """Return the first place where a derivation goes wrong, and the node that is wanted there.
-
-    The node is -1 where nothing is wanted any more, the place the number of edges where more
-    of them are wanted, and both are so in a derivation that is right.
-    """
-    room = 1
-    for edge in edges:
-        if 0 <= edge < len(head):
-            room += tail_offset[edge + 1] - tail_offset[edge]
-    wanted = np.empty(room, np.int64)
-    wanted[0] = root
-    depth = 1
-    for place in range(len(edges)):
-        if depth == 0:
-            return place, -1
-        depth -= 1
-        node, edge = wanted[depth], edges[place]
-        if not 0 <= edge < len(head) or head[edge] != node:
-            return place, node
-        for index in range(tail_offset[edge + 1] - 1, tail_offset[edge] - 1, -1):
-            wanted[depth] = tail[index]
-            depth += 1
-    return len(edges), wanted[depth - 1] if depth > 0 else -1
 
 
 @kernel
@@ -123,34 +83,5 @@ def derivation_parts(forest: Forest, edges: Sequence[int]) -> tuple[list[int], f
     SpaceError
         If the edges are no derivation of the root.
     """
-    rows = ints(edges)
-    place, node = _first_wrong(rows, forest.head, forest.tail, forest.tail_offset, forest.root)
-    if place < len(rows) and node < 0:
-        raise SpaceError("more edges than a derivation of the root has")
-    if place < len(rows):
-        raise SpaceError(f"edge {rows[place]} where one with the head {node} is needed")
-    if node >= 0:
-        raise SpaceError("fewer edges than a derivation of the root has")
-    words, _, scores = spelt(
-        rows,
-        ints([0, len(rows)]),
-        forest.tail_offset,
-        forest.symbol,
-        forest.symbol_offset,
-        forest.score,
-    )
+    words, _, scores = spell_derivations(forest.columns, ints(edges), ints([0, len(edges)]))
     return words.tolist(), float(scores[0])
-
-
-def next_derivations(forest: Forest) -> Iterator[list[int]]:
-    """Iterate over all derivations, in the order of the edges of each node."""
-    stack: list[tuple[list[int], list[int]]] = [([], [forest.root])]
-    while stack:
-        edges, wanted = stack.pop()
-        if not wanted:
-            yield edges
-            continue
-        node, rest = wanted[-1], wanted[:-1]
-        for edge in range(int(forest.in_offset[node + 1]) - 1, int(forest.in_offset[node]) - 1, -1):
-            tails = forest.tail[forest.tail_offset[edge] : forest.tail_offset[edge + 1]]
-            stack.append(([*edges, edge], [*rest, *tails[::-1].tolist()]))

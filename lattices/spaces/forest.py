@@ -10,22 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from lattices._native import ForestColumns, topological_numbers
+from lattices._native import (
+    FeatureColumns,
+    ForestColumns,
+    has_derivation,
+    path_fields,
+    topological_numbers,
+)
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
-from lattices.spaces.derivation import derivation_parts, has_derivation, next_derivations
 from lattices.spaces.features import (
     FeatureMatrix,
     Weights,
-    as_mapping,
     checked_features,
+    feature_columns,
     feature_matrix,
-    summed_rows,
+    reordered_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
-from lattices.spaces.order import counting_sort
 from lattices.vocabulary import EPSILON, Vocabulary
 
 
@@ -124,7 +128,7 @@ class Forest:
             if self.spans.shape != (self.num_nodes, 2):
                 raise SpaceError(f"spans of shape {self.spans.shape}, for {self.num_nodes} nodes")
         self._normalise()
-        if not has_derivation(self.head, self.tail, self.tail_offset, self.root, self.num_nodes):
+        if not has_derivation(self.columns):
             raise SpaceError("no derivation of the root: some node that it needs has no edge")
 
     def _check_columns(self) -> None:
@@ -184,19 +188,19 @@ class Forest:
                 put("categories", tuple(self.categories[old] for old in order.tolist()))
             if self.spans is not None:
                 put("spans", ints(self.spans[order]))
-        order, in_offset = counting_sort(self.head, ints(np.arange(self.num_edges)), self.num_nodes)
-        if (order[1:] < order[:-1]).any():
-            put("head", ints(self.head[order]))
-            put("score", floats(self.score[order]))
+        if (self.head[1:] < self.head[:-1]).any():
+            by_head = ints(np.argsort(self.head, kind="stable"))
+            put("head", ints(self.head[by_head]))
+            put("score", floats(self.score[by_head]))
             for name in ("tail", "symbol"):
                 column, offset = rows_in_order(
-                    getattr(self, name), getattr(self, f"{name}_offset"), order
+                    getattr(self, name), getattr(self, f"{name}_offset"), by_head
                 )
                 put(name, column)
                 put(f"{name}_offset", offset)
             if self.features is not None:
-                put("features", self.features[order])
-        put("in_offset", ints(in_offset))
+                put("features", reordered_rows(self.features, by_head))
+        put("in_offset", ints(np.searchsorted(self.head, np.arange(self.num_nodes + 1))))
 
     @classmethod
     def from_edges(
@@ -300,6 +304,17 @@ class Forest:
             metadata=lattice.metadata,
         )
 
+    @classmethod
+    def from_normal_form(cls, **fields: Any) -> Forest:
+        """Return a forest of fields that are known to be right: nothing is checked or copied.
+
+        All fields are needed, also ``in_offset``; whatever :class:`Forest` would have made of the
+        columns must be what is given.
+        """
+        forest = cls.__new__(cls)
+        forest.__dict__.update(fields)
+        return forest
+
     @property
     def num_edges(self) -> int:
         """How many edges there are."""
@@ -317,11 +332,18 @@ class Forest:
             self.score,
             self.in_offset,
             self.root,
+            f"forest {self.id!r}",
         )
+
+    @cached_property
+    def feature_columns(self) -> FeatureColumns | None:
+        """The features as native code takes them, or None if there are none."""
+        return feature_columns(self.feature_names, self.features, None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and copied: all but what is made again when it is needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "columns"}
+        made = ("columns", "feature_columns")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def replaced(self, **changes: Any) -> Forest:
         """Return a copy with other scores or metadata; the structure is shared, not checked again.
@@ -366,23 +388,29 @@ class Forest:
         Raises
         ------
         SpaceError
-            If the edges are no derivation of the root.
+            If the edges are no derivation of the root, or if its scores add up to infinity.
+
+        Examples
+        --------
+        >>> forest = Forest.from_edges([(0, [], ["a"], -2.0), (1, [0], ["the", 0], -1.0)])
+        >>> forest.hypothesis([1, 0])
+        Hypothesis(tokens=('the', 'a'), score=-3.0, features={}, arcs=(1, 0), index=-1)
         """
-        words, score = derivation_parts(self, edges)
-        features: dict[str, float] = {}
-        if self.features is not None:
-            features = as_mapping(summed_rows(self.features, list(edges)), self.feature_names)
-        return Hypothesis(
-            tokens=self.vocabulary.decode(words),
-            score=score,
-            features=features,
-            arcs=tuple(int(edge) for edge in edges),
-        )
+        strings = self.vocabulary.strings
+        return Hypothesis(*path_fields(self.columns, self.feature_columns, strings, edges))
 
     def derivations(self) -> Iterator[Hypothesis]:
         """Iterate over every derivation: for small forests and for tests."""
-        for edges in next_derivations(self):
-            yield self.hypothesis(edges)
+        stack: list[tuple[list[int], list[int]]] = [([], [self.root])]
+        while stack:
+            edges, wanted = stack.pop()
+            if not wanted:
+                yield self.hypothesis(edges)
+                continue
+            node, rest = wanted[-1], wanted[:-1]
+            for edge in range(int(self.in_offset[node + 1]) - 1, int(self.in_offset[node]) - 1, -1):
+                tails = self.tail[self.tail_offset[edge] : self.tail_offset[edge + 1]]
+                stack.append(([*edges, edge], [*rest, *tails[::-1].tolist()]))
 
     def __repr__(self) -> str:
         """Return the segment's name and the size."""

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from lattices._native import LatticeColumns, topological_numbers
+from lattices._native import FeatureColumns, LatticeColumns, path_fields, topological_numbers
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces.features import (
     FeatureMatrix,
     Weights,
     checked_features,
+    feature_columns,
     feature_matrix,
     reordered_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.normal_form import UNORDERED, UNSORTED, WRONG, normal_form
-from lattices.spaces.path import path_hypothesis
 from lattices.vocabulary import Vocabulary
 
 
@@ -307,11 +307,17 @@ class Lattice:
             self.in_offset,
             self.out_offset,
             self.start,
+            f"lattice {self.id!r}",
         )
+
+    @cached_property
+    def feature_columns(self) -> FeatureColumns | None:
+        """The features as native code takes them, or None if there are none."""
+        return feature_columns(self.feature_names, self.features, self.final_features)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and copied: all but what is made again when it is needed."""
-        made = ("columns", "finals")
+        made = ("columns", "feature_columns", "finals")
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def replaced(self, **changes: Any) -> Lattice:
@@ -358,9 +364,17 @@ class Lattice:
         Raises
         ------
         SpaceError
-            If the arcs are not a path from the start to a final state.
+            If the arcs are not a path from the start to a final state, or if its scores add up
+            to infinity.
+
+        Examples
+        --------
+        >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (1, 2, "b", -0.5)], finals=[2])
+        >>> lattice.hypothesis([0, 1])
+        Hypothesis(tokens=('a', 'b'), score=-1.5, features={}, arcs=(0, 1), index=-1)
         """
-        return path_hypothesis(self, arcs)
+        strings = self.vocabulary.strings
+        return Hypothesis(*path_fields(self.columns, self.feature_columns, strings, arcs))
 
     def paths(self) -> Iterator[Hypothesis]:
         """Iterate over every complete path, depth first: for small lattices and for tests."""

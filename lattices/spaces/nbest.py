@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from lattices._native import FeatureColumns
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces.features import (
     FeatureMatrix,
     Weights,
-    as_mapping,
     checked_features,
+    feature_columns,
     feature_matrix,
-    summed_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
@@ -114,6 +115,15 @@ class NBest:
             **rest,
         )
 
+    @cached_property
+    def feature_columns(self) -> FeatureColumns | None:
+        """The features as native code takes them, or None if there are none."""
+        return feature_columns(self.feature_names, self.features, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "feature_columns"}
+
     def replaced(self, **changes: Any) -> NBest:
         """Return a copy with other scores or metadata; the sentences are shared.
 
@@ -147,9 +157,8 @@ class NBest:
         if not -len(self) <= entry < len(self):
             raise IndexError(f"hypothesis {entry} of {len(self)}")
         entry %= len(self)
-        features: dict[str, float] = {}
-        if self.features is not None:
-            features = as_mapping(summed_rows(self.features, [entry]), self.feature_names)
+        rows = self.feature_columns
+        features = {} if rows is None else rows.row(entry)
         return Hypothesis(self.tokens(entry), float(self.score[entry]), features, index=entry)
 
     def __iter__(self) -> Iterator[Hypothesis]:

@@ -1,0 +1,305 @@
+// Spaces made of spaces: parts, without epsilons, of characters, expanded. The bindings.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <tuple>
+
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/characters.hpp"
+#include "lattices/native/columns.hpp"
+#include "lattices/native/epsilon.hpp"
+#include "lattices/native/expansion.hpp"
+#include "lattices/native/push.hpp"
+#include "lattices/native/totals.hpp"
+#include "lattices/native/trimming.hpp"
+
+namespace lattices {
+
+namespace {
+
+using Mask = Column<bool>;
+// columns by the names that the fields of a space have
+using Fields = nb::typed<nb::dict, nb::str, nb::any>;
+// an array that Python cannot write to, as the columns of spaces are
+template <class T>
+using Fixed = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
+
+template <class T>
+Fixed<T> fix(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Fixed<T>(kept->data(), {kept->size()}, owner);
+}
+
+// Number what is marked without gaps, -1 elsewhere; also return the marked ones.
+std::vector<Index> number_marked(const std::vector<char>& marks, std::vector<Index>& marked) {
+  std::vector<Index> number(marks.size(), -1);
+  for (std::size_t at = 0; at < marks.size(); ++at) {
+    if (!marks[at]) continue;
+    number[at] = static_cast<Index>(marked.size());
+    marked.push_back(static_cast<Index>(at));
+  }
+  return number;
+}
+
+// The columns of the lattice of what is useful, in normal form as the whole is.
+struct LatticePart {
+  std::vector<Index> arcs, states, src, dst, label, in_arc, in_offset, out_offset;
+  std::vector<double> score, final;
+  Index start = 0;
+};
+
+std::optional<LatticePart> lattice_part(const Lattice& lattice, std::span<const bool> keep_arcs,
+                                        std::span<const bool> keep_finals) {
+  const auto useful = find_useful(
+      top_down(lattice), [&](Index arc) { return keep_arcs[arc]; },
+      [&](Index state) { return keep_finals[state]; });
+  if (!useful.nodes[lattice.start]) throw no_complete_path(lattice);
+  LatticePart part;
+  const auto number = number_marked(useful.nodes, part.states);
+  for (const Index state : part.states) {
+    part.final.push_back(keep_finals[state] ? lattice.final[state] : kMinusInfinity);
+  }
+  for (Index arc = 0; arc < lattice.num_edges(); ++arc) {
+    if (useful.edges[arc]) part.arcs.push_back(arc);
+  }
+  bool whole = part.arcs.size() == lattice.src.size() && part.states.size() == lattice.final.size();
+  for (Index state = 0; whole && state < lattice.num_nodes(); ++state) {
+    whole = lattice.final[state] == kMinusInfinity || keep_finals[state];
+  }
+  if (whole) return std::nullopt;
+  part.in_offset.assign(part.states.size() + 1, 0);
+  part.out_offset.assign(part.states.size() + 1, 0);
+  for (const Index arc : part.arcs) {
+    part.src.push_back(number[lattice.src[arc]]);
+    part.dst.push_back(number[lattice.dst[arc]]);
+    part.label.push_back(lattice.label[arc]);
+    part.score.push_back(lattice.score[arc]);
+    ++part.out_offset[part.src.back() + 1];
+    ++part.in_offset[part.dst.back() + 1];
+  }
+  for (std::size_t state = 0; state < part.states.size(); ++state) {
+    part.out_offset[state + 1] += part.out_offset[state];
+    part.in_offset[state + 1] += part.in_offset[state];
+  }
+  auto place = part.in_offset;
+  part.in_arc.resize(part.arcs.size());
+  for (std::size_t arc = 0; arc < part.arcs.size(); ++arc) {
+    part.in_arc[place[part.dst[arc]]++] = static_cast<Index>(arc);
+  }
+  part.start = number[lattice.start];
+  return part;
+}
+
+// The columns of the forest of what is useful, in normal form as the whole is.
+struct ForestPart {
+  std::vector<Index> edges, nodes, head, tail, tail_offset{0}, symbol, symbol_offset{0}, in_offset;
+  std::vector<double> score;
+  Index root = 0;
+};
+
+std::optional<ForestPart> forest_part(const Forest& forest, std::span<const bool> keep) {
+  const auto useful = find_useful(
+      top_down(forest), [&](Index edge) { return keep[edge]; }, [](Index) { return true; });
+  if (!useful.nodes[forest.root]) throw no_complete_path(forest);
+  ForestPart part;
+  const auto number = number_marked(useful.nodes, part.nodes);
+  number_marked(useful.edges, part.edges);
+  if (part.edges.size() == forest.head.size() &&
+      static_cast<Index>(part.nodes.size()) == forest.num_nodes()) {
+    return std::nullopt;
+  }
+  part.in_offset.assign(part.nodes.size() + 1, 0);
+  for (const Index edge : part.edges) {
+    part.head.push_back(number[forest.head[edge]]);
+    ++part.in_offset[part.head.back() + 1];
+    part.score.push_back(forest.score[edge]);
+    for (const Index tail : forest.tails(edge)) part.tail.push_back(number[tail]);
+    part.tail_offset.push_back(static_cast<Index>(part.tail.size()));
+    const auto side = forest.symbols(edge);
+    part.symbol.insert(part.symbol.end(), side.begin(), side.end());
+    part.symbol_offset.push_back(static_cast<Index>(part.symbol.size()));
+  }
+  for (std::size_t node = 0; node < part.nodes.size(); ++node) {
+    part.in_offset[node + 1] += part.in_offset[node];
+  }
+  part.root = number[forest.root];
+  return part;
+}
+
+void check_mask(const Mask& mask, Index count) {
+  if (mask.shape(0) != static_cast<std::size_t>(count)) {
+    throw option_error("a mask of " + std::to_string(mask.shape(0)) + " entries for " +
+                       std::to_string(count));
+  }
+}
+
+void check_spelling(const Spelling& spelling, std::size_t places) {
+  bool good = spelling.word.size() == places && !spelling.offset.empty() &&
+              spelling.offset.front() == 0 &&
+              static_cast<std::size_t>(spelling.offset.back()) == spelling.letter.size();
+  for (std::size_t word = 0; good && word + 1 < spelling.offset.size(); ++word) {
+    good = spelling.offset[word] <= spelling.offset[word + 1];
+  }
+  for (const Index word : spelling.word) {
+    good &= word >= 0 && static_cast<std::size_t>(word) + 1 < spelling.offset.size();
+  }
+  if (!good) throw option_error("the spelling of words does not fit");
+}
+
+}  // namespace
+
+void bind_transforms(nb::module_& module) {
+  module.def(
+      "useful_states",
+      [](const LatticeColumns& columns) {
+        const Lattice& lattice = columns;
+        auto marks = unlocked([&] { return find_useful(top_down(lattice)).nodes; });
+        return give(std::vector<std::int8_t>(marks.begin(), marks.end()));
+      },
+      nb::arg("lattice"), "Return, for every state, whether it lies on a complete path: 1 or 0.");
+  module.def(
+      "has_derivation",
+      [](const ForestColumns& columns) {
+        const Forest& forest = columns;
+        return unlocked([&] { return find_useful(top_down(forest)).nodes[forest.root] != 0; });
+      },
+      nb::arg("forest"), "Tell whether the root can be derived.");
+  module.def(
+      "lattice_part",
+      [](const LatticeColumns& columns, const Mask& keep_arcs, const Mask& keep_finals) {
+        check_mask(keep_arcs, columns.num_edges());
+        check_mask(keep_finals, columns.num_nodes());
+        auto part =
+            unlocked([&] { return lattice_part(columns, view(keep_arcs), view(keep_finals)); });
+        Fields fields;
+        if (!part) return fields;
+        fields["arcs"] = fix(std::move(part->arcs));
+        fields["states"] = fix(std::move(part->states));
+        fields["src"] = fix(std::move(part->src));
+        fields["dst"] = fix(std::move(part->dst));
+        fields["label"] = fix(std::move(part->label));
+        fields["score"] = fix(std::move(part->score));
+        fields["final"] = fix(std::move(part->final));
+        fields["in_arc"] = fix(std::move(part->in_arc));
+        fields["in_offset"] = fix(std::move(part->in_offset));
+        fields["out_offset"] = fix(std::move(part->out_offset));
+        fields["start"] = part->start;
+        return fields;
+      },
+      nb::arg("lattice"), nb::arg("keep_arcs"), nb::arg("keep_finals"),
+      "Return the columns of the lattice of complete paths of these arcs and ends, by name; none\n"
+      "if that is all of it.");
+  module.def(
+      "forest_part",
+      [](const ForestColumns& columns, const Mask& keep) {
+        check_mask(keep, columns.num_edges());
+        auto part = unlocked([&] { return forest_part(columns, view(keep)); });
+        Fields fields;
+        if (!part) return fields;
+        fields["edges"] = fix(std::move(part->edges));
+        fields["nodes"] = fix(std::move(part->nodes));
+        fields["head"] = fix(std::move(part->head));
+        fields["tail"] = fix(std::move(part->tail));
+        fields["tail_offset"] = fix(std::move(part->tail_offset));
+        fields["symbol"] = fix(std::move(part->symbol));
+        fields["symbol_offset"] = fix(std::move(part->symbol_offset));
+        fields["score"] = fix(std::move(part->score));
+        fields["in_offset"] = fix(std::move(part->in_offset));
+        fields["root"] = part->root;
+        return fields;
+      },
+      nb::arg("forest"), nb::arg("keep"),
+      "Return the columns of the forest of derivations of these edges, by name; none if that is\n"
+      "all of it.");
+  module.def(
+      "push",
+      [](const LatticeColumns& columns, const std::string& where) {
+        auto found = unlocked([&] {
+          if (where == "ahead") return push_ahead(columns);
+          return where == "final" ? push_to_final(columns) : push_to_start(columns);
+        });
+        return std::tuple(give(std::move(found.arcs)), give(std::move(found.final)), found.total);
+      },
+      nb::arg("lattice"), nb::arg("where"),
+      "Return the scores of arcs and of ends, moved to the \"start\", to the \"final\" states, or "
+      "with\n"
+      "what lies \"ahead\" taken out, and the best score of all.");
+  module.def(
+      "epsilon_closures",
+      [](const LatticeColumns& columns, bool summed) {
+        auto found = unlocked([&] {
+          Poll poll(check_signals);
+          return epsilon_closures(columns, summed, poll);
+        });
+        return std::tuple(give(std::move(found.begin)), give(std::move(found.end)),
+                          give(std::move(found.score)), give(std::move(found.arc)),
+                          give(std::move(found.previous)));
+      },
+      nb::arg("lattice"), nb::arg("summed"),
+      "Return begin, end, score, last arc and entry before it of the epsilon paths that matter.");
+  module.def(
+      "character_arcs",
+      [](const LatticeColumns& columns, const Ints& word, const Ints& letter, const Ints& offset,
+         Index space) {
+        const Spelling spelling{view(word), view(letter), view(offset), space};
+        check_spelling(spelling, columns.src.size());
+        auto found = unlocked([&] {
+          Poll poll(check_signals);
+          return character_arcs(columns, spelling, poll);
+        });
+        return std::tuple(give(std::move(found.src)), give(std::move(found.dst)),
+                          give(std::move(found.label)), give(std::move(found.origin)),
+                          give(std::move(found.state)));
+      },
+      nb::arg("lattice"), nb::arg("word"), nb::arg("letter"), nb::arg("offset"), nb::arg("space"),
+      "Return source, target, label and origin of each arc of characters, and the state that each\n"
+      "of their states is a copy of.");
+  module.def(
+      "character_edges",
+      [](const ForestColumns& columns, const Ints& word, const Ints& letter, const Ints& offset,
+         Index space) {
+        const Spelling spelling{view(word), view(letter), view(offset), space};
+        check_spelling(spelling, columns.symbol.size());
+        auto found = unlocked([&] {
+          Poll poll(check_signals);
+          return CharacterForest(columns, spelling).run(poll);
+        });
+        Fields fields;
+        fields["head"] = fix(std::move(found.head));
+        fields["tail"] = fix(std::move(found.tail));
+        fields["tail_offset"] = fix(std::move(found.tail_offset));
+        fields["symbol"] = fix(std::move(found.symbol));
+        fields["symbol_offset"] = fix(std::move(found.symbol_offset));
+        fields["num_nodes"] = found.num_nodes;
+        fields["root"] = found.root;
+        return std::tuple(fields, fix(std::move(found.origin)));
+      },
+      nb::arg("forest"), nb::arg("word"), nb::arg("letter"), nb::arg("offset"), nb::arg("space"),
+      "Return the columns of the forest of characters, by name, and the edge each comes from.");
+  module.def(
+      "expand",
+      [](const ForestColumns& columns, std::int64_t max_states) {
+        auto found = unlocked([&] {
+          Poll poll(check_signals);
+          return expand(columns, max_states, poll);
+        });
+        using Arcs =
+            std::tuple<Array<Index>, Array<Index>, Array<Index>, Array<Index>, Index, bool>;
+        std::optional<Arcs> result;
+        if (found) {
+          result.emplace(give(std::move(found->src)), give(std::move(found->dst)),
+                         give(std::move(found->label)), give(std::move(found->edge)), found->states,
+                         found->backwards);
+        }
+        return result;
+      },
+      nb::arg("forest"), nb::arg("max_states"),
+      "Return source, target, label and edge of each arc of a trimmed forest's lattice, its "
+      "number\n"
+      "of states, and whether it begins in state 0 and not in 1; None if it has more states.");
+}
+
+}  // namespace lattices
