@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from lattices._native import distinct_labels
 from lattices.arrays import IntColumn, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Format, Losses, Record, choice
@@ -38,10 +39,12 @@ from lattices.formats.kaldi_fst import (
     FST_VERSION,
     HAS_OSYMBOLS,
     FoundFst,
+    FstColumns,
+    fst_body,
+    fst_columns,
     read_fst,
     read_key,
 )
-from lattices.formats.kaldi_fst_columns import FstColumns, distinct_labels, fst_body, fst_columns
 from lattices.formats.symbols import extended_symbols, read_symbols
 from lattices.interop import symbol_table
 from lattices.openfst_bytes import ByteReader, encoded_string, encoded_symbols

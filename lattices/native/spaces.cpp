@@ -96,17 +96,11 @@ ForestColumns::ForestColumns(Ints head_column, Ints tail_column, Ints tail_offse
 
 namespace {
 
-enum class Form { Normal, Unsorted, Unordered, Wrong };
-
-// What a lattice lacks to be in normal form, and what its normal form is.
-struct NormalForm {
-  Form form = Form::Wrong;
-  std::vector<Index> order, in_arc, in_offset, out_offset;
-};
-
 void accumulate(std::vector<Index>& counts) {
   for (std::size_t at = 1; at < counts.size(); ++at) counts[at] += counts[at - 1];
 }
+
+}  // namespace
 
 // Two passes of a counting sort: by target into in_arc, and from there by source into order.
 // Linear in the numbers of arcs and states.
@@ -159,8 +153,7 @@ NormalForm normal_form(std::span<const Index> src, std::span<const Index> dst,
   return found;
 }
 
-// Number nodes so that every edge leads from a lower to a higher number (Kahn 1962); nodes on or
-// behind a cycle keep -1.
+// Kahn (1962): a node comes when all edges into it have come.
 std::pair<std::vector<Index>, Index> topological_numbers(std::span<const Index> src,
                                                          std::span<const Index> dst, Index nodes) {
   std::vector<Index> degree(nodes, 0), offset(nodes + 1, 0), target(src.size());
@@ -185,8 +178,6 @@ std::pair<std::vector<Index>, Index> topological_numbers(std::span<const Index> 
   }
   return {std::move(number), static_cast<Index>(queue.size())};
 }
-
-}  // namespace
 
 void bind_spaces(nb::module_& module) {
   nb::class_<LatticeColumns>(module, "LatticeColumns", "The columns of a lattice, checked.")

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lattices._native import distinct_labels
 from lattices.arrays import ints
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.base import Losses
 from lattices.formats.kaldi import FORMAT as TEXT
 from lattices.formats.kaldi_binary import FORMAT
 from lattices.formats.kaldi_fst import read_fst, read_key
-from lattices.formats.kaldi_fst_columns import distinct_labels
 from lattices.openfst_bytes import ByteReader
 from lattices.spaces import Lattice
 from lattices.testing import check_format
