@@ -129,9 +129,6 @@ class Rows:
             self._start,
             len(vocabulary),
         )
-        self._in_arc, self._in_offset, self._out_offset = map(
-            ints, (self._in_arc, self._in_offset, self._out_offset)
-        )
 
     def _both(self, name: str) -> tuple[IntColumn, Array]:
         column = self._lists[name]

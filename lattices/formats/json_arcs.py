@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from lattices._native import json_arcs
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Record
 from lattices.formats.json_fields import decoded, feature_rows, number_column
@@ -180,21 +180,22 @@ def arcs_apart(record: Record) -> tuple[dict[str, Any], ArcColumns] | None:
     try:
         if escaped:
             words, names = _unescaped(words), _unescaped(names)
-        fields = decoded(replace(record, payload=payload[:begin] + b"[]" + payload[end:]))
+        rest = payload[:begin] + b"[]" + payload[end:]
+        fields = decoded(Record(rest, record.path, record.line, record.number))
     except (ValueError, RecursionError):
         return None
     if len(set(names)) < len(names):
         return None
     arcs = ArcColumns(
-        src=ints(src),
-        dst=ints(dst),
-        word=ints(word),
-        score=floats(score),
+        src=src,
+        dst=dst,
+        word=word,
+        score=score,
         words=words,
         names=names,
-        offset=ints(offset),
-        index=ints(index),
-        value=floats(value),
+        offset=offset,
+        index=index,
+        value=value,
     )
     return fields, arcs
 

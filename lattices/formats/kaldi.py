@@ -41,8 +41,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from lattices._native import kaldi_text
-from lattices.arrays import Array, floats, ints
+from lattices._native import empty_line_ends, kaldi_text
+from lattices.arrays import Array, ints
 from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
 from lattices.formats.fields import label_names, label_words
@@ -61,7 +61,7 @@ from lattices.vocabulary import Vocabulary
 _BLOCK = 1 << 18
 _MOST_DIGITS = 18
 #: what may be wrong with a line: the codes of native/kaldi_text.hpp, and the last for its states
-_COLUMNS, _MIXED, _WEIGHT, _IDS, _TRANSITION_ID = 1, 2, 3, 4, 5
+_UNENDED, _KEY, _EMPTY, _COLUMNS, _MIXED, _WEIGHT, _IDS, _TRANSITION_ID = range(1, 9)
 EMPTY_LINE = re.compile(rb"\n[ \t\v\f\r]*\n")
 
 
@@ -138,13 +138,13 @@ class KaldiArchive(Format):
                 block = block.removeprefix(BYTE_ORDER_MARK)
             rest += block
             place = 0
-            for end in EMPTY_LINE.finditer(rest):
-                text = rest[place : end.end()]
+            for end in empty_line_ends(rest):
+                text = rest[place:end]
                 if not text.isspace():
                     yield _record(text, path, line, number)
                     number += 1
                 line += text.count(b"\n")
-                place = end.end()
+                place = end
             rest = rest[place:]
         if rest and not rest.isspace():
             yield _record(rest, path, line, number)
@@ -152,28 +152,15 @@ class KaldiArchive(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice; linear in the size of the record."""
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
-        ended = EMPTY_LINE.search(record.payload)
-        if ended is None:
-            # what is missing may be arcs and final states
-            raise record.error(
-                "the file ends before the empty line that ends a lattice",
-                record.payload.count(b"\n"),
-            )
-        payload = record.payload[: ended.start() + 1]
-        key = payload.partition(b"\n")[0].split()
-        if len(key) != 1:
-            raise record.error(f"{len(key)} columns, expected a key alone on its line")
-        if payload.count(b"\n") == 1:
-            raise record.error("the lattice is empty: no line follows the key")
-        found = KaldiText(*kaldi_text(payload))
+        found = KaldiText(*kaldi_text(record.payload))
         if found.problem:
             raise _error(record, found)
         costs = found.graph, found.acoustic, found.final_graph, found.final_acoustic
         arcs = KaldiArcs(
-            src=ints(found.src),
-            dst=ints(found.dst),
-            frames=ints(found.frames),
-            costs=Costs(*map(floats, costs)),
+            src=found.src,
+            dst=found.dst,
+            frames=found.frames,
+            costs=Costs(*costs),
             start=found.start,
         )
         symbols = read_symbols(options["symbols"]) if "symbols" in options else None
@@ -183,7 +170,8 @@ class KaldiArchive(Format):
                 shown = label.decode("utf-8")
                 raise record.error(f"the label {shown:.40} is not in the symbol table", line)
         numbers = np.array(vocabulary.add_all(words.values()), np.int32)[found.label]
-        return lattice_of(arcs, ints(numbers), vocabulary, key[0].decode(), options)
+        name = record.payload.split(None, 1)[0].decode()
+        return lattice_of(arcs, ints(numbers), vocabulary, name, options)
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
@@ -224,8 +212,18 @@ def _is_number(text: bytes) -> bool:
 
 def _error(record: Record, found: KaldiText) -> FormatError:
     """Return what to say of the line that the native reader did not understand."""
-    line, row = found.line, record.payload.split(b"\n", found.line + 1)[found.line].split()
+    line = found.line
+    row = record.payload.split(b"\n", line + 1)[line].split()
     kinds = ("a CompactLattice", "a Lattice")
+    if found.problem == _UNENDED:
+        # what is missing may be arcs and final states
+        return record.error(
+            "the file ends before the empty line that ends a lattice", record.payload.count(b"\n")
+        )
+    if found.problem == _KEY:
+        return record.error(f"{len(row)} columns, expected a key alone on its line")
+    if found.problem == _EMPTY:
+        return record.error("the lattice is empty: no line follows the key")
     if found.problem == _COLUMNS:
         return record.error(f"{len(row)} columns, expected 1 to 5", line)
     if found.problem == _MIXED:

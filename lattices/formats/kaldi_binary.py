@@ -160,18 +160,19 @@ def _vocabulary_numbers(
     vocabulary: Vocabulary,
 ) -> IntColumn:
     """Return the numbers of the words that the labels stand for."""
-    distinct, place = distinct_labels(label)
+    distinct, which = distinct_labels(label)
     order = np.argsort(distinct)
-    words = []
-    for key in distinct[order].tolist():
-        word = "" if key == EPSILON else str(key) if symbols is None else symbols.get(key)
-        if word is None or key < 0:
-            wrong = "not in the symbol table" if key >= 0 else "negative"
-            raise record.error(f"the label {key} in {segment!r} is {wrong}")
-        words.append(word)
+    keys = distinct[order].tolist()
+    if symbols is None:
+        symbols = {key: str(key) for key in keys}
+    unknown = [key for key in keys if key < 0 or (key != EPSILON and key not in symbols)]
+    if unknown:
+        wrong = "not in the symbol table" if unknown[0] >= 0 else "negative"
+        raise record.error(f"the label {unknown[0]} in {segment!r} is {wrong}")
+    words = [symbols[key] if key != EPSILON else "" for key in keys]
     numbers = np.empty(len(words), np.int32)
     numbers[order] = vocabulary.add_all(words)
-    return ints(numbers[place])
+    return ints(numbers[which])
 
 
 def _encoded(lattice: Lattice, costs: Costs, arc_type: str, table: str | None) -> bytes:

@@ -110,27 +110,25 @@ def lattice_of(
     shift = number_option(options, "frame_shift", 0.01)
     costs = arcs.costs
     scales = lm_scale, acoustic_scale
-    score, values, columns, bounds = kaldi_scores(costs.graph, costs.acoustic, *scales)
-    features = sparse_rows(values, columns, bounds, len(FEATURES))
-    final, values, columns, bounds = kaldi_scores(costs.final_graph, costs.final_acoustic, *scales)
-    final_features = sparse_rows(values, columns, bounds, len(FEATURES))
+    score, features = kaldi_scores(costs.graph, costs.acoustic, *scales)
+    final, final_features = kaldi_scores(costs.final_graph, costs.final_acoustic, *scales)
     frames = kaldi_frames(arcs.src, arcs.dst, arcs.frames, arcs.start, len(final))
     fields = {
         "vocabulary": vocabulary,
         "src": arcs.src,
         "dst": arcs.dst,
         "label": label,
-        "score": floats(score),
-        "final": floats(final),
+        "score": score,
+        "final": final,
         "start": arcs.start,
-        "features": features,
-        "final_features": final_features,
+        "features": _two_features(features),
+        "final_features": _two_features(final_features),
         "feature_names": FEATURES,
         "times": None if frames is None else floats(frames * shift),
         "id": name,
     }
     form, _, in_arc, in_offset, out_offset = normal_form(
-        arcs.src, arcs.dst, label, fields["score"], fields["final"], len(vocabulary)
+        arcs.src, arcs.dst, label, score, final, len(vocabulary)
     )
     if form != NORMAL:
         return Lattice(**fields)
@@ -143,6 +141,22 @@ def lattice_of(
         in_offset=ints(in_offset),
         out_offset=ints(out_offset),
     )
+
+
+#: the columns and offsets of a matrix with two entries in every row, for more rows than any yet
+_two_columns: tuple[IntColumn, IntColumn] = ints([]), ints([0])
+
+
+def _two_features(values: FloatColumn) -> FeatureMatrix:
+    """Return the matrix of two features; all share what says where their values stand."""
+    global _two_columns
+    columns, bounds = _two_columns
+    if len(columns) < len(values):
+        size = 2 * len(values)
+        columns, bounds = ints(np.arange(size) % 2), ints(np.arange(0, size + 1, 2))
+        _two_columns = columns, bounds
+    count = len(values)
+    return sparse_rows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
 
 
 def key_of(lattice: Lattice, number: int) -> str:

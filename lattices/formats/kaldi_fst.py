@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lattices._native import kaldi_end, kaldi_states, symbols_end
-from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn
 from lattices.errors import SpaceError
 from lattices.formats.kaldi_costs import Costs
 from lattices.openfst_bytes import ByteReader
@@ -166,11 +166,11 @@ def fst_columns(found: FoundFst, data: bytes) -> FstColumns:
         np.frombuffer(data, np.uint8), found.body, found.states, layout.compact, layout.wide
     )
     return FstColumns(
-        src=ints(src),
-        dst=ints(dst),
-        label=ints(label),
-        frames=ints(frames),
-        costs=Costs(*map(floats, costs)),
+        src=src,
+        dst=dst,
+        label=label,
+        frames=frames,
+        costs=Costs(*costs),
         sound=sound,
     )
 

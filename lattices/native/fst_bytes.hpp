@@ -126,13 +126,18 @@ inline FstStates read_states(Bytes bytes, std::int64_t announced, const WeightLa
     }
     if (!keep && !layout.ids) {
       bytes.skip(count * per_arc);
+    } else if (!keep) {
+      for (std::int64_t arc = 0; arc < count; ++arc) {
+        bytes.skip(8 + layout.least_bytes() - 4);
+        bytes.skip(4 * static_cast<std::int64_t>(bytes.take<std::int32_t>()) + 4);
+      }
+      if (!bytes.good()) return found;
     } else {
       for (std::int64_t arc = 0; arc < count; ++arc) {
         const auto ilabel = bytes.take<std::int32_t>(), olabel = bytes.take<std::int32_t>();
         const Weight weight = take_weight(bytes, layout);
         const auto dst = bytes.take<std::int32_t>();
         if (!bytes.good()) return found;
-        if (!keep) continue;
         found.src.push_back(static_cast<Index>(found.states));
         found.olabel.push_back(olabel);
         found.dst.push_back(dst);

@@ -15,11 +15,10 @@
 
 namespace lattices {
 
-// score = -(lm_scale * graph + acoustic_scale * acoustic), and both negated costs as the rows of a
-// sparse matrix. Where costs are infinite the score is, too, and the features are 0.
+// score = -(lm_scale * graph + acoustic_scale * acoustic), and both negated costs, row by row.
+// Where costs are infinite the score is, too, and the features are 0.
 struct KaldiScores {
   std::vector<double> score, value;
-  std::vector<Index> feature, offset;
 };
 
 inline KaldiScores kaldi_scores(std::span<const double> graph, std::span<const double> acoustic,
@@ -28,11 +27,7 @@ inline KaldiScores kaldi_scores(std::span<const double> graph, std::span<const d
   const auto rows = graph.size();
   found.score.resize(rows);
   found.value.resize(2 * rows);
-  found.feature.resize(2 * rows);
-  found.offset.resize(rows + 1);
   for (std::size_t row = 0; row < rows; ++row) {
-    found.feature[2 * row + 1] = 1;
-    found.offset[row + 1] = static_cast<Index>(2 * row + 2);
     if (!(graph[row] < std::numeric_limits<double>::infinity())) {
       found.score[row] = kMinusInfinity;
       continue;

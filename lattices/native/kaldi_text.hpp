@@ -19,7 +19,18 @@ namespace lattices {
 
 // The first thing that is wrong, in the order in which a line is looked at; the codes of
 // lattices/formats/kaldi.py.
-enum class KaldiProblem { None, Columns, Mixed, Weight, Ids, TransitionId, State };
+enum class KaldiProblem {
+  None,
+  Unended,
+  Key,
+  Empty,
+  Columns,
+  Mixed,
+  Weight,
+  Ids,
+  TransitionId,
+  State
+};
 
 struct KaldiText {
   KaldiProblem problem = KaldiProblem::None;
@@ -37,11 +48,13 @@ struct KaldiText {
 
 class KaldiTextReader {
  public:
-  // `data` is the key's line and those of the arcs and final states, each with its line end.
+  // `data` is the key's line and those of the arcs and final states, up to an empty line.
   KaldiText read(std::string_view data, Poll& poll) {
-    cut(data, poll);
-    if (!decide_kind()) return std::move(found_);
+    if (!cut(data, poll)) return stop(KaldiProblem::Unended, 0);
     const auto lines = static_cast<Index>(begin_.size()) - 1;
+    if (width(0) != 1) return stop(KaldiProblem::Key, 0);
+    if (lines == 1) return stop(KaldiProblem::Empty, 0);
+    if (!decide_kind()) return std::move(found_);
     for (Index line = 1; line < lines; ++line) {
       poll();
       const auto problem = read_line(line);
@@ -69,23 +82,26 @@ class KaldiTextReader {
     return std::move(found_);
   }
 
-  // Cut at ASCII blanks: columns, and where those of each line begin among them.
-  void cut(Text data, Poll& poll) {
+  // Cut at ASCII blanks: columns, and where those of each line begin among them. False if there is
+  // no empty line below the first.
+  bool cut(Text data, Poll& poll) {
     begin_.push_back(0);
     const char *at = data.data(), *last = at + data.size();
     while (at < last) {
-      if (*at == '\n') {
-        begin_.push_back(columns_.size());
-        poll();
-      }
-      if (is_blank(*at)) {
-        ++at;
+      const char byte = *at;
+      if (!is_blank(byte)) {
+        const char* first = at;
+        while (at < last && !is_blank(*at)) ++at;
+        columns_.emplace_back(first, static_cast<std::size_t>(at - first));
         continue;
       }
-      const char* first = at;
-      while (at < last && !is_blank(*at)) ++at;
-      columns_.emplace_back(first, static_cast<std::size_t>(at - first));
+      ++at;
+      if (byte != '\n') continue;
+      if (begin_.size() > 1 && begin_.back() == columns_.size()) return true;
+      begin_.push_back(columns_.size());
+      poll();
     }
+    return false;
   }
 
   std::size_t width(Index line) const { return begin_[line + 1] - begin_[line]; }
@@ -105,7 +121,7 @@ class KaldiTextReader {
     bool three = false, four = false, five = false;
     for (Index line = 1; line < lines; ++line) {
       const auto columns = width(line);
-      if (columns < 1 || columns > kMostColumns) {
+      if (columns > kMostColumns) {
         stop(KaldiProblem::Columns, line);
         return false;
       }
@@ -244,5 +260,21 @@ class KaldiTextReader {
   std::int64_t start_ = 0;
   KaldiText found_;
 };
+
+// The places behind the empty lines of a text, which blanks may be in.
+inline std::vector<std::size_t> empty_line_ends(std::string_view data) {
+  std::vector<std::size_t> ends;
+  for (auto line_end = data.find('\n'); line_end != std::string_view::npos;) {
+    const auto next = data.find_first_not_of(" \t\v\f\r", line_end + 1);
+    if (next == std::string_view::npos) break;
+    if (data[next] != '\n') {
+      line_end = data.find('\n', next);
+      continue;
+    }
+    ends.push_back(next + 1);
+    line_end = data.find('\n', next + 1);
+  }
+  return ends;
+}
 
 }  // namespace lattices

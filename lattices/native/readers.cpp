@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string_view>
@@ -55,9 +56,9 @@ bool add_texts(const std::vector<std::string_view>& texts, Texts& found, bool& e
 }
 
 auto json_arcs(const nb::bytes& record) {
-  using Found =
-      std::tuple<std::size_t, std::size_t, Array<Index>, Array<Index>, Array<Index>, Array<double>,
-                 Array<Index>, Array<Index>, Array<double>, Texts, Texts, bool>;
+  using Found = std::tuple<std::size_t, std::size_t, ReadOnly<Index>, ReadOnly<Index>,
+                           ReadOnly<Index>, ReadOnly<double>, ReadOnly<Index>, ReadOnly<Index>,
+                           ReadOnly<double>, Texts, Texts, bool>;
   JsonArcs arcs;
   const auto data = text_of(record);
   const bool known = unlocked([&] {
@@ -70,10 +71,11 @@ auto json_arcs(const nb::bytes& record) {
       !add_texts(arcs.names.values(), names, escaped)) {
     return std::optional<Found>();
   }
-  return std::optional<Found>(
-      Found(arcs.begin, arcs.end, give(std::move(arcs.src)), give(std::move(arcs.dst)),
-            give(std::move(arcs.word)), give(std::move(arcs.score)), give(std::move(arcs.offset)),
-            give(std::move(arcs.feature)), give(std::move(arcs.value)), words, names, escaped));
+  return std::optional<Found>(Found(
+      arcs.begin, arcs.end, give_column(std::move(arcs.src)), give_column(std::move(arcs.dst)),
+      give_column(std::move(arcs.word)), give_column(std::move(arcs.score)),
+      give_column(std::move(arcs.offset)), give_column(std::move(arcs.feature)),
+      give_column(std::move(arcs.value)), words, names, escaped));
 }
 
 auto kaldi_text(const nb::bytes& record) {
@@ -86,12 +88,13 @@ auto kaldi_text(const nb::bytes& record) {
   for (const auto label : found.labels.values()) {
     labels.append(nb::bytes(label.data(), label.size()));
   }
-  return std::tuple(static_cast<int>(found.problem), found.line, found.compact, found.start,
-                    give(std::move(found.src)), give(std::move(found.dst)),
-                    give(std::move(found.frames)), give(std::move(found.graph)),
-                    give(std::move(found.acoustic)), give(std::move(found.final_graph)),
-                    give(std::move(found.final_acoustic)), give(std::move(found.label)), labels,
-                    give(std::move(found.label_line)));
+  return std::tuple(
+      static_cast<int>(found.problem), found.line, found.compact, found.start,
+      give_column(std::move(found.src)), give_column(std::move(found.dst)),
+      give_column(std::move(found.frames)), give_column(std::move(found.graph)),
+      give_column(std::move(found.acoustic)), give_column(std::move(found.final_graph)),
+      give_column(std::move(found.final_acoustic)), give_column(std::move(found.label)), labels,
+      give_column(std::move(found.label_line)));
 }
 
 FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t announced,
@@ -104,10 +107,10 @@ FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t anno
 
 auto fst_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool wide) {
   auto found = states_at(data, place, announced, {.costs = 1, .wide = wide}, true);
-  return std::tuple(found.complete, found.states, found.end, give(std::move(found.src)),
-                    give(std::move(found.ilabel)), give(std::move(found.olabel)),
-                    give(std::move(found.cost)), give(std::move(found.dst)),
-                    give(std::move(found.final)));
+  return std::tuple(found.complete, found.states, found.end, give_column(std::move(found.src)),
+                    give_column(std::move(found.ilabel)), give_column(std::move(found.olabel)),
+                    give_column(std::move(found.cost)), give_column(std::move(found.dst)),
+                    give_column(std::move(found.final)));
 }
 
 auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool compact,
@@ -115,10 +118,11 @@ auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announ
   const WeightLayout layout{.costs = 2, .wide = wide, .ids = compact};
   auto found = states_at(data, place, announced, layout, true);
   const bool sound = found.complete && is_sound(found);
-  return std::tuple(sound, give(std::move(found.src)), give(std::move(found.dst)),
-                    give(std::move(found.olabel)), give(std::move(found.frames)),
-                    give(std::move(found.cost)), give(std::move(found.second)),
-                    give(std::move(found.final)), give(std::move(found.final_second)));
+  return std::tuple(sound, give_column(std::move(found.src)), give_column(std::move(found.dst)),
+                    give_column(std::move(found.olabel)), give_column(std::move(found.frames)),
+                    give_column(std::move(found.cost)), give_column(std::move(found.second)),
+                    give_column(std::move(found.final)),
+                    give_column(std::move(found.final_second)));
 }
 
 // Where they end, and nothing if the bytes end before.
@@ -138,7 +142,7 @@ std::optional<std::size_t> symbols_end(const ByteColumn& data, std::size_t place
 }
 
 auto symbols_at(const ByteColumn& data, std::size_t place, std::int32_t magic) {
-  using Found = std::tuple<Texts, Array<std::int64_t>, std::size_t>;
+  using Found = std::tuple<Texts, ReadOnly<std::int64_t>, std::size_t>;
   auto found = unlocked([&] {
     Poll poll(check_signals);
     return read_symbols(Bytes(view(data), place), true, poll);
@@ -148,7 +152,7 @@ auto symbols_at(const ByteColumn& data, std::size_t place, std::int32_t magic) {
   if (!found.complete || found.magic != magic || !add_texts(found.symbols, words, escaped)) {
     return std::optional<Found>();
   }
-  return std::optional<Found>(Found(words, give(std::move(found.keys)), found.end));
+  return std::optional<Found>(Found(words, give_column(std::move(found.keys)), found.end));
 }
 
 auto distinct_labels(const Ints& label) {
@@ -156,7 +160,7 @@ auto distinct_labels(const Ints& label) {
   std::vector<Index> which;
   which.reserve(view(label).size());
   for (const Index each : view(label)) which.push_back(distinct.number(each));
-  return std::tuple(give(std::move(distinct.values())), give(std::move(which)));
+  return std::tuple(give_column(std::move(distinct.values())), give_column(std::move(which)));
 }
 
 void check_equal(std::size_t one, std::size_t other) {
@@ -167,12 +171,11 @@ auto scores_of_costs(const Floats& graph, const Floats& acoustic, double lm_scal
                      double acoustic_scale) {
   check_equal(view(graph).size(), view(acoustic).size());
   auto found = kaldi_scores(view(graph), view(acoustic), lm_scale, acoustic_scale);
-  return std::tuple(give(std::move(found.score)), give(std::move(found.value)),
-                    give(std::move(found.feature)), give(std::move(found.offset)));
+  return std::tuple(give_column(std::move(found.score)), give_column(std::move(found.value)));
 }
 
-std::optional<Array<Index>> frames_of_states(const Ints& src, const Ints& dst, const Ints& frames,
-                                             Index start, Index states) {
+std::optional<ReadOnly<Index>> frames_of_states(const Ints& src, const Ints& dst,
+                                                const Ints& frames, Index start, Index states) {
   check_equal(view(src).size(), view(dst).size());
   check_equal(view(src).size(), view(frames).size());
   const auto is_state = [&](Index each) { return each >= 0 && each < states; };
@@ -182,7 +185,7 @@ std::optional<Array<Index>> frames_of_states(const Ints& src, const Ints& dst, c
   }
   auto found = state_frames(view(src), view(dst), view(frames), start, states);
   if (!found) return std::nullopt;
-  return give(std::move(*found));
+  return give_column(std::move(*found));
 }
 
 template <class T>
@@ -199,8 +202,9 @@ auto normal_lattices(const Column<bool>& wanted, const ListArrays<Index>& src,
   const LatticeLists lists{lists_of(src, rows),   lists_of(dst, rows),   lists_of(label, rows),
                            lists_of(score, rows), lists_of(final, rows), view(start)};
   auto found = unlocked([&] { return normal_rows(lists, view(wanted), words); });
-  return std::tuple(give(std::move(found.normal)), give(std::move(found.in_arc)),
-                    give(std::move(found.in_offset)), give(std::move(found.out_offset)));
+  return std::tuple(give_column(std::move(found.normal)), give_column(std::move(found.in_arc)),
+                    give_column(std::move(found.in_offset)),
+                    give_column(std::move(found.out_offset)));
 }
 
 auto sound_matrices(const Column<bool>& wanted, const Ints& height_at, const Ints& width_at,
@@ -210,7 +214,7 @@ auto sound_matrices(const Column<bool>& wanted, const Ints& height_at, const Int
   check_equal(rows + 1, view(height_at).size());
   check_equal(rows + 1, view(width_at).size());
   const MatrixLists lists{lists_of(offset, rows), lists_of(column, rows), lists_of(value, rows)};
-  return give(
+  return give_column(
       unlocked([&] { return sound_rows(lists, view(wanted), view(height_at), view(width_at)); }));
 }
 
@@ -225,6 +229,10 @@ void bind_readers(nb::module_& module) {
              "Return what the lines of a lattice say: problem, line, compact, start, src, dst,\n"
              "frames, graph, acoustic, final_graph, final_acoustic, label, the different labels\n"
              "and the line of each.");
+  module.def(
+      "empty_line_ends",
+      [](const nb::bytes& data) { return empty_line_ends({data.c_str(), data.size()}); },
+      nb::arg("data"), "Return the places behind the empty lines of a text.");
   module.def("fst_states", fst_states, nb::arg("data"), nb::arg("place"), nb::arg("announced"),
              nb::arg("wide"),
              "Return the states of an OpenFst vector FST: complete, states, end, src, ilabel,\n"
@@ -244,7 +252,7 @@ void bind_readers(nb::module_& module) {
              "Return the different labels as they come, and the number of each among them.");
   module.def("kaldi_scores", scores_of_costs, nb::arg("graph"), nb::arg("acoustic"),
              nb::arg("lm_scale"), nb::arg("acoustic_scale"),
-             "Return scores, and values, columns and offsets of the two features.");
+             "Return scores, and the values of both features, one row after the other.");
   module.def("kaldi_frames", frames_of_states, nb::arg("src"), nb::arg("dst"), nb::arg("frames"),
              nb::arg("start"), nb::arg("states"),
              "Return the frame of every state; None if one has none, or more than one.");
@@ -260,8 +268,8 @@ void bind_readers(nb::module_& module) {
       "reordered_rows",
       [](const Ints& offset, const Ints& column, const Floats& value, const Ints& order) {
         auto found = reordered({view(offset), view(column), view(value)}, view(order));
-        return std::tuple(give(std::move(found.value)), give(std::move(found.column)),
-                          give(std::move(found.offset)));
+        return std::tuple(give_column(std::move(found.value)), give_column(std::move(found.column)),
+                          give_column(std::move(found.offset)));
       },
       nb::arg("offset"), nb::arg("column"), nb::arg("value"), nb::arg("order"),
       "Return values, columns and offsets of a sparse matrix with its rows in that order.");
@@ -269,7 +277,7 @@ void bind_readers(nb::module_& module) {
       "summed_rows",
       [](const Ints& offset, const Ints& column, const Floats& value, const Ints& rows,
          Index width) {
-        return give(summed({view(offset), view(column), view(value)}, view(rows), width));
+        return give_column(summed({view(offset), view(column), view(value)}, view(rows), width));
       },
       nb::arg("offset"), nb::arg("column"), nb::arg("value"), nb::arg("rows"), nb::arg("width"),
       "Return the sum of some rows of a sparse matrix, dense.");

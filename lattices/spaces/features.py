@@ -156,7 +156,7 @@ def summed_rows(matrix: FeatureMatrix, rows: Sequence[int] | Array) -> FloatColu
     >>> summed_rows(csr_array([[1.0, 0.0], [0.5, 2.0], [9.0, 9.0]]), [0, 1]).tolist()
     [1.5, 2.0]
     """
-    return floats(_native.summed_rows(*matrix_columns(matrix), ints(rows), matrix.shape[1]))
+    return _native.summed_rows(*matrix_columns(matrix), ints(rows), matrix.shape[1])
 
 
 def as_mapping(vector: ArrayLike, names: Sequence[str]) -> dict[str, float]:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices._native import kaldi_text
+from lattices._native import empty_line_ends, kaldi_text
 from lattices.errors import FormatError
 from lattices.formats import parse_record
 from lattices.formats.base import Record
-from lattices.formats.kaldi import FORMAT, KaldiText
+from lattices.formats.kaldi import EMPTY_LINE, FORMAT, KaldiText
 from lattices.vocabulary import Vocabulary
 
 ODD = ["", ".", "+", "-.", "1e", "e5", "1e+", "1_0", "nan", "1..2", "1e3.", "0x1", "+-1", "- 1",
@@ -37,7 +37,7 @@ NUMBERS = st.one_of(
 
 
 def read(*rows: str) -> KaldiText:
-    return KaldiText(*kaldi_text("".join(f"{row}\n" for row in ("key", *rows)).encode()))
+    return KaldiText(*kaldi_text("".join(f"{row}\n" for row in ("key", *rows, "")).encode()))
 
 
 def number(text: str) -> float | None:
@@ -145,9 +145,9 @@ def test_native_and_plain_reading_agree(row: tuple[str, ...], compact: bool) -> 
     text = [column.decode() for column in columns]
     if len(text) not in ((1, 2, 4) if compact else (1, 2, 4, 5)):
         return
-    found = KaldiText(*kaldi_text(payload[:-1]))
+    found = KaldiText(*kaldi_text(payload))
     if not compact and len(text) == 4 and "," in text[3]:
-        assert (found.problem, found.line) == (2, 2)
+        assert (found.problem, found.line) == (5, 2)
         return
     assert found.compact == compact
     expected = judged(text, compact)
@@ -186,14 +186,35 @@ def test_distinct_labels(words: list[str]) -> None:
 
 
 def test_blanks_are_those_of_ascii() -> None:
-    found = KaldiText(*kaldi_text("key\r\n0\v1\fa\u00a0b \t 1,2,\n1\n".encode()))
+    found = KaldiText(*kaldi_text("key\r\n0\v1\fa\u00a0b \t 1,2,\n1\n\n".encode()))
     assert found.labels == ["a\u00a0b".encode()]
     assert (found.src.tolist(), found.dst.tolist()) == ([0], [1])
     # a line separator is a letter like others
-    found = KaldiText(*kaldi_text("key\n0 1 a 1,2,\n\u20281\n".encode()))
-    assert (found.problem, found.line) == (6, 2)
+    found = KaldiText(*kaldi_text("key\n0 1 a 1,2,\n\u20281\n\n".encode()))
+    assert (found.problem, found.line) == (9, 2)
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"key", b"key\n", b"key\n0 1 a 1,2,", b"key\n0 1 a"])
-def test_bytes_that_are_no_lattice_are_no_harm(data: bytes) -> None:
-    kaldi_text(data)
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", 1),
+        (b"\n", 1),
+        (b"key", 1),
+        (b"key\n", 1),
+        (b"key\n0 1 a 1,2,\n1\n", 1),
+        (b"key\n0 1 a 1,2,\n1\n \t", 1),
+        (b"\n\n", 2),
+        (b"a key\n0\n\n", 2),
+        (b"key\n\n", 3),
+        (b"key\n0\n \r\n1 2 3 4 5 6\n", 0),
+    ],
+)
+def test_lattices_end_at_an_empty_line(data: bytes, problem: int) -> None:
+    assert KaldiText(*kaldi_text(data)).problem == problem
+
+
+@given(st.text("\n \ta", max_size=12))
+def test_empty_lines(text: str) -> None:
+    data = text.encode()
+    found = [match.end() for match in EMPTY_LINE.finditer(data)]
+    assert empty_line_ends(data) == found
