@@ -5,14 +5,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "lattices/native/errors.hpp"
-#include "lattices/native/spaces.hpp"
-#include "lattices/native/sparse_rows.hpp"
+#include "lattices/native/index.hpp"
+#include "lattices/native/normal_form.hpp"
 
 namespace lattices {
 
@@ -78,6 +79,31 @@ inline NormalRows normal_rows(const LatticeLists& lists, std::span<const bool> w
   return found;
 }
 
+struct SparseRows {
+  std::span<const Index> offset, column;
+  std::span<const double> value;
+};
+
+// Whether a matrix of that size is as scipy wants it: sorted, no entry twice, all finite.
+inline bool is_sound_matrix(const SparseRows& matrix, std::size_t height, std::size_t width) {
+  const auto size = matrix.column.size();
+  if (matrix.offset.size() != height + 1 || matrix.value.size() != size) return false;
+  if (matrix.offset.front() != 0) return false;
+  if (static_cast<std::size_t>(matrix.offset.back()) != size) return false;
+  for (std::size_t row = 0; row < height; ++row) {
+    const Index begin = matrix.offset[row], end = matrix.offset[row + 1];
+    if (begin < 0 || begin > end || static_cast<std::size_t>(end) > size) return false;
+    Index last = -1;
+    for (Index entry = begin; entry < end; ++entry) {
+      const Index column = matrix.column[entry];
+      if (column <= last || static_cast<std::size_t>(column) >= width) return false;
+      if (!std::isfinite(matrix.value[entry])) return false;
+      last = column;
+    }
+  }
+  return true;
+}
+
 struct MatrixLists {
   ListColumn<Index> offset, column;
   ListColumn<double> value;
@@ -92,8 +118,8 @@ inline std::vector<std::uint8_t> sound_rows(const MatrixLists& lists, std::span<
     const auto height = static_cast<std::size_t>(height_at[row + 1] - height_at[row]);
     const auto width = static_cast<std::size_t>(width_at[row + 1] - width_at[row]);
     if (!wanted[row]) continue;
-    sound[row] =
-        is_sound(SparseRows{lists.offset[row], lists.column[row], lists.value[row]}, height, width);
+    sound[row] = is_sound_matrix(SparseRows{lists.offset[row], lists.column[row], lists.value[row]},
+                                 height, width);
   }
   return sound;
 }

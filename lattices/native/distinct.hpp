@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lattices/native/spaces.hpp"
+#include "lattices/native/index.hpp"
 
 namespace lattices {
 

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lattices/native/index.hpp"
 #include "lattices/native/poll.hpp"
-#include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
@@ -70,14 +70,14 @@ struct WeightLayout {
   std::int64_t least_bytes() const { return costs * (wide ? 8 : 4) + (ids ? 4 : 0); }
 };
 
-struct Weight {
+struct FstWeight {
   double first = 0.0, second = 0.0;
   Index ids = 0;
 };
 
-inline Weight take_weight(Bytes& bytes, const WeightLayout& layout) {
+inline FstWeight take_weight(Bytes& bytes, const WeightLayout& layout) {
   const auto cost = [&] { return layout.wide ? bytes.take<double>() : bytes.take<float>(); };
-  Weight found;
+  FstWeight found;
   found.first = cost();
   if (layout.costs == 2) found.second = cost();
   if (layout.ids) {
@@ -118,7 +118,7 @@ inline FstStates read_states(Bytes bytes, std::int64_t announced, const WeightLa
   while (announced < 0 ? bytes.left() > 0 : found.states < announced) {
     poll();
     if (bytes.left() < static_cast<std::size_t>(per_state)) return found;
-    const Weight final = take_weight(bytes, layout);
+    const FstWeight final = take_weight(bytes, layout);
     const auto count = bytes.take<std::int64_t>();
     if (!bytes.good() || count < 0 || count > static_cast<std::int64_t>(bytes.left()) / per_arc ||
         found.arcs + count > std::numeric_limits<Index>::max()) {
@@ -129,13 +129,14 @@ inline FstStates read_states(Bytes bytes, std::int64_t announced, const WeightLa
     } else if (!keep) {
       for (std::int64_t arc = 0; arc < count; ++arc) {
         bytes.skip(8 + layout.least_bytes() - 4);
-        bytes.skip(4 * static_cast<std::int64_t>(bytes.take<std::int32_t>()) + 4);
+        bytes.skip(4 * static_cast<std::int64_t>(bytes.take<std::int32_t>()));
+        bytes.skip(4);
       }
       if (!bytes.good()) return found;
     } else {
       for (std::int64_t arc = 0; arc < count; ++arc) {
         const auto ilabel = bytes.take<std::int32_t>(), olabel = bytes.take<std::int32_t>();
-        const Weight weight = take_weight(bytes, layout);
+        const FstWeight weight = take_weight(bytes, layout);
         const auto dst = bytes.take<std::int32_t>();
         if (!bytes.good()) return found;
         found.src.push_back(static_cast<Index>(found.states));
@@ -165,7 +166,7 @@ inline FstStates read_states(Bytes bytes, std::int64_t announced, const WeightLa
 
 // Whether all costs of a Kaldi lattice are finite, or infinite together where a state is not final,
 // and all targets are states.
-inline bool is_sound(const FstStates& fst) {
+inline bool is_sound_kaldi(const FstStates& fst) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   bool sound = true;
   for (std::size_t state = 0; state < fst.final.size(); ++state) {

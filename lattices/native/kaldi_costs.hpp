@@ -10,8 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "lattices/native/index.hpp"
+#include "lattices/native/normal_form.hpp"
 #include "lattices/native/semirings.hpp"
-#include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
@@ -57,8 +58,9 @@ inline std::optional<std::vector<Index>> state_frames(std::span<const Index> src
     ordered &= src[arc] < dst[arc] && (arc == 0 || src[arc - 1] <= src[arc]);
   }
   if (!ordered) {
-    const auto [number, done] = topological_numbers(src, dst, states);
-    if (done < states) return {};
+    const auto numbered = topological_numbers(src, dst, states);
+    if (numbered.second < states) return {};
+    const auto& number = numbered.first;
     std::stable_sort(order.begin(), order.end(),
                      [&](Index one, Index other) { return number[src[one]] < number[src[other]]; });
   }

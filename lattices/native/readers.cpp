@@ -20,7 +20,6 @@
 #include "lattices/native/json_arcs.hpp"
 #include "lattices/native/kaldi_costs.hpp"
 #include "lattices/native/kaldi_text.hpp"
-#include "lattices/native/sparse_rows.hpp"
 
 namespace lattices {
 
@@ -117,7 +116,7 @@ auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announ
                   bool wide) {
   const WeightLayout layout{.costs = 2, .wide = wide, .ids = compact};
   auto found = states_at(data, place, announced, layout, true);
-  const bool sound = found.complete && is_sound(found);
+  const bool sound = found.complete && is_sound_kaldi(found);
   return std::tuple(sound, give_column(std::move(found.src)), give_column(std::move(found.dst)),
                     give_column(std::move(found.olabel)), give_column(std::move(found.frames)),
                     give_column(std::move(found.cost)), give_column(std::move(found.second)),
@@ -264,23 +263,6 @@ void bind_readers(nb::module_& module) {
   module.def("sound_matrices", sound_matrices, nb::arg("wanted"), nb::arg("height_at"),
              nb::arg("width_at"), nb::arg("offset"), nb::arg("column"), nb::arg("value"),
              "Tell which rows of a batch are sparse matrices as scipy wants them.");
-  module.def(
-      "reordered_rows",
-      [](const Ints& offset, const Ints& column, const Floats& value, const Ints& order) {
-        auto found = reordered({view(offset), view(column), view(value)}, view(order));
-        return std::tuple(give_column(std::move(found.value)), give_column(std::move(found.column)),
-                          give_column(std::move(found.offset)));
-      },
-      nb::arg("offset"), nb::arg("column"), nb::arg("value"), nb::arg("order"),
-      "Return values, columns and offsets of a sparse matrix with its rows in that order.");
-  module.def(
-      "summed_rows",
-      [](const Ints& offset, const Ints& column, const Floats& value, const Ints& rows,
-         Index width) {
-        return give_column(summed({view(offset), view(column), view(value)}, view(rows), width));
-      },
-      nb::arg("offset"), nb::arg("column"), nb::arg("value"), nb::arg("rows"), nb::arg("width"),
-      "Return the sum of some rows of a sparse matrix, dense.");
 }
 
 }  // namespace lattices

@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <ranges>
 #include <span>
-#include <utility>
-#include <vector>
+
+#include "lattices/native/index.hpp"
 
 namespace lattices {
-
-using Index = std::int32_t;
 
 // What algorithms need of a space. Nodes are numbered so that tails come before heads. An edge
 // into a node makes it of its tails: one tail in a lattice (the arc's source), any number in a
@@ -71,22 +69,5 @@ struct Forest {
 };
 
 static_assert(Graph<Lattice> && Graph<Forest>);
-
-enum class Form { Normal, Unsorted, Unordered, Wrong };
-
-// What a lattice lacks to be in normal form, and what its normal form is.
-struct NormalForm {
-  Form form = Form::Wrong;
-  std::vector<Index> order, in_arc, in_offset, out_offset;
-};
-
-NormalForm normal_form(std::span<const Index> src, std::span<const Index> dst,
-                       std::span<const Index> label, std::span<const double> score,
-                       std::span<const double> final, Index words);
-
-// Number nodes so that every edge leads from a lower to a higher number, and say how many could be
-// numbered; nodes on or behind a cycle have -1.
-std::pair<std::vector<Index>, Index> topological_numbers(std::span<const Index> src,
-                                                         std::span<const Index> dst, Index nodes);
 
 }  // namespace lattices

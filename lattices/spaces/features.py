@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from lattices import _native
-from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
 from lattices.errors import OptionError, SpaceError
 
 #: ``scipy.sparse.csr_array``; scipy ships no types
@@ -49,7 +48,7 @@ def sparse_rows(values: Any, columns: Any, bounds: Any, width: int) -> FeatureMa
 
 
 def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatColumn]:
-    """Return where rows begin, the column and the value of each entry, as native code wants them.
+    """Return where rows begin, the column and the value of each entry, as kernels want them.
 
     Examples
     --------
@@ -74,8 +73,26 @@ def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureMatrix:
     """
     if matrix.indices.dtype != np.int32 or matrix.indptr.dtype != np.int32:
         return matrix[order]
-    values, columns, bounds = _native.reordered_rows(*matrix_columns(matrix), ints(order))
+    values, columns, bounds = _reordered(*matrix_columns(matrix), ints(order))
     return sparse_rows(values, columns, bounds, matrix.shape[1])
+
+
+@kernel
+def _reordered(bounds, columns, values, order):  # type: ignore[no-untyped-def]
+    """Return the parts of a sparse matrix with its rows in that order."""
+    new_bounds = np.zeros(len(order) + 1, np.int32)
+    for row in range(len(order)):
+        size = bounds[order[row] + 1] - bounds[order[row]]
+        new_bounds[row + 1] = new_bounds[row] + size
+    new_values = np.empty(new_bounds[-1])
+    new_columns = np.empty(new_bounds[-1], np.int32)
+    for row in range(len(order)):
+        place = new_bounds[row]
+        for entry in range(bounds[order[row]], bounds[order[row] + 1]):
+            new_values[place] = values[entry]
+            new_columns[place] = columns[entry]
+            place += 1
+    return new_values, new_columns, new_bounds
 
 
 def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureMatrix:
@@ -156,7 +173,16 @@ def summed_rows(matrix: FeatureMatrix, rows: Sequence[int] | Array) -> FloatColu
     >>> summed_rows(csr_array([[1.0, 0.0], [0.5, 2.0], [9.0, 9.0]]), [0, 1]).tolist()
     [1.5, 2.0]
     """
-    return _native.summed_rows(*matrix_columns(matrix), ints(rows), matrix.shape[1])
+    result = np.zeros(matrix.shape[1])
+    _add_rows(*matrix_columns(matrix), ints(rows), result)
+    return floats(result)
+
+
+@kernel
+def _add_rows(bounds, columns, values, rows, result):  # type: ignore[no-untyped-def]
+    for row in rows:
+        for entry in range(bounds[row], bounds[row + 1]):
+            result[columns[entry]] += values[entry]
 
 
 def as_mapping(vector: ArrayLike, names: Sequence[str]) -> dict[str, float]:

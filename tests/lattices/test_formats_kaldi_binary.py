@@ -147,6 +147,10 @@ def test_every_arc_type_round_trips(lattice: Lattice, arc_type: str) -> None:
     [
         (archive([((np.nan, 0.0, ()), [])]), "state 0 of 'utt-1' has the final weight nan"),
         (archive([((np.inf, 0.0, ()), [])]), "or both infinite"),
+        (
+            archive([((0, 0, ()), [(1, 1, (1, 0), 0)])])[:-8] + struct.pack("<ii", -1, 0),
+            "more arcs than the file holds",
+        ),
         (archive([((0, 0, ()), [(1, 1, (np.inf, 0), 0)])]), "arc 0 of 'utt-1' has the weight inf"),
         (archive([((0, 0, ()), [(1, 1, (0, 0), 5)])]), "leads out of its 1 states"),
         (archive([((0, 0, ()), [(1, 1, (0, 0), -1)])]), "leads out of its 1 states"),
