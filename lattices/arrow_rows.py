@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import csr_array
 
+from lattices._native import normal_lattices, sound_matrices
 from lattices.arrays import Array, IntColumn, ints
 from lattices.arrow_columns import (
     FOREST,
@@ -30,7 +31,6 @@ from lattices.arrow_conforming import ListColumn, conformed, list_column
 from lattices.arrow_forests import LISTS as FOREST_LISTS
 from lattices.arrow_forests import NEEDED as FOREST_NEEDED
 from lattices.arrow_forests import forest_of
-from lattices.arrow_kernels import normal_lattices, sound_matrices
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.base import Record
 from lattices.formats.json_fields import ENCODER
@@ -121,15 +121,13 @@ class Rows:
         }
         self._normal, self._in_arc, self._in_offset, self._out_offset = normal_lattices(
             self._complete[LATTICE],
-            self._lists["label"].at,
-            *self._both("src"),
-            *self._both("dst"),
-            *self._both("score"),
-            *self._both("final"),
+            self._both("src"),
+            self._both("dst"),
+            self._both("label"),
+            self._both("score"),
+            self._both("final"),
             self._start,
-        )
-        self._in_arc, self._in_offset, self._out_offset = map(
-            ints, (self._in_arc, self._in_offset, self._out_offset)
+            len(vocabulary),
         )
 
     def _both(self, name: str) -> tuple[IntColumn, Array]:
@@ -147,9 +145,9 @@ class Rows:
                 & self._lists[f"{which}_value"].present,
                 self._lists[height].at,
                 self._lists["feature_names"].at,
-                *self._both(f"{which}_offset"),
-                *self._both(f"{which}_index"),
-                *self._both(f"{which}_value"),
+                self._both(f"{which}_offset"),
+                self._both(f"{which}_index"),
+                self._both(f"{which}_value"),
             )
         return found
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lattices._native import symbols_at
 from lattices.arrays import Array
 from lattices.errors import FormatError
 from lattices.openfst_columns import SymbolTable
@@ -87,6 +88,11 @@ class ByteReader:
 
     def symbols(self) -> dict[int, str]:
         """Read a symbol table."""
+        found = symbols_at(np.frombuffer(self.data, np.uint8), self.place, SYMBOLS_MAGIC)
+        if found is not None:
+            symbols, keys, self.place = found
+            return dict(zip(keys.tolist(), symbols, strict=True))
+        # what is wrong with it takes longer to say
         magic, name_size = self.unpack("<ii", "a symbol table")
         if magic != SYMBOLS_MAGIC:
             raise self.error("a symbol table does not begin with its magic number")

@@ -27,7 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from lattices.arrays import Array, FloatColumn, IntColumn, column, kernel
+from lattices._native import fst_states
+from lattices.arrays import Array, FloatColumn, IntColumn
 from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.openfst_bytes import (
     ByteReader,
@@ -258,65 +259,22 @@ def _vector_body(columns: FstColumns, weight: Array, final: Array) -> Array:
     return words
 
 
-@kernel
-def _state_positions(words, bound, per_weight):  # type: ignore[no-untyped-def]
-    """Return where each state begins, how many arcs it has, how many states there are, the end.
-
-    Stops at the end of the words, at ``bound`` states, or at a state that cannot be, whose
-    arcs would go past the end.
-    """
-    position = np.zeros(bound, np.int64)
-    count = np.zeros(bound, np.int32)
-    place = 0
-    states = 0
-    while states < bound and place < len(words):
-        body = place + per_weight + 2
-        # the upper half of the 64-bit count is zero in any file that fits in memory
-        if body > len(words) or words[body - 1] != 0 or words[body - 2] < 0:
-            break
-        following = body + np.int64(words[body - 2]) * (per_weight + 3)
-        if following > len(words):
-            break
-        position[states] = place
-        count[states] = words[body - 2]
-        place = following
-        states += 1
-    return position[:states], count[:states], place
-
-
 def _vector_columns(reader: ByteReader, arc_type: str, announced: int) -> dict[str, Array]:
-    per_weight = int(WEIGHT_TYPES[arc_type][-1]) // 4
-    per_state, per_arc = per_weight + 2, per_weight + 3
-    bound = reader.left // (4 * per_state)
+    wide = WEIGHT_TYPES[arc_type] == "<f8"
+    bound = reader.left // (16 if wide else 12)
     if not -1 <= announced <= bound:
         raise reader.error(f"{announced} states announced, which {reader.left} bytes cannot hold")
-    rest = reader.left
-    words = column(reader.array("<i4", reader.left // 4), np.int32)
+    data = np.frombuffer(reader.data, np.uint8)
     # a writer that could not go back to its header leaves -1: states up to the end
-    position, count, end = _state_positions(
-        words, bound if announced < 0 else announced, per_weight
-    )
-    states, rest = len(position), rest - 4 * end
-    if states < announced or (announced < 0 and rest):
+    found = fst_states(data, reader.place, announced, wide)
+    complete, states, end, src, ilabel, olabel, weight, dst, final = found
+    reader.place = len(data)
+    if not complete:
         raise reader.error(f"state {states} has more arcs than the file holds, or is missing")
-    if rest:
-        raise reader.error(f"{rest} bytes follow the last state")
-    in_arcs = np.ones(len(words), dtype=np.bool_)
-    state_words = position[:, np.newaxis] + np.arange(per_state)
-    in_arcs[state_words] = False
-    arcs = words[in_arcs].reshape(-1, per_arc)
-    return {
-        "src": np.repeat(np.arange(states, dtype=np.int32), count),
-        "ilabel": arcs[:, 0],
-        "olabel": arcs[:, 1],
-        "weight": _as_weights(arcs[:, 2:-1], arc_type),
-        "dst": arcs[:, -1],
-        "final": _as_weights(words[state_words[:, :per_weight]], arc_type),
-    }
-
-
-def _as_weights(words: Array, arc_type: str) -> Array:
-    return np.ascontiguousarray(words).view(WEIGHT_TYPES[arc_type]).ravel()
+    if end < len(data):
+        raise reader.error(f"{len(data) - end} bytes follow the last state")
+    arcs: dict[str, Array] = {"src": src, "ilabel": ilabel, "olabel": olabel, "dst": dst}
+    return {**arcs, "weight": weight, "final": final}
 
 
 def _const_columns(

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, IntColumn, column, floats, ints
+from lattices._native import json_arcs
+from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Record
-from lattices.formats.json_bytes import arc_bytes
 from lattices.formats.json_fields import decoded, feature_rows, number_column
 from lattices.spaces.features import FeatureMatrix, sparse_rows
 from lattices.vocabulary import Vocabulary
@@ -173,45 +173,36 @@ def arcs_apart(record: Record) -> tuple[dict[str, Any], ArcColumns] | None:
     >>> arcs_apart(Record(b'{"arcs": [[0, 1, "a", NaN]]}', "", 1, 0))
     """
     payload = record.payload
-    (begin, end, src, dst, word, score, offset, index, value, words, names, unsure) = arc_bytes(
-        column(np.frombuffer(payload, np.uint8), np.uint8)
-    )
-    if end < 0:
+    found = json_arcs(payload)
+    if found is None:
         return None
-    for number, first, last in unsure.tolist():
-        exact = float(payload[first:last])
-        if number < 0:
-            score[-1 - number] = exact
-        else:
-            value[number] = exact
+    begin, end, src, dst, word, score, offset, index, value, words, names, escaped = found
     try:
-        spelled_words, spelled_names = _strings(payload, words), _strings(payload, names)
-        fields = decoded(replace(record, payload=payload[:begin] + b"[]" + payload[end:]))
+        if escaped:
+            words, names = _unescaped(words), _unescaped(names)
+        rest = payload[:begin] + b"[]" + payload[end:]
+        fields = decoded(Record(rest, record.path, record.line, record.number))
     except (ValueError, RecursionError):
         return None
-    if len(set(spelled_names)) < len(spelled_names):
+    if len(set(names)) < len(names):
         return None
     arcs = ArcColumns(
-        src=ints(src),
-        dst=ints(dst),
-        word=ints(word),
-        score=floats(score),
-        words=spelled_words,
-        names=spelled_names,
-        offset=ints(offset),
-        index=ints(index),
-        value=floats(value),
+        src=src,
+        dst=dst,
+        word=word,
+        score=score,
+        words=words,
+        names=names,
+        offset=offset,
+        index=index,
+        value=value,
     )
     return fields, arcs
 
 
-def _strings(payload: bytes, bounds: Any) -> list[str]:
-    """Return the strings between quotes that stand at some places."""
-    pieces = [payload[begin:end] for begin, end in bounds.tolist()]
-    # none holds a line end, and one call is faster than one for each
-    texts = b"\n".join(pieces).decode("utf-8").split("\n") if pieces else []
-    if any(b"\\" in piece for piece in pieces):
-        texts = [json.loads(f'"{text}"') if "\\" in text else text for text in texts]
-        # lone surrogates are no text
-        "".join(texts).encode("utf-8")
-    return texts
+def _unescaped(texts: list[str]) -> list[str]:
+    """Return what stands between quotes without JSON's escapes."""
+    found = [json.loads(f'"{text}"') if "\\" in text else text for text in texts]
+    # lone surrogates are no text
+    "".join(found).encode("utf-8")
+    return found

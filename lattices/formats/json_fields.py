@@ -170,11 +170,13 @@ def check_types(values: Sequence[Any], kinds: set[type], what: str) -> None:
 
 def number_column(values: Sequence[Any], what: str) -> FloatColumn:
     """Return a column of numbers, or raise SpaceError for what is none."""
-    # numpy looks at every entry anyway, so its verdict on the type costs nothing
-    column = np.array(values)
-    if column.ndim != 1 or column.dtype.kind not in "biuf":
-        odd = next((value for value in values if not isinstance(value, int | float)), values)
+    if not {int, float}.issuperset(map(type, values)):
+        odd = next(value for value in values if type(value) not in (int, float))
         raise SpaceError(f"{odd!r:.40} among the {what}, expected a number")
+    column = np.array(values)
+    if column.dtype.kind not in "iuf":
+        digits = len(str(max(map(abs, values))))
+        raise SpaceError(f"a whole number of {digits} digits among the {what}, expected 18 at most")
     return floats(column)
 
 

@@ -37,12 +37,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from lattices.arrays import Array, floats, ints
+from lattices._native import empty_line_ends, kaldi_text
+from lattices.arrays import Array, ints
 from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
 from lattices.formats.fields import label_names, label_words
@@ -54,23 +54,53 @@ from lattices.formats.kaldi_costs import (
     key_of,
     lattice_of,
 )
-from lattices.formats.kaldi_lines import (
-    Row,
-    cut_lines,
-    distinct_labels,
-    is_compact,
-    is_number,
-    read_lines,
-)
 from lattices.formats.symbols import read_symbols
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
 _BLOCK = 1 << 18
+_MOST_DIGITS = 18
+#: what may be wrong with a line: the codes of native/kaldi_text.hpp, and the last for its states
+_UNENDED, _KEY, _EMPTY, _COLUMNS, _MIXED, _WEIGHT, _IDS, _TRANSITION_ID = range(1, 9)
 EMPTY_LINE = re.compile(rb"\n[ \t\v\f\r]*\n")
 
 
-class KaldiText(Format):
+class KaldiText(NamedTuple):
+    """What the native reader says of the lines of one lattice.
+
+    Attributes
+    ----------
+    problem, line : int
+        What is wrong, 0 for nothing, and how many lines below the key.
+    compact : bool
+        Whether it is a CompactLattice.
+    start : int
+    src, dst, frames, graph, acoustic, label : columns, one entry an arc
+        ``label`` is an index into ``labels``.
+    final_graph, final_acoustic : columns, one entry a state
+    labels : list of bytes
+        Each once, in the order of the file.
+    label_line : column
+        The line of the first arc with a label.
+    """
+
+    problem: int
+    line: int
+    compact: bool
+    start: int
+    src: Array
+    dst: Array
+    frames: Array
+    graph: Array
+    acoustic: Array
+    final_graph: Array
+    final_acoustic: Array
+    label: Array
+    labels: list[bytes]
+    label_line: Array
+
+
+class KaldiArchive(Format):
     """See the module."""
 
     name = "kaldi"
@@ -87,7 +117,7 @@ class KaldiText(Format):
     def sniff(self, head: bytes) -> bool:
         """Tell whether a key and lines with Kaldi's weights stand at the top."""
         lines = head.lstrip().split(b"\n")
-        rows: list[Row] = []
+        rows: list[list[bytes]] = []
         for line in lines[:-1] or lines:
             if not line.strip():
                 break
@@ -108,13 +138,13 @@ class KaldiText(Format):
                 block = block.removeprefix(BYTE_ORDER_MARK)
             rest += block
             place = 0
-            for end in EMPTY_LINE.finditer(rest):
-                text = rest[place : end.end()]
+            for end in empty_line_ends(rest):
+                text = rest[place:end]
                 if not text.isspace():
                     yield _record(text, path, line, number)
                     number += 1
                 line += text.count(b"\n")
-                place = end.end()
+                place = end
             rest = rest[place:]
         if rest and not rest.isspace():
             yield _record(rest, path, line, number)
@@ -122,51 +152,26 @@ class KaldiText(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice; linear in the size of the record."""
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
-        ended = EMPTY_LINE.search(record.payload)
-        if ended is None:
-            # what is missing may be arcs and final states
-            raise record.error(
-                "the file ends before the empty line that ends a lattice",
-                record.payload.count(b"\n"),
-            )
-        lines = cut_lines(replace(record, payload=record.payload[: ended.start() + 1]))
-        if lines.width[0] != 1:
-            raise record.error(f"{lines.width[0]} columns, expected a key alone on its line")
-        if len(lines.width) == 1:
-            raise record.error("the lattice is empty: no line follows the key")
-        compact = is_compact(lines)
-        found = read_lines(lines, compact)
-        arc, end = found.arc, ~found.arc
-        count = np.count_nonzero(arc)
-        named = np.concatenate((found.src[arc], found.dst[arc], found.src[end], found.src[:1]))
-        states, state = _closed_up(named)
-        ending = state[2 * count : -1]
-        final_graph, final_acoustic = np.full((2, states), np.inf)
-        # of several final weights of one state the last counts, as in OpenFst
-        final_graph[ending] = found.graph[end]
-        final_acoustic[ending] = found.acoustic[end]
-        columns = KaldiArcs(
-            src=ints(state[:count]),
-            dst=ints(state[count : 2 * count]),
-            frames=ints(found.frames[arc]),
-            costs=Costs(
-                graph=floats(found.graph[arc]),
-                acoustic=floats(found.acoustic[arc]),
-                final_graph=floats(final_graph),
-                final_acoustic=floats(final_acoustic),
-            ),
-            start=int(state[-1]),
+        found = KaldiText(*kaldi_text(record.payload))
+        if found.problem:
+            raise _error(record, found)
+        costs = found.graph, found.acoustic, found.final_graph, found.final_acoustic
+        arcs = KaldiArcs(
+            src=found.src,
+            dst=found.dst,
+            frames=found.frames,
+            costs=Costs(*costs),
+            start=found.start,
         )
-        labels, which = distinct_labels(lines, arc, compact)
         symbols = read_symbols(options["symbols"]) if "symbols" in options else None
-        words = label_words(labels, symbols)
-        for number, label in enumerate(labels):
+        words = label_words(found.labels, symbols)
+        for label, line in zip(found.labels, found.label_line.tolist(), strict=True):
             if label not in words:
-                place = 1 + int(np.flatnonzero(arc)[np.argmax(which == number)])
                 shown = label.decode("utf-8")
-                raise record.error(f"the label {shown:.40} is not in the symbol table", place)
-        numbers = np.array(vocabulary.add_all(words.values()), np.int32)[which]
-        return lattice_of(columns, ints(numbers), vocabulary, lines.row(0)[0].decode(), options)
+                raise record.error(f"the label {shown:.40} is not in the symbol table", line)
+        numbers = np.array(vocabulary.add_all(words.values()), np.int32)[found.label]
+        name = record.payload.split(None, 1)[0].decode()
+        return lattice_of(arcs, ints(numbers), vocabulary, name, options)
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
@@ -182,7 +187,7 @@ class KaldiText(Format):
             stream.write("".join(lines).encode("utf-8"))
 
 
-FORMAT = KaldiText()
+FORMAT = KaldiArchive()
 
 
 def _record(text: bytes, path: str, line: int, number: int) -> Record:
@@ -193,19 +198,50 @@ def _record(text: bytes, path: str, line: int, number: int) -> Record:
 
 def _is_weight(text: bytes) -> bool:
     parts = text.split(b",")
-    return len(parts) in (2, 3) and all(map(is_number, parts[:2]))
+    return len(parts) in (2, 3) and all(map(_is_number, parts[:2]))
 
 
-def _closed_up(named: Array) -> tuple[int, Array]:
-    """Return how many different states are named, and each in the numbering without gaps."""
-    highest = int(named.max())
-    if highest > 4 * len(named):
-        known, state = np.unique(named, return_inverse=True)
-        return len(known), state
-    present = np.zeros(highest + 1, np.bool_)
-    present[named] = True
-    number = np.cumsum(present)
-    return int(number[-1]), number[named] - 1
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    # Python's grouping of digits is nobody else's
+    return b"_" not in text
+
+
+def _error(record: Record, found: KaldiText) -> FormatError:
+    """Return what to say of the line that the native reader did not understand."""
+    line = found.line
+    row = record.payload.split(b"\n", line + 1)[line].split()
+    kinds = ("a CompactLattice", "a Lattice")
+    if found.problem == _UNENDED:
+        # what is missing may be arcs and final states
+        return record.error(
+            "the file ends before the empty line that ends a lattice", record.payload.count(b"\n")
+        )
+    if found.problem == _KEY:
+        return record.error(f"{len(row)} columns, expected a key alone on its line")
+    if found.problem == _EMPTY:
+        return record.error("the lattice is empty: no line follows the key")
+    if found.problem == _COLUMNS:
+        return record.error(f"{len(row)} columns, expected 1 to 5", line)
+    if found.problem == _MIXED:
+        here, above = kinds if not found.compact else kinds[::-1]
+        return record.error(f"a line of {here}, where those above are of {above}", line)
+    if found.problem == _WEIGHT:
+        form = "graph,acoustic,ids" if found.compact else "graph,acoustic"
+        what, text, wanted = "weight", row[-1], f"{form} with finite costs"
+    elif found.problem == _IDS:
+        ids = row[-1].rpartition(b",")[2]
+        what, text, wanted = "transition-ids", ids, "numbers joined by _"
+    elif found.problem == _TRANSITION_ID:
+        what, text, wanted = "transition-id", row[2], "a number from 0"
+    else:
+        states = row[: 2 if len(row) > 2 else 1]
+        text = next(text for text in states if not text.isdigit() or len(text) > _MOST_DIGITS)
+        what, wanted = "state", "a number from 0"
+    return record.error(f"{what} {text.decode('utf-8')!r}, expected {wanted}", line)
 
 
 def _lines(

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from lattices._native import distinct_labels
 from lattices.arrays import IntColumn, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Format, Losses, Record, choice
@@ -38,10 +39,12 @@ from lattices.formats.kaldi_fst import (
     FST_VERSION,
     HAS_OSYMBOLS,
     FoundFst,
+    FstColumns,
+    fst_body,
+    fst_columns,
     read_fst,
     read_key,
 )
-from lattices.formats.kaldi_fst_columns import FstColumns, distinct_labels, fst_body, fst_columns
 from lattices.formats.symbols import extended_symbols, read_symbols
 from lattices.interop import symbol_table
 from lattices.openfst_bytes import ByteReader, encoded_string, encoded_symbols
@@ -157,18 +160,19 @@ def _vocabulary_numbers(
     vocabulary: Vocabulary,
 ) -> IntColumn:
     """Return the numbers of the words that the labels stand for."""
-    distinct, place = distinct_labels(label)
+    distinct, which = distinct_labels(label)
     order = np.argsort(distinct)
-    words = []
-    for key in distinct[order].tolist():
-        word = "" if key == EPSILON else str(key) if symbols is None else symbols.get(key)
-        if word is None or key < 0:
-            wrong = "not in the symbol table" if key >= 0 else "negative"
-            raise record.error(f"the label {key} in {segment!r} is {wrong}")
-        words.append(word)
+    keys = distinct[order].tolist()
+    if symbols is None:
+        symbols = {key: str(key) for key in keys}
+    unknown = [key for key in keys if key < 0 or (key != EPSILON and key not in symbols)]
+    if unknown:
+        wrong = "not in the symbol table" if unknown[0] >= 0 else "negative"
+        raise record.error(f"the label {unknown[0]} in {segment!r} is {wrong}")
+    words = [symbols[key] if key != EPSILON else "" for key in keys]
     numbers = np.empty(len(words), np.int32)
     numbers[order] = vocabulary.add_all(words)
-    return ints(numbers[place])
+    return ints(numbers[which])
 
 
 def _encoded(lattice: Lattice, costs: Costs, arc_type: str, table: str | None) -> bytes:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from lattices._native import topological_numbers
-from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
+from lattices._native import kaldi_frames, kaldi_scores
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Losses
 from lattices.spaces import Lattice
@@ -109,18 +109,17 @@ def lattice_of(
     acoustic_scale = number_option(options, "acoustic_scale", 1.0)
     shift = number_option(options, "frame_shift", 0.01)
     costs = arcs.costs
-    score, features = _scored(costs.graph, costs.acoustic, lm_scale, acoustic_scale)
-    final, final_features = _scored(
-        costs.final_graph, costs.final_acoustic, lm_scale, acoustic_scale
-    )
-    frames = _state_frames(arcs)
+    scales = lm_scale, acoustic_scale
+    score, features = kaldi_scores(costs.graph, costs.acoustic, *scales)
+    final, final_features = kaldi_scores(costs.final_graph, costs.final_acoustic, *scales)
+    frames = kaldi_frames(arcs.src, arcs.dst, arcs.frames, arcs.start, len(final))
     fields = {
         "vocabulary": vocabulary,
         "src": arcs.src,
         "dst": arcs.dst,
         "label": label,
-        "score": floats(score),
-        "final": floats(final),
+        "score": score,
+        "final": final,
         "start": arcs.start,
         "features": _two_features(features),
         "final_features": _two_features(final_features),
@@ -129,7 +128,7 @@ def lattice_of(
         "id": name,
     }
     form, _, in_arc, in_offset, out_offset = normal_form(
-        arcs.src, arcs.dst, label, fields["score"], fields["final"], len(vocabulary)
+        arcs.src, arcs.dst, label, score, final, len(vocabulary)
     )
     if form != NORMAL:
         return Lattice(**fields)
@@ -144,69 +143,20 @@ def lattice_of(
     )
 
 
-@kernel
-def _scored(graph, acoustic, lm_scale, acoustic_scale):  # type: ignore[no-untyped-def]
-    """Return the scores, and both features as the parts of a sparse matrix.
-
-    Where costs are infinite the score is, too, and the features are 0.
-    """
-    score = np.empty(len(graph))
-    values = np.zeros(2 * len(graph))
-    columns = np.empty(2 * len(graph), np.int32)
-    bounds = np.empty(len(graph) + 1, np.int32)
-    bounds[0] = 0
-    for index in range(len(graph)):
-        columns[2 * index] = 0
-        columns[2 * index + 1] = 1
-        bounds[index + 1] = 2 * index + 2
-        if graph[index] < np.inf:
-            # a plain minus would turn the cost 0.0 into the score -0.0
-            score[index] = 0.0 - (lm_scale * graph[index] + acoustic_scale * acoustic[index])
-            if score[index] == -np.inf:
-                # too large a sum must not pass for a state that is not final
-                score[index] = np.nan
-            values[2 * index] = 0.0 - graph[index]
-            values[2 * index + 1] = 0.0 - acoustic[index]
-        else:
-            score[index] = -np.inf
-    return score, (values, columns, bounds)
+#: the columns and offsets of a matrix with two entries in every row, for more rows than any yet
+_two_columns: tuple[IntColumn, IntColumn] = ints([]), ints([0])
 
 
-def _two_features(parts: tuple[Array, Array, Array]) -> FeatureMatrix:
-    values, columns, bounds = parts
-    return sparse_rows(values, columns, bounds, len(FEATURES))
-
-
-def _state_frames(arcs: KaldiArcs) -> IntColumn | None:
-    """Return the frame of every state; None if a state has none, or more than one."""
-    if not arcs.frames.any():
-        return None
-    states = len(arcs.costs.final_graph)
-    source = arcs.src
-    if not (arcs.src < arcs.dst).all():
-        number, done = topological_numbers(arcs.src, arcs.dst, states)
-        if done < states:
-            return None
-        source = ints(number[arcs.src])
-    sorted_already = bool((source[1:] >= source[:-1]).all())
-    order = ints(np.arange(len(source)) if sorted_already else np.argsort(source, kind="stable"))
-    found, agreed = _agreed_frames(arcs.src, arcs.dst, arcs.frames, order, arcs.start, states)
-    return ints(found) if agreed and (found >= 0).all() else None
-
-
-@kernel
-def _agreed_frames(src, dst, frames, order, start, states):  # type: ignore[no-untyped-def]
-    """Return the frame of every state, -1 for none, and whether all paths agree on it."""
-    found = np.full(states, -1, np.int64)
-    found[start] = 0
-    for arc in order:
-        if found[src[arc]] < 0:
-            continue
-        frame = found[src[arc]] + frames[arc]
-        if found[dst[arc]] >= 0 and found[dst[arc]] != frame:
-            return found, False
-        found[dst[arc]] = frame
-    return found, True
+def _two_features(values: FloatColumn) -> FeatureMatrix:
+    """Return the matrix of two features; all share what says where their values stand."""
+    global _two_columns
+    columns, bounds = _two_columns
+    if len(columns) < len(values):
+        size = 2 * len(values)
+        columns, bounds = ints(np.arange(size) % 2), ints(np.arange(0, size + 1, 2))
+        _two_columns = columns, bounds
+    count = len(values)
+    return sparse_rows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
 
 
 def key_of(lattice: Lattice, number: int) -> str:

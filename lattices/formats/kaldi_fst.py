@@ -1,4 +1,4 @@
-"""Kaldi's lattices as OpenFst binaries: where one begins and ends, and its symbols.
+"""Kaldi's lattices as OpenFst binaries: where one begins and ends, its columns, its symbols.
 
 The layout, in 4-byte words after the header of :mod:`lattices.openfst_codec`: for each state
 the final weight, the number of arcs (two words) and the arcs, each an input label, an output
@@ -12,10 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lattices.arrays import column, kernel
-from lattices.formats.byte_kernels import byte_kernel
-from lattices.openfst_bytes import SYMBOLS_MAGIC, ByteReader
+from lattices._native import kaldi_end, kaldi_states, symbols_end
+from lattices.arrays import Array, FloatColumn, IntColumn
+from lattices.errors import SpaceError
+from lattices.formats.kaldi_costs import Costs
+from lattices.openfst_bytes import ByteReader
 from lattices.openfst_codec import FST_MAGIC, SymbolTable
+from lattices.spaces import Lattice
 
 FST_VERSION = 2
 HAS_ISYMBOLS, HAS_OSYMBOLS = 1, 2
@@ -32,6 +35,10 @@ class Layout:
     @property
     def cost_words(self) -> int:
         return np.dtype(self.cost).itemsize // 4
+
+    @property
+    def wide(self) -> bool:
+        return self.cost_words == 2
 
 
 ARC_TYPES = {
@@ -50,8 +57,8 @@ class FoundFst:
     ----------
     key : str
     layout : Layout
-    start, states, arcs : int
-        The start state, -1 if there is none, and the numbers of states and arcs.
+    start, states : int
+        The start state, -1 if there is none, and how many states there are.
     tables : tuple of int
         Where symbol tables begin; the last one is that of the output side.
     body, end : int
@@ -62,7 +69,6 @@ class FoundFst:
     layout: Layout
     start: int
     states: int
-    arcs: int
     tables: tuple[int, ...]
     body: int
     end: int
@@ -71,19 +77,8 @@ class FoundFst:
         """Return the table of the output side, or of the only side that has one."""
         if not self.tables:
             return None
-        data = reader.data
-        known, bounds, keys = _symbol_places(
-            column(np.frombuffer(data, np.uint8), np.uint8), self.tables[-1]
-        )
-        try:
-            words = [data[begin:end].decode("utf-8") for begin, end in bounds.tolist()]
-        except UnicodeDecodeError:
-            known = False
-        if not known:
-            # this reader takes longer, but can say what is wrong
-            reader.place = self.tables[-1]
-            return reader.symbols()
-        return dict(zip(keys.tolist(), words, strict=True))
+        reader.place = self.tables[-1]
+        return reader.symbols()
 
 
 def read_key(reader: ByteReader, place: int) -> str:
@@ -120,13 +115,13 @@ def read_fst(reader: ByteReader, key: str) -> FoundFst:
             f"'vector', version {FST_VERSION}, of {', '.join(ARC_TYPES)}"
         )
     layout = ARC_TYPES[arc_type]
-    data = column(np.frombuffer(reader.data, np.uint8), np.uint8)
+    data = np.frombuffer(reader.data, np.uint8)
     tables = []
     for flag in (HAS_ISYMBOLS, HAS_OSYMBOLS):
         if flags & flag:
             tables.append(reader.place)
-            end = _behind_symbols(data, reader.place)
-            if end < 0:
+            end = symbols_end(data, reader.place)
+            if end is None:
                 raise reader.error(f"a symbol table of {key!r} is damaged or cut short")
             reader.place = end
     if not 0 <= states <= reader.left // (8 * layout.cost_words + 8 + 4 * layout.compact):
@@ -136,86 +131,76 @@ def read_fst(reader: ByteReader, key: str) -> FoundFst:
     if not -1 <= start < states:
         raise reader.error(f"start state {start} of {key!r}, which has {states} states")
     body = reader.place
-    end, arcs = _behind_states(data, body, states, layout.compact, layout.cost_words)
-    if end < 0:
+    end = kaldi_end(data, body, states, layout.compact, layout.wide)
+    if end is None:
         raise reader.error(f"the states of {key!r} have more arcs than the file holds")
-    return FoundFst(key, layout, start, states, arcs, tuple(tables), body, end)
+    return FoundFst(key, layout, start, states, tuple(tables), body, end)
 
 
-@byte_kernel
-def _int32(data, place):  # type: ignore[no-untyped-def]
-    """Return the number in four bytes, which need not be aligned."""
-    value = np.int64(data[place]) | np.int64(data[place + 1]) << 8
-    value |= np.int64(data[place + 2]) << 16 | np.int64(data[place + 3]) << 24
-    return value - ((value >> 31) << 32)
+@dataclass(frozen=True, eq=False)
+class FstColumns:
+    """The arcs and final states of an FST.
 
-
-@byte_kernel
-def _behind_symbols(data, place):  # type: ignore[no-untyped-def]
-    """Return the place behind a symbol table, -1 if the bytes end before."""
-    size = len(data)
-    if place + 8 > size or _int32(data, place + 4) < 0:
-        return -1
-    place += 8 + _int32(data, place + 4)
-    if place + 16 > size or _int32(data, place + 12) != 0:
-        return -1
-    count = _int32(data, place + 8)
-    place += 16
-    for _ in range(count):
-        if place + 12 > size or _int32(data, place) < 0:
-            return -1
-        place += 12 + _int32(data, place)
-    return place if place <= size else -1
-
-
-@kernel
-def _symbol_places(data, place):  # type: ignore[no-untyped-def]
-    """Return whether this is a symbol table, where the symbols stand, and their keys.
-
-    All sizes in it are those that :func:`_behind_symbols` has found to be right.
+    Attributes
+    ----------
+    src, dst, label, frames : int32 columns, one entry an arc
+        ``label`` is that of the output side, ``frames`` the number of transition-ids.
+    costs : Costs
+    sound : bool
+        Whether all costs are finite, or infinite together where a state is not final, and all
+        targets are states.
     """
-    known = _int32(data, place) == SYMBOLS_MAGIC
-    place += 8 + _int32(data, place + 4)
-    count = _int32(data, place + 8)
-    if count < 0 or not known:
-        known, count = False, 0
-    bounds, keys = np.empty((count, 2), np.int64), np.empty(count, np.int64)
-    place += 16
-    for symbol in range(count):
-        size = _int32(data, place)
-        bounds[symbol, 0] = place + 4
-        place += 4 + size
-        bounds[symbol, 1] = place
-        keys[symbol] = _int32(data, place + 4) << 32 | _int32(data, place) & 0xFFFFFFFF
-        place += 8
-    return known, bounds, keys
+
+    src: IntColumn
+    dst: IntColumn
+    label: IntColumn
+    frames: IntColumn
+    costs: Costs
+    sound: bool
 
 
-@byte_kernel
-def _behind_states(data, place, states, compact, cost_words):  # type: ignore[no-untyped-def]
-    """Return the place behind the states, -1 if the bytes end before, and how many arcs."""
-    size, total = len(data), 0
-    costs = 8 * cost_words
-    for _ in range(states):
-        place += costs
-        if compact:
-            if place + 4 > size or _int32(data, place) < 0:
-                return -1, total
-            place += 4 + 4 * _int32(data, place)
-        # the upper half of the 64-bit count is zero in any file that fits in memory
-        if place + 8 > size or _int32(data, place + 4) != 0 or _int32(data, place) < 0:
-            return -1, total
-        arcs = _int32(data, place)
-        place += 8
-        if compact:
-            for _ in range(arcs):
-                place += 8 + costs
-                if place + 4 > size or _int32(data, place) < 0:
-                    return -1, total
-                place += 8 + 4 * _int32(data, place)
-        else:
-            place += (12 + costs) * arcs
-        if place > size:
-            return -1, total
-        total += arcs
-    return place, total
+def fst_columns(found: FoundFst, data: bytes) -> FstColumns:
+    """Return the columns of an FST within some bytes."""
+    layout = found.layout
+    sound, src, dst, label, frames, *costs = kaldi_states(
+        np.frombuffer(data, np.uint8), found.body, found.states, layout.compact, layout.wide
+    )
+    return FstColumns(
+        src=src,
+        dst=dst,
+        label=label,
+        frames=frames,
+        costs=Costs(*costs),
+        sound=sound,
+    )
+
+
+def fst_body(lattice: Lattice, label: IntColumn, costs: Costs, layout: Layout) -> Array:
+    """Return the states and arcs as 4-byte words; there are no transition-ids."""
+    states, arcs, ids = lattice.num_states, lattice.num_arcs, int(layout.compact)
+    weight = 2 * layout.cost_words + ids
+    per_state, per_arc = weight + 2, weight + 3
+    words = np.zeros(per_state * states + per_arc * arcs, dtype="<i4")
+    state_at = per_state * np.arange(states) + per_arc * lattice.out_offset[:-1].astype(np.int64)
+    arc_at = per_state * (lattice.src.astype(np.int64) + 1) + per_arc * np.arange(arcs)
+    two = np.arange(2 * layout.cost_words)
+    words[np.add.outer(state_at, two)] = _bits(
+        costs.final_graph, costs.final_acoustic, lattice, layout
+    )
+    words[state_at + weight] = np.diff(lattice.out_offset)
+    if layout.compact:
+        words[arc_at] = label
+    words[arc_at + 1] = label
+    words[np.add.outer(arc_at + 2, two)] = _bits(costs.graph, costs.acoustic, lattice, layout)
+    words[arc_at + 2 + weight] = lattice.dst
+    return words
+
+
+def _bits(graph: FloatColumn, acoustic: FloatColumn, lattice: Lattice, layout: Layout) -> Array:
+    """Return the bits of pairs of costs, one row a pair."""
+    pairs = np.column_stack((graph, acoustic))
+    with np.errstate(over="ignore"):
+        stored = pairs.astype(layout.cost)
+    if (np.isfinite(pairs) & ~np.isfinite(stored)).any():
+        raise SpaceError(f"a cost of segment {lattice.id!r} is too large for single precision")
+    return stored.view("<i4")

@@ -9,5 +9,6 @@ void bind_spaces(nanobind::module_& module);
 void bind_inside(nanobind::module_& module);
 void bind_paths(nanobind::module_& module);
 void bind_transforms(nanobind::module_& module);
+void bind_readers(nanobind::module_& module);
 
 }  // namespace lattices

@@ -11,4 +11,5 @@ NB_MODULE(_native, module) {
   lattices::bind_inside(module);
   lattices::bind_paths(module);
   lattices::bind_transforms(module);
+  lattices::bind_readers(module);
 }

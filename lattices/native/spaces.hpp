@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-namespace lattices {
+#include "lattices/native/index.hpp"
 
-using Index = std::int32_t;
+namespace lattices {
 
 // What algorithms need of a space. Nodes are numbered so that tails come before heads. An edge
 // into a node makes it of its tails: one tail in a lattice (the arc's source), any number in a

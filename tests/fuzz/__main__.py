@@ -1,6 +1,7 @@
 """Fuzz one target after the other: ``python -m tests.fuzz [--seconds N] [TARGET...]``.
 
-Prints a line for each; what was found is kept in ``cases/TARGET/`` and makes the exit code 1.
+Prints a line for each; what was found is kept in ``cases/TARGET/`` (``native_cases/TARGET/`` for
+the native readers, which are fuzzed where there is clang++) and makes the exit code 1.
 The corpus is thrown away unless ``--corpus`` says where to keep it.
 """
 
@@ -14,7 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.fuzz.seeds import write_seeds
+from tests.fuzz import native
+from tests.fuzz.seeds import seeds, tokens, write_inputs
 from tests.fuzz.targets import target_names
 
 CASES = Path(__file__).parent / "cases"
@@ -29,21 +31,27 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=10, help="for each target (default: 10)")
     parser.add_argument("--corpus", type=Path, help="a folder to keep interesting inputs in")
     arguments = parser.parse_args()
-    unknown = sorted(set(arguments.targets).difference(target_names()))
+    names = (*target_names(), *native.native_names())
+    unknown = sorted(set(arguments.targets).difference(names))
     if unknown:
-        parser.error(f"no target {', '.join(unknown)}; there are {', '.join(target_names())}")
+        parser.error(f"no target {', '.join(unknown)}; there are {', '.join(names)}")
     with tempfile.TemporaryDirectory() as scratch:
         corpus = arguments.corpus or Path(scratch)
         found = [
-            _fuzz(name, corpus / name, arguments.seconds)
-            for name in arguments.targets or target_names()
+            _fuzz(name, corpus / name, arguments.seconds) for name in arguments.targets or names
         ]
     return int(any(found))
 
 
 def _fuzz(name: str, corpus: Path, seconds: int) -> bool:
     """Fuzz one target; return whether something was found."""
-    largest_seed = write_seeds(name, corpus)
+    if name in native.READERS:
+        program = [str(native.built(corpus.parent)), name.removeprefix("native-")]
+        cases, inputs, words = native.CASES, native.native_seeds(name), native.native_tokens()
+    else:
+        program = [sys.executable, "-m", "tests.fuzz.child", name]
+        cases, inputs, words = CASES, seeds(name), tokens(name)
+    largest_seed = write_inputs(corpus, inputs, words)
     artifact = corpus.with_suffix(".found")
     artifact.unlink(missing_ok=True)
     options = [
@@ -56,8 +64,7 @@ def _fuzz(name: str, corpus: Path, seconds: int) -> bool:
         "-print_final_stats=1",
         "-verbosity=0",
     ]
-    command = [sys.executable, "-m", "tests.fuzz.child", name, *options, str(corpus)]
-    run = subprocess.run(command, capture_output=True, check=False)
+    run = subprocess.run([*program, *options, str(corpus)], capture_output=True, check=False)
     said = run.stderr.decode("utf-8", "replace") + run.stdout.decode("utf-8", "replace")
     executed = re.search(r"stat::number_of_executed_units:\s*([0-9]+)", said)
     count = f"{int(executed[1]):,} inputs" if executed else "no count"
@@ -67,7 +74,7 @@ def _fuzz(name: str, corpus: Path, seconds: int) -> bool:
     kept = "nothing kept"
     if artifact.exists():
         data = artifact.read_bytes()
-        case = CASES / name / f"found-{hashlib.sha256(data).hexdigest()[:12]}.bin"
+        case = cases / name / f"found-{hashlib.sha256(data).hexdigest()[:12]}.bin"
         case.parent.mkdir(parents=True, exist_ok=True)
         case.write_bytes(data)
         kept = str(case)
@@ -79,10 +86,16 @@ def _fuzz(name: str, corpus: Path, seconds: int) -> bool:
 def _summary(said: str) -> str:
     """Return the traceback of what was found, without what libFuzzer says around it."""
     lines = said.splitlines()
-    first = next((n for n, line in enumerate(lines) if "Uncaught Python exception" in line), None)
-    body = lines[-30:] if first is None else lines[first + 1 :]
-    last = next((n for n, line in enumerate(body) if line.startswith("==")), len(body))
-    return "\n".join(f"    {line[:400]}" for line in body[:last])
+    marks = ("Uncaught Python exception", "broken promise", "runtime error:", "ERROR: ")
+    first = next((n for n, line in enumerate(lines) if any(m in line for m in marks)), None)
+    if first is None:
+        body = lines[-30:]
+    elif marks[0] in lines[first]:
+        rest = lines[first + 1 :]
+        body = rest[: next((n for n, line in enumerate(rest) if line.startswith("==")), len(rest))]
+    else:
+        body = lines[first : first + 15]
+    return "\n".join(f"    {line[:400]}" for line in body)
 
 
 if __name__ == "__main__":

@@ -193,15 +193,13 @@ def _variants(fmt: Format) -> list[dict[str, str]]:
     return known.get(fmt.name, [{}])
 
 
-def write_seeds(name: str, folder: Path) -> int:
-    """Put the seeds into a folder, and a dictionary beside it; return the size of the largest."""
+def write_inputs(folder: Path, files: list[bytes], words: list[str]) -> int:
+    """Put files into a folder, and a dictionary beside it; return the size of the largest."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = seeds(name)
     for number, data in enumerate(files):
         (folder / f"seed-{number}").write_bytes(data)
     lines = [
-        '"' + "".join(f"\\x{byte:02x}" for byte in token.encode("utf-8")) + '"\n'
-        for token in tokens(name)
+        '"' + "".join(f"\\x{byte:02x}" for byte in word.encode("utf-8")) + '"\n' for word in words
     ]
     folder.with_suffix(".dict").write_text("".join(lines), encoding="ascii")
     return max(map(len, files))

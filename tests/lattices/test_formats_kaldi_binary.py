@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lattices._native import distinct_labels
 from lattices.arrays import ints
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.base import Losses
 from lattices.formats.kaldi import FORMAT as TEXT
 from lattices.formats.kaldi_binary import FORMAT
 from lattices.formats.kaldi_fst import read_fst, read_key
-from lattices.formats.kaldi_fst_columns import distinct_labels
 from lattices.openfst_bytes import ByteReader
 from lattices.spaces import Lattice
 from lattices.testing import check_format
@@ -147,6 +147,10 @@ def test_every_arc_type_round_trips(lattice: Lattice, arc_type: str) -> None:
     [
         (archive([((np.nan, 0.0, ()), [])]), "state 0 of 'utt-1' has the final weight nan"),
         (archive([((np.inf, 0.0, ()), [])]), "or both infinite"),
+        (
+            archive([((0, 0, ()), [(1, 1, (1, 0), 0)])])[:-8] + struct.pack("<ii", -1, 0),
+            "more arcs than the file holds",
+        ),
         (archive([((0, 0, ()), [(1, 1, (np.inf, 0), 0)])]), "arc 0 of 'utt-1' has the weight inf"),
         (archive([((0, 0, ()), [(1, 1, (0, 0), 5)])]), "leads out of its 1 states"),
         (archive([((0, 0, ()), [(1, 1, (0, 0), -1)])]), "leads out of its 1 states"),

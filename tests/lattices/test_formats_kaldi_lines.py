@@ -1,45 +1,58 @@
-"""The kernels that read lines of Kaldi's text, against Python's own numbers and dictionaries."""
+"""The native reader of Kaldi's text, against a reader in Python: one line after the other."""
 
 from __future__ import annotations
 
+import math
 import random
 import struct
+from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices.arrays import column
+from lattices._native import empty_line_ends, kaldi_text
 from lattices.errors import FormatError
+from lattices.formats import parse_record
 from lattices.formats.base import Record
-from lattices.formats.decimal_numbers import decimal
-from lattices.formats.kaldi_lines import (
-    _careful,
-    _plain_lines,
-    cut_lines,
-    distinct_labels,
-    is_compact,
-    read_lines,
-)
+from lattices.formats.kaldi import EMPTY_LINE, FORMAT, KaldiText
+from lattices.vocabulary import Vocabulary
 
-ODD = ["", ".", "+", "-.", "1e", "e5", "1e+", "1_0", "inf", "nan", "1..2", "1e3.", "0x1", "1 "]
-PLAIN = [".5", "5.", "+3", "-0", "0.0e5", "1E3", "1e-05", "00012", "1e22"]
-#: halfway between two doubles
-HALFWAY = "9007199254740993"
+ODD = ["", ".", "+", "-.", "1e", "e5", "1e+", "1_0", "nan", "1..2", "1e3.", "0x1", "+-1", "- 1",
+       "nan(1)", "infinit", "1\0", "--1", "++1", "-+inf", "e", "1,"]  # fmt: skip
+PLAIN = [".5", "5.", "+3", "-0", "0.0e5", "1E3", "1e-05", "00012", "1e22", "+.5e+1"]
+#: halfway between two doubles, and beyond their range
+HARD = ["9007199254740993", "1e400", "-1e400", "1e-400", "-1e-400", "1e99999", "0" * 400 + "1",
+        "5e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "1.7976931348623159e308",
+        "1" + "0" * 400 + "e-400", "0." + "0" * 400 + "1e401", "999999999999999", "9" * 16,
+        "0.000000000000000000000012345"]  # fmt: skip
+INFINITE = ["inf", "-inf", "+inf", "INF", "Infinity", "iNFINITY", "-Infinity"]
 NUMBERS = st.one_of(
     st.floats(allow_nan=False).map(repr),
     st.floats(-1e4, 1e4, width=32).map(lambda value: f"{value:g}"),
     st.from_regex(r"[+-]?[0-9]{0,21}\.?[0-9]{0,21}([eE][+-]?[0-9]{1,4})?", fullmatch=True),
     st.integers(2**53, 2**54).map(lambda value: f"{value}.5"),
-    st.sampled_from([*ODD, *PLAIN, HALFWAY]),
+    st.sampled_from([*ODD, *PLAIN, *HARD, *INFINITE]),
 )
 
 
-def converted(text: str) -> tuple[float, bool]:
-    data = column(np.frombuffer(b"<" + text.encode() + b">", np.uint8), np.uint8)
-    value, sure = decimal(data, 1, len(data) - 1, np.zeros(1, np.uint64))
-    return value, bool(sure)
+def read(*rows: str) -> KaldiText:
+    return KaldiText(*kaldi_text("".join(f"{row}\n" for row in ("key", *rows, "")).encode()))
+
+
+def number(text: str) -> float | None:
+    """Return what Python's float makes of a number, or None where C would see none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return None if "_" in text or not text.isascii() or text != text.strip() else value
+
+
+def converted(text: str) -> float | None:
+    """Return what the native reader makes of a finite number, or None."""
+    found = read(f"0 1 w {text},0,")
+    return float(found.graph[0]) if not found.problem else None
 
 
 def bits(value: float) -> bytes:
@@ -48,19 +61,31 @@ def bits(value: float) -> bytes:
 
 @given(NUMBERS)
 def test_numbers_are_those_of_python(text: str) -> None:
-    value, sure = converted(text)
-    if sure:
-        assert bits(value) == bits(float(text))
+    expected, found = number(text), converted(text)
+    if expected is None or not math.isfinite(expected):
+        assert found is None
+    else:
+        assert found is not None
+        assert bits(found) == bits(expected)
 
 
-def test_most_numbers_are_sure() -> None:
+def test_many_numbers() -> None:
     chance = random.Random(0)
     texts = [repr(chance.gauss(0, 10 ** chance.randrange(-8, 8))) for _ in range(20_000)]
-    found = [converted(text) for text in texts]
-    assert [bits(value) for value, _ in found] == [bits(float(text)) for text in texts]
-    assert all(sure for _, sure in found)
-    assert all(converted(text)[1] for text in PLAIN)
-    assert not any(converted(text)[1] for text in ODD)
+    found = read(*(f"0 1 w {text},{float(text):.6g}," for text in texts))
+    assert [bits(value) for value in found.graph] == [bits(float(text)) for text in texts]
+    assert found.acoustic.tolist() == [float(f"{float(text):.6g}") for text in texts]
+
+
+def test_which_spellings_are_numbers() -> None:
+    assert all(converted(text) == float(text) for text in PLAIN)
+    assert not any(converted(text) is not None for text in (*ODD, *INFINITE))
+    for text in INFINITE:
+        # a state that is not final is the only place for them
+        found = read("0 1 w", f"1 {text},{text},", "0 0,0,")
+        assert bool(found.problem) == text.startswith("-")
+        if not found.problem:
+            assert found.final_graph.tolist() == found.final_acoustic.tolist() == [0.0, math.inf]
 
 
 WEIGHTS = st.one_of(
@@ -70,6 +95,33 @@ WEIGHTS = st.one_of(
 )
 STATES = st.sampled_from(["0", "1", "007", "x", "-1", "9" * 18, "9" * 19, "2"])
 IDS = st.sampled_from(["0", "00", "17", "<eps>", "x"])
+
+
+def judged(row: list[str], compact: bool) -> tuple[Any, ...] | str:
+    """Return what one line says, (source, target, graph, acoustic, frames), or what is wrong."""
+    arc, full = len(row) > 2, 4 if compact else 5
+    graph = acoustic = 0.0
+    frames = 0
+    if len(row) in (2, full):
+        parts = row[-1].split(",")
+        costs = [number(part) for part in parts[:2]]
+        infinite = not arc and costs == [math.inf, math.inf]
+        finite = all(cost is not None and math.isfinite(cost) for cost in costs)
+        if len(parts) != (3 if compact else 2) or not (infinite or finite):
+            return "weight"
+        graph, acoustic = (cost for cost in costs if cost is not None)
+        ids = parts[2] if compact else ""
+        if ids.translate({ord(char): None for char in "0123456789_"}):
+            return "transition-ids"
+        frames = ids.count("_") + 1 if ids else 0
+    if arc and not compact:
+        if not row[2].isdigit() and row[2] != "<eps>":
+            return "transition-id"
+        frames = int(row[2].strip("0") not in ("", "<eps>"))
+    for text in row[: 2 if arc else 1]:
+        if not text.isdigit() or len(text) > 18:
+            return "state"
+    return int(row[0]), int(row[1]) if arc else None, graph, acoustic, frames
 
 
 @given(
@@ -82,43 +134,87 @@ IDS = st.sampled_from(["0", "00", "17", "<eps>", "x"])
     ),
     st.booleans(),
 )
-def test_kernels_and_careful_reading_agree(row: tuple[str, ...], compact: bool) -> None:
-    """What the kernel takes for plain is what the careful reading says, to the bit."""
-    record = Record(f"key\n{' '.join(row)}\n".encode(), "f", 1, 0)
-    lines = cut_lines(record)
-    found = lines.row(1)
-    if len(found) != len(row) or len(found) not in ((1, 2, 4) if compact else (1, 2, 4, 5)):
+def test_native_and_plain_reading_agree(row: tuple[str, ...], compact: bool) -> None:
+    """What the native reader says of a line is what the judge says, to the bit."""
+    # a line that tells which kind it is comes first
+    above = "7 7 v 0,0,5" if compact else "7 7 3 v 0,0"
+    payload = f"key\n{above}\n{' '.join(row)}\n\n".encode()
+    columns = payload.split(b"\n")[2].split()
+    if [column.decode() for column in columns] != list(row):
         return
-    *columns, odd = (
-        each[1] for each in _plain_lines(lines.data, lines.width, lines.bounds, compact)
-    )
-    if not odd:
-        src, dst, graph, acoustic, frames = _careful(record, 1, found, compact)
-        assert columns[:2] == [src, dst]
-        assert [bits(value) for value in columns[2:4]] == [bits(graph), bits(acoustic)]
-        assert columns[4] == frames
+    text = [column.decode() for column in columns]
+    if len(text) not in ((1, 2, 4) if compact else (1, 2, 4, 5)):
+        return
+    found = KaldiText(*kaldi_text(payload))
+    if not compact and len(text) == 4 and "," in text[3]:
+        assert (found.problem, found.line) == (5, 2)
+        return
+    assert found.compact == compact
+    expected = judged(text, compact)
+    record = Record(payload, "f", 1, 0)
+    if isinstance(expected, str):
+        assert found.problem
+        with pytest.raises(FormatError, match=rf"^f:3: {expected} '.*', expected "):
+            parse_record(FORMAT, record, Vocabulary())
+        return
+    assert found.problem == 0
+    src, dst, graph, acoustic, frames = expected
+    states = sorted({7, src} | ({dst} if dst is not None else set()))
+    assert found.start == states.index(7)
+    if dst is None:
+        assert found.src.tolist() == [states.index(7)]
+        costs = found.final_graph[states.index(src)], found.final_acoustic[states.index(src)]
+    else:
+        assert (found.src[1], found.dst[1]) == (states.index(src), states.index(dst))
+        assert found.frames[1] == frames
+        costs = found.graph[1], found.acoustic[1]
+    assert [bits(value) for value in costs] == [bits(graph), bits(acoustic)]
 
 
 def test_the_first_bad_line_is_named() -> None:
-    record = Record(b"key\n0 1 a 1,2,\n1 y b 1,2,\n1 2 c x,2,\n2\n", "f", 1, 0)
-    lines = cut_lines(record)
+    record = Record(b"key\n0 1 a 1,2,\n1 y b 1,2,\n1 2 c x,2,\n2\n\n", "f", 1, 0)
     with pytest.raises(FormatError, match=r"f:3: state 'y', expected a number from 0"):
-        read_lines(lines, is_compact(lines))
+        parse_record(FORMAT, record, Vocabulary())
 
 
 @given(st.lists(st.text("abé", min_size=1, max_size=3), min_size=1, max_size=60))
 def test_distinct_labels(words: list[str]) -> None:
-    text = "key\n" + "".join(f"0 1 {word} 0,0,\n" for word in words) + "1\n"
-    lines = cut_lines(Record(text.encode(), "f", 1, 0))
-    labels, which = distinct_labels(lines, lines.width[1:] > 2, compact=True)
-    assert [label.decode() for label in labels] == list(dict.fromkeys(words))
-    assert [labels[number].decode() for number in which] == words
+    found = read(*(f"0 1 {word} 0,0," for word in words), "1")
+    assert [label.decode() for label in found.labels] == list(dict.fromkeys(words))
+    assert [found.labels[number].decode() for number in found.label] == words
+    assert [words[line - 1] for line in found.label_line] == list(dict.fromkeys(words))
 
 
 def test_blanks_are_those_of_ascii() -> None:
-    text = "key\r\n0\v1\fa\u00a0b \t 1,2,\n\u20281\n".encode()
-    lines = cut_lines(Record(text, "f", 1, 0))
-    assert [lines.row(line) for line in range(3)] == [
-        [one.encode() for one in row]
-        for row in (["key"], ["0", "1", "a\u00a0b", "1,2,"], ["\u20281"])
-    ]
+    found = KaldiText(*kaldi_text("key\r\n0\v1\fa\u00a0b \t 1,2,\n1\n\n".encode()))
+    assert found.labels == ["a\u00a0b".encode()]
+    assert (found.src.tolist(), found.dst.tolist()) == ([0], [1])
+    # a line separator is a letter like others
+    found = KaldiText(*kaldi_text("key\n0 1 a 1,2,\n\u20281\n\n".encode()))
+    assert (found.problem, found.line) == (9, 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", 1),
+        (b"\n", 1),
+        (b"key", 1),
+        (b"key\n", 1),
+        (b"key\n0 1 a 1,2,\n1\n", 1),
+        (b"key\n0 1 a 1,2,\n1\n \t", 1),
+        (b"\n\n", 2),
+        (b"a key\n0\n\n", 2),
+        (b"key\n\n", 3),
+        (b"key\n0\n \r\n1 2 3 4 5 6\n", 0),
+    ],
+)
+def test_lattices_end_at_an_empty_line(data: bytes, problem: int) -> None:
+    assert KaldiText(*kaldi_text(data)).problem == problem
+
+
+@given(st.text("\n \ta", max_size=12))
+def test_empty_lines(text: str) -> None:
+    data = text.encode()
+    found = [match.end() for match in EMPTY_LINE.finditer(data)]
+    assert empty_line_ends(data) == found

@@ -1,0 +1,221 @@
+// OpenFst's binary files: the states and arcs of `vector` FSTs, Kaldi's among them, and symbols.
+//
+// lattices/openfst_codec.py has the layout. Nothing is read outside of the bytes, and nothing is
+// allocated because a file announces it: memory grows with the bytes that are there.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lattices/native/index.hpp"
+#include "lattices/native/poll.hpp"
+
+namespace lattices {
+
+// A place in little-endian bytes. Reading past the end gives zeros, and `good` is false from then
+// on.
+class Bytes {
+ public:
+  Bytes(std::span<const std::uint8_t> data, std::size_t place)
+      : data_(data), place_(std::min(place, data.size())), good_(place <= data.size()) {}
+
+  bool good() const { return good_; }
+  std::size_t place() const { return place_; }
+  std::size_t left() const { return data_.size() - place_; }
+
+  // Go on by so many bytes, if there are as many, and return where they begin.
+  const std::uint8_t* skip(std::int64_t size) {
+    if (size < 0 || static_cast<std::uint64_t>(size) > left()) {
+      good_ = false;
+      place_ = data_.size();
+      return nullptr;
+    }
+    const auto* begin = data_.data() + place_;
+    place_ += static_cast<std::size_t>(size);
+    return begin;
+  }
+
+  template <class T>
+  T take() {
+    const auto* begin = skip(sizeof(T));
+    if (begin == nullptr) return T{};
+    std::uint8_t bytes[sizeof(T)];
+    std::memcpy(bytes, begin, sizeof(T));
+    if constexpr (std::endian::native == std::endian::big) std::reverse(bytes, bytes + sizeof(T));
+    T value;
+    std::memcpy(&value, bytes, sizeof(T));
+    return value;
+  }
+
+ private:
+  std::span<const std::uint8_t> data_;
+  std::size_t place_;
+  bool good_;
+};
+
+// What a weight is: one cost or two, in single or double precision, and behind it perhaps a number
+// of transition-ids and the ids.
+struct WeightLayout {
+  int costs = 1;
+  bool wide = false, ids = false;
+
+  std::int64_t least_bytes() const { return costs * (wide ? 8 : 4) + (ids ? 4 : 0); }
+};
+
+struct FstWeight {
+  double first = 0.0, second = 0.0;
+  Index ids = 0;
+};
+
+inline FstWeight take_weight(Bytes& bytes, const WeightLayout& layout) {
+  const auto cost = [&] { return layout.wide ? bytes.take<double>() : bytes.take<float>(); };
+  FstWeight found;
+  found.first = cost();
+  if (layout.costs == 2) found.second = cost();
+  if (layout.ids) {
+    found.ids = bytes.take<std::int32_t>();
+    bytes.skip(4 * static_cast<std::int64_t>(found.ids));
+  }
+  return found;
+}
+
+// The columns of an FST; `second` costs, and frames, are Kaldi's alone.
+struct FstStates {
+  std::vector<Index> src, ilabel, olabel, dst, frames;
+  std::vector<double> cost, second, final, final_second;
+  // how many states and arcs are complete, where they end, and whether they are as many as
+  // announced
+  std::int64_t states = 0, arcs = 0;
+  std::size_t end = 0;
+  bool complete = false;
+};
+
+// Read the states that are announced, or those up to the end if that is -1. Without `keep` they are
+// counted alone.
+inline FstStates read_states(Bytes bytes, std::int64_t announced, const WeightLayout& layout,
+                             bool keep, Poll& poll) {
+  FstStates found;
+  const std::int64_t per_state = layout.least_bytes() + 8, per_arc = layout.least_bytes() + 12;
+  const bool kaldi = layout.costs == 2;
+  if (keep) {
+    const auto counted = read_states(bytes, announced, layout, false, poll);
+    if (!counted.complete) return counted;
+    const auto arcs = static_cast<std::size_t>(counted.arcs);
+    for (auto* column : {&found.src, &found.olabel, &found.dst}) column->reserve(arcs);
+    (kaldi ? found.frames : found.ilabel).reserve(arcs);
+    found.cost.reserve(arcs);
+    if (kaldi) found.second.reserve(arcs);
+  }
+  found.end = bytes.place();
+  while (announced < 0 ? bytes.left() > 0 : found.states < announced) {
+    poll();
+    if (bytes.left() < static_cast<std::size_t>(per_state)) return found;
+    const FstWeight final = take_weight(bytes, layout);
+    const auto count = bytes.take<std::int64_t>();
+    if (!bytes.good() || count < 0 || count > static_cast<std::int64_t>(bytes.left()) / per_arc ||
+        found.arcs + count > std::numeric_limits<Index>::max()) {
+      return found;
+    }
+    if (!keep && !layout.ids) {
+      bytes.skip(count * per_arc);
+    } else if (!keep) {
+      for (std::int64_t arc = 0; arc < count; ++arc) {
+        bytes.skip(8 + layout.least_bytes() - 4);
+        bytes.skip(4 * static_cast<std::int64_t>(bytes.take<std::int32_t>()));
+        bytes.skip(4);
+      }
+      if (!bytes.good()) return found;
+    } else {
+      for (std::int64_t arc = 0; arc < count; ++arc) {
+        const auto ilabel = bytes.take<std::int32_t>(), olabel = bytes.take<std::int32_t>();
+        const FstWeight weight = take_weight(bytes, layout);
+        const auto dst = bytes.take<std::int32_t>();
+        if (!bytes.good()) return found;
+        found.src.push_back(static_cast<Index>(found.states));
+        found.olabel.push_back(olabel);
+        found.dst.push_back(dst);
+        found.cost.push_back(weight.first);
+        if (kaldi) {
+          found.second.push_back(weight.second);
+          // the input label of a Lattice is a transition-id
+          found.frames.push_back(layout.ids ? weight.ids : ilabel != 0);
+        } else {
+          found.ilabel.push_back(ilabel);
+        }
+      }
+    }
+    if (keep) {
+      found.final.push_back(final.first);
+      if (kaldi) found.final_second.push_back(final.second);
+    }
+    ++found.states;
+    found.arcs += count;
+    found.end = bytes.place();
+  }
+  found.complete = true;
+  return found;
+}
+
+// Whether all costs of a Kaldi lattice are finite, or infinite together where a state is not final,
+// and all targets are states.
+inline bool is_sound_kaldi(const FstStates& fst) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  bool sound = true;
+  for (std::size_t state = 0; state < fst.final.size(); ++state) {
+    const double graph = fst.final[state], acoustic = fst.final_second[state];
+    sound &= (std::isfinite(graph) && std::isfinite(acoustic)) ||
+             (graph == infinity && acoustic == infinity);
+  }
+  for (std::size_t arc = 0; arc < fst.src.size(); ++arc) {
+    sound &= std::isfinite(fst.cost[arc]) && std::isfinite(fst.second[arc]);
+    sound &= fst.dst[arc] >= 0 && fst.dst[arc] < fst.states;
+  }
+  return sound;
+}
+
+// A symbol table: magic number, name, next free key, size, then symbols and keys.
+struct SymbolTable {
+  std::int32_t magic = 0;
+  std::vector<std::string_view> symbols;
+  std::vector<std::int64_t> keys;
+  std::size_t end = 0;
+  bool complete = false;
+};
+
+inline SymbolTable read_symbols(Bytes bytes, bool keep, Poll& poll) {
+  SymbolTable found;
+  found.magic = bytes.take<std::int32_t>();
+  bytes.skip(bytes.take<std::int32_t>());
+  bytes.take<std::int64_t>();
+  const auto size = bytes.take<std::int64_t>();
+  if (!bytes.good() || size < 0 || size > static_cast<std::int64_t>(bytes.left() / 12))
+    return found;
+  if (keep) {
+    found.symbols.reserve(static_cast<std::size_t>(size));
+    found.keys.reserve(static_cast<std::size_t>(size));
+  }
+  for (std::int64_t entry = 0; entry < size; ++entry) {
+    poll();
+    const auto length = bytes.take<std::int32_t>();
+    const auto* symbol = bytes.skip(length);
+    const auto key = bytes.take<std::int64_t>();
+    if (!bytes.good()) return found;
+    if (!keep) continue;
+    found.symbols.emplace_back(reinterpret_cast<const char*>(symbol),
+                               static_cast<std::size_t>(length));
+    found.keys.push_back(key);
+  }
+  found.end = bytes.place();
+  found.complete = true;
+  return found;
+}
+
+}  // namespace lattices

@@ -1,0 +1,85 @@
+// Scores, features and frames of Kaldi's lattices, from the costs and transition-ids of arcs.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lattices/native/index.hpp"
+#include "lattices/native/normal_form.hpp"
+#include "lattices/native/semirings.hpp"
+
+namespace lattices {
+
+// score = -(lm_scale * graph + acoustic_scale * acoustic), and both negated costs, row by row.
+// Where costs are infinite the score is, too, and the features are 0.
+struct KaldiScores {
+  std::vector<double> score, value;
+};
+
+inline KaldiScores kaldi_scores(std::span<const double> graph, std::span<const double> acoustic,
+                                double lm_scale, double acoustic_scale) {
+  KaldiScores found;
+  const auto rows = graph.size();
+  found.score.resize(rows);
+  found.value.resize(2 * rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (!(graph[row] < std::numeric_limits<double>::infinity())) {
+      found.score[row] = kMinusInfinity;
+      continue;
+    }
+    // a plain minus would turn the cost 0.0 into the score -0.0
+    const double score = 0.0 - (lm_scale * graph[row] + acoustic_scale * acoustic[row]);
+    // too large a sum must not pass for a state that is not final
+    found.score[row] = score == kMinusInfinity ? std::numeric_limits<double>::quiet_NaN() : score;
+    found.value[2 * row] = 0.0 - graph[row];
+    found.value[2 * row + 1] = 0.0 - acoustic[row];
+  }
+  return found;
+}
+
+// The frame of every state: the number of frames on each path from the start to it. None if there
+// are no frames at all, if a state has none, or if paths to it do not agree.
+inline std::optional<std::vector<Index>> state_frames(std::span<const Index> src,
+                                                      std::span<const Index> dst,
+                                                      std::span<const Index> frames, Index start,
+                                                      Index states) {
+  if (std::all_of(frames.begin(), frames.end(), [](Index each) { return each == 0; })) return {};
+  // arcs in an order in which those into a state come before those out of it
+  std::vector<Index> order(src.size());
+  std::iota(order.begin(), order.end(), 0);
+  bool ordered = true;
+  for (std::size_t arc = 0; arc < src.size(); ++arc) {
+    ordered &= src[arc] < dst[arc] && (arc == 0 || src[arc - 1] <= src[arc]);
+  }
+  if (!ordered) {
+    const auto numbered = topological_numbers(src, dst, states);
+    if (numbered.second < states) return {};
+    const auto& number = numbered.first;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](Index one, Index other) { return number[src[one]] < number[src[other]]; });
+  }
+  std::vector<std::int64_t> frame(states, -1);
+  frame[start] = 0;
+  for (const Index arc : order) {
+    if (frame[src[arc]] < 0) continue;
+    const auto reached = frame[src[arc]] + frames[arc];
+    auto& known = frame[dst[arc]];
+    if ((known >= 0 && known != reached) || reached > std::numeric_limits<Index>::max()) return {};
+    known = reached;
+  }
+  std::vector<Index> found;
+  found.reserve(frame.size());
+  for (const auto each : frame) {
+    if (each < 0) return {};
+    found.push_back(static_cast<Index>(each));
+  }
+  return found;
+}
+
+}  // namespace lattices

@@ -1,0 +1,268 @@
+// Byte-level readers: JSON lines, Kaldi's text and binaries, OpenFst's binaries, Arrow batches.
+//
+// They say where a file is wrong and in which way; the words of the error are Python's.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "lattices/native/arrow_rows.hpp"
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/border.hpp"
+#include "lattices/native/distinct.hpp"
+#include "lattices/native/fst_bytes.hpp"
+#include "lattices/native/json_arcs.hpp"
+#include "lattices/native/kaldi_costs.hpp"
+#include "lattices/native/kaldi_text.hpp"
+
+namespace lattices {
+
+namespace {
+
+using ByteColumn = Column<std::uint8_t>;
+using Texts = nb::typed<nb::list, nb::str>;
+template <class T>
+using ListArrays = std::pair<Ints, Column<T>>;
+
+// Offsets and numbers of columns are 32 bits wide, and no text has more entries than bytes.
+std::string_view text_of(const nb::bytes& data) {
+  if (data.size() > static_cast<std::size_t>(std::numeric_limits<Index>::max())) {
+    throw space_error("a record of " + std::to_string(data.size()) +
+                      " bytes, expected less than 2 GB");
+  }
+  return {data.c_str(), data.size()};
+}
+
+// Strings of UTF-8, or nothing if one is none; whether any has an escape.
+bool add_texts(const std::vector<std::string_view>& texts, Texts& found, bool& escaped) {
+  for (const auto text : texts) {
+    PyObject* decoded =
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
+    if (decoded == nullptr) {
+      PyErr_Clear();
+      return false;
+    }
+    found.append(nb::steal(decoded));
+    escaped |= text.find('\\') != std::string_view::npos;
+  }
+  return true;
+}
+
+auto json_arcs(const nb::bytes& record) {
+  using Found = std::tuple<std::size_t, std::size_t, ReadOnly<Index>, ReadOnly<Index>,
+                           ReadOnly<Index>, ReadOnly<double>, ReadOnly<Index>, ReadOnly<Index>,
+                           ReadOnly<double>, Texts, Texts, bool>;
+  JsonArcs arcs;
+  const auto data = text_of(record);
+  const bool known = unlocked([&] {
+    Poll poll(check_signals);
+    return JsonArcReader(data).read(arcs, poll);
+  });
+  Texts words, names;
+  bool escaped = false;
+  if (!known || !add_texts(arcs.words.values(), words, escaped) ||
+      !add_texts(arcs.names.values(), names, escaped)) {
+    return std::optional<Found>();
+  }
+  return std::optional<Found>(Found(
+      arcs.begin, arcs.end, give_column(std::move(arcs.src)), give_column(std::move(arcs.dst)),
+      give_column(std::move(arcs.word)), give_column(std::move(arcs.score)),
+      give_column(std::move(arcs.offset)), give_column(std::move(arcs.feature)),
+      give_column(std::move(arcs.value)), words, names, escaped));
+}
+
+auto kaldi_text(const nb::bytes& record) {
+  const auto data = text_of(record);
+  auto found = unlocked([&] {
+    Poll poll(check_signals);
+    return KaldiTextReader().read(data, poll);
+  });
+  nb::typed<nb::list, nb::bytes> labels;
+  for (const auto label : found.labels.values()) {
+    labels.append(nb::bytes(label.data(), label.size()));
+  }
+  return std::tuple(
+      static_cast<int>(found.problem), found.line, found.compact, found.start,
+      give_column(std::move(found.src)), give_column(std::move(found.dst)),
+      give_column(std::move(found.frames)), give_column(std::move(found.graph)),
+      give_column(std::move(found.acoustic)), give_column(std::move(found.final_graph)),
+      give_column(std::move(found.final_acoustic)), give_column(std::move(found.label)), labels,
+      give_column(std::move(found.label_line)));
+}
+
+FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t announced,
+                    const WeightLayout& layout, bool keep) {
+  return unlocked([&] {
+    Poll poll(check_signals);
+    return read_states(Bytes(view(data), place), announced, layout, keep, poll);
+  });
+}
+
+auto fst_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool wide) {
+  auto found = states_at(data, place, announced, {.costs = 1, .wide = wide}, true);
+  return std::tuple(found.complete, found.states, found.end, give_column(std::move(found.src)),
+                    give_column(std::move(found.ilabel)), give_column(std::move(found.olabel)),
+                    give_column(std::move(found.cost)), give_column(std::move(found.dst)),
+                    give_column(std::move(found.final)));
+}
+
+auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool compact,
+                  bool wide) {
+  const WeightLayout layout{.costs = 2, .wide = wide, .ids = compact};
+  auto found = states_at(data, place, announced, layout, true);
+  const bool sound = found.complete && is_sound_kaldi(found);
+  return std::tuple(sound, give_column(std::move(found.src)), give_column(std::move(found.dst)),
+                    give_column(std::move(found.olabel)), give_column(std::move(found.frames)),
+                    give_column(std::move(found.cost)), give_column(std::move(found.second)),
+                    give_column(std::move(found.final)),
+                    give_column(std::move(found.final_second)));
+}
+
+// Where they end, and nothing if the bytes end before.
+std::optional<std::size_t> kaldi_end(const ByteColumn& data, std::size_t place,
+                                     std::int64_t announced, bool compact, bool wide) {
+  const WeightLayout layout{.costs = 2, .wide = wide, .ids = compact};
+  const auto found = states_at(data, place, announced, layout, false);
+  return found.complete ? std::optional(found.end) : std::nullopt;
+}
+
+std::optional<std::size_t> symbols_end(const ByteColumn& data, std::size_t place) {
+  const auto found = unlocked([&] {
+    Poll poll(check_signals);
+    return read_symbols(Bytes(view(data), place), false, poll);
+  });
+  return found.complete ? std::optional(found.end) : std::nullopt;
+}
+
+auto symbols_at(const ByteColumn& data, std::size_t place, std::int32_t magic) {
+  using Found = std::tuple<Texts, ReadOnly<std::int64_t>, std::size_t>;
+  auto found = unlocked([&] {
+    Poll poll(check_signals);
+    return read_symbols(Bytes(view(data), place), true, poll);
+  });
+  Texts words;
+  bool escaped = false;
+  if (!found.complete || found.magic != magic || !add_texts(found.symbols, words, escaped)) {
+    return std::optional<Found>();
+  }
+  return std::optional<Found>(Found(words, give_column(std::move(found.keys)), found.end));
+}
+
+auto distinct_labels(const Ints& label) {
+  Distinct<Index> distinct;
+  std::vector<Index> which;
+  which.reserve(view(label).size());
+  for (const Index each : view(label)) which.push_back(distinct.number(each));
+  return std::tuple(give_column(std::move(distinct.values())), give_column(std::move(which)));
+}
+
+void check_equal(std::size_t one, std::size_t other) {
+  if (one != other) throw space_error("columns differ in length");
+}
+
+auto scores_of_costs(const Floats& graph, const Floats& acoustic, double lm_scale,
+                     double acoustic_scale) {
+  check_equal(view(graph).size(), view(acoustic).size());
+  auto found = kaldi_scores(view(graph), view(acoustic), lm_scale, acoustic_scale);
+  return std::tuple(give_column(std::move(found.score)), give_column(std::move(found.value)));
+}
+
+std::optional<ReadOnly<Index>> frames_of_states(const Ints& src, const Ints& dst,
+                                                const Ints& frames, Index start, Index states) {
+  check_equal(view(src).size(), view(dst).size());
+  check_equal(view(src).size(), view(frames).size());
+  const auto is_state = [&](Index each) { return each >= 0 && each < states; };
+  if (!is_state(start) || !std::ranges::all_of(view(src), is_state) ||
+      !std::ranges::all_of(view(dst), is_state)) {
+    throw space_error("an arc leads out of the states");
+  }
+  auto found = state_frames(view(src), view(dst), view(frames), start, states);
+  if (!found) return std::nullopt;
+  return give_column(std::move(*found));
+}
+
+template <class T>
+ListColumn<T> lists_of(const ListArrays<T>& arrays, std::size_t rows) {
+  return {view(arrays.first), view(arrays.second), rows};
+}
+
+auto normal_lattices(const Column<bool>& wanted, const ListArrays<Index>& src,
+                     const ListArrays<Index>& dst, const ListArrays<Index>& label,
+                     const ListArrays<double>& score, const ListArrays<double>& final,
+                     const Ints& start, Index words) {
+  const auto rows = view(wanted).size();
+  check_equal(rows, view(start).size());
+  const LatticeLists lists{lists_of(src, rows),   lists_of(dst, rows),   lists_of(label, rows),
+                           lists_of(score, rows), lists_of(final, rows), view(start)};
+  auto found = unlocked([&] { return normal_rows(lists, view(wanted), words); });
+  return std::tuple(give_column(std::move(found.normal)), give_column(std::move(found.in_arc)),
+                    give_column(std::move(found.in_offset)),
+                    give_column(std::move(found.out_offset)));
+}
+
+auto sound_matrices(const Column<bool>& wanted, const Ints& height_at, const Ints& width_at,
+                    const ListArrays<Index>& offset, const ListArrays<Index>& column,
+                    const ListArrays<double>& value) {
+  const auto rows = view(wanted).size();
+  check_equal(rows + 1, view(height_at).size());
+  check_equal(rows + 1, view(width_at).size());
+  const MatrixLists lists{lists_of(offset, rows), lists_of(column, rows), lists_of(value, rows)};
+  return give_column(
+      unlocked([&] { return sound_rows(lists, view(wanted), view(height_at), view(width_at)); }));
+}
+
+}  // namespace
+
+void bind_readers(nb::module_& module) {
+  module.def("json_arcs", json_arcs, nb::arg("record"),
+             "Return the arcs of a JSON object: where they stand, src, dst, word, score, the\n"
+             "offsets, columns and values of features, words and names, and whether any has an\n"
+             "escape. None if anything is unusual.");
+  module.def("kaldi_text", kaldi_text, nb::arg("record"),
+             "Return what the lines of a lattice say: problem, line, compact, start, src, dst,\n"
+             "frames, graph, acoustic, final_graph, final_acoustic, label, the different labels\n"
+             "and the line of each.");
+  module.def(
+      "empty_line_ends",
+      [](const nb::bytes& data) { return empty_line_ends({data.c_str(), data.size()}); },
+      nb::arg("data"), "Return the places behind the empty lines of a text.");
+  module.def("fst_states", fst_states, nb::arg("data"), nb::arg("place"), nb::arg("announced"),
+             nb::arg("wide"),
+             "Return the states of an OpenFst vector FST: complete, states, end, src, ilabel,\n"
+             "olabel, weight, dst, final. States up to the end if -1 are announced.");
+  module.def("kaldi_states", kaldi_states, nb::arg("data"), nb::arg("place"), nb::arg("announced"),
+             nb::arg("compact"), nb::arg("wide"),
+             "Return the states of a Kaldi lattice: sound, src, dst, label, frames, graph,\n"
+             "acoustic, final_graph, final_acoustic.");
+  module.def("kaldi_end", kaldi_end, nb::arg("data"), nb::arg("place"), nb::arg("announced"),
+             nb::arg("compact"), nb::arg("wide"),
+             "Return the place behind the states of a Kaldi lattice; None if they are cut short.");
+  module.def("symbols_end", symbols_end, nb::arg("data"), nb::arg("place"),
+             "Return the place behind a symbol table; None if it is cut short.");
+  module.def("symbols_at", symbols_at, nb::arg("data"), nb::arg("place"), nb::arg("magic"),
+             "Return the symbols and keys of a table, and where it ends; None if it is damaged.");
+  module.def("distinct_labels", distinct_labels, nb::arg("label"),
+             "Return the different labels as they come, and the number of each among them.");
+  module.def("kaldi_scores", scores_of_costs, nb::arg("graph"), nb::arg("acoustic"),
+             nb::arg("lm_scale"), nb::arg("acoustic_scale"),
+             "Return scores, and the values of both features, one row after the other.");
+  module.def("kaldi_frames", frames_of_states, nb::arg("src"), nb::arg("dst"), nb::arg("frames"),
+             nb::arg("start"), nb::arg("states"),
+             "Return the frame of every state; None if one has none, or more than one.");
+  module.def("normal_lattices", normal_lattices, nb::arg("wanted"), nb::arg("src"), nb::arg("dst"),
+             nb::arg("label"), nb::arg("score"), nb::arg("final"), nb::arg("start"),
+             nb::arg("words"),
+             "Tell which rows of a batch are lattices in normal form; return the arcs into and\n"
+             "out of their states.");
+  module.def("sound_matrices", sound_matrices, nb::arg("wanted"), nb::arg("height_at"),
+             nb::arg("width_at"), nb::arg("offset"), nb::arg("column"), nb::arg("value"),
+             "Tell which rows of a batch are sparse matrices as scipy wants them.");
+}
+
+}  // namespace lattices
