@@ -3,4 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
-namespace fstmetrics {}  // namespace fstmetrics
+namespace fstmetrics {
+
+void bind_aligning(nanobind::module_& module);
+
+}  // namespace fstmetrics

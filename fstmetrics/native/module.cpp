@@ -5,4 +5,5 @@
 NB_MODULE(_native, module) {
   module.doc() = "Statistics of metrics.";
   lattices::translate_errors();
+  fstmetrics::bind_aligning(module);
 }
