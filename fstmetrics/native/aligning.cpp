@@ -44,18 +44,6 @@ std::vector<double> soft_statistics(const Table<double>& weight, const Alignment
   return row;
 }
 
-// Columns that a native function indexes are checked once, at the border.
-void check_list(std::span<const std::int32_t> unit, std::span<const std::int32_t> offset,
-                std::size_t units) {
-  bool fine = !offset.empty() && offset.front() == 0 &&
-              static_cast<std::size_t>(offset.back()) == unit.size();
-  for (std::size_t s = 1; fine && s < offset.size(); ++s) fine = offset[s - 1] <= offset[s];
-  for (std::size_t each = 0; fine && each < unit.size(); ++each) {
-    fine = unit[each] >= 0 && static_cast<std::size_t>(unit[each]) < units;
-  }
-  if (!fine) throw option_error("units of a list that do not fit its offsets or its symbols");
-}
-
 }  // namespace
 
 void bind_aligning(nb::module_& module) {
@@ -97,11 +85,11 @@ void bind_aligning(nb::module_& module) {
       [](const Table<double>& table, const Ints& unit, const Ints& offset, std::size_t order,
          double insertion, double deletion) {
         const auto costs = costs_of(order, insertion, deletion);
-        check_list(view(unit), view(offset), table.shape(0));
+        const Sentences list{view(unit), view(offset)};
+        check(list, table.shape(0));
         auto rows = unlocked([&] {
           Poll poll(check_signals);
-          return list_statistics({view(unit), view(offset), view(table), table.shape(1)}, costs,
-                                 poll);
+          return list_statistics(list, view(table), table.shape(1), costs, poll);
         });
         return give(std::move(rows), offset.shape(0) - 1, order + 4);
       },

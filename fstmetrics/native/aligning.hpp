@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "fstmetrics/native/sentences.hpp"
 #include "lattices/native/poll.hpp"
 
 namespace fstmetrics {
@@ -224,31 +225,23 @@ void number_statistics(Aligner& aligner, std::span<const Number> hypothesis,
   aligner.statistics(weight, row);
 }
 
-// Sentences of an n-best list: `unit[offset[s]..offset[s + 1])` are places in a table of what each
-// distinct unit is worth as a match of each reference word.
-struct ListSentences {
-  std::span<const std::int32_t> unit, offset;
-  std::span<const double> table;
-  std::size_t length;
-};
-
-// One row of statistics for each sentence. Where a sentence begins like the one before it, as is
-// the rule in n-best lists, the rows of the table that they have in common are not filled again.
-inline std::vector<double> list_statistics(const ListSentences& list, const AlignmentCosts& costs,
+// One row of statistics for each sentence of a list, where table[u, i] is what unit u is worth as a
+// match of word i of a reference of `length` words. Where a sentence begins like the one before it,
+// as is the rule in n-best lists, the rows of the program that they have in common are not filled
+// again.
+inline std::vector<double> list_statistics(const Sentences& list, std::span<const double> table,
+                                           std::size_t length, const AlignmentCosts& costs,
                                            lattices::Poll& poll) {
   Aligner aligner(costs);
-  const auto sentences = list.offset.size() - 1;
-  std::vector<double> rows(sentences * aligner.width());
-  std::span<const std::int32_t> before;
-  for (std::size_t s = 0; s < sentences; ++s) {
-    const auto units = list.unit.subspan(list.offset[s], list.offset[s + 1] - list.offset[s]);
-    const auto weight = [&](std::size_t j, std::size_t i) {
-      return list.table[units[j] * list.length + i];
-    };
+  std::vector<double> rows(list.size() * aligner.width());
+  std::span<const Unit> before;
+  for (std::size_t s = 0; s < list.size(); ++s) {
+    const auto units = list[s];
+    const auto weight = [&](std::size_t j, std::size_t i) { return table[units[j] * length + i]; };
     const auto most = std::min(units.size(), before.size());
     const auto differs = std::mismatch(units.begin(), units.begin() + most, before.begin()).first;
     const auto common = static_cast<std::size_t>(differs - units.begin());
-    aligner.align(units.size(), list.length, weight, poll, common);
+    aligner.align(units.size(), length, weight, poll, common);
     aligner.statistics(weight, std::span(rows).subspan(s * aligner.width(), aligner.width()));
     before = units;
   }
