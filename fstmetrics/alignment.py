@@ -22,6 +22,7 @@ from fstmetrics.judgement import Judgement, ReferenceWords
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice, quality
+from fstmetrics.pairs import alignment_scores, edit_scores
 from fstmetrics.reference_lattices import lattices_by_length, reference_automaton
 from fstmetrics.references import (
     Reference,
@@ -130,6 +131,24 @@ class AlignmentMetric(Signature):
     def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
         """Return an evaluator for the references of one segment."""
         return AlignmentEvaluator(self, checked_references(references))
+
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
+        costs = (self.order, self.insertion, self.deletion)
+        hard_edits = self.similarity is None and costs == (1, 1.0, 0.0)
+        return (edit_scores if hard_edits else alignment_scores)(candidates, evidence, self)
+
+    @property
+    def whole_costs(self) -> tuple[float, float, float]:
+        """Insertion, deletion and a match in a unit of which all are whole multiples.
+
+        Where there is none, the costs in matches, and 0.
+        """
+        insertion, deletion = float(self.insertion), float(self.deletion)
+        unit = _unit(insertion, deletion)
+        if self.similarity is not None or unit == FINEST_UNIT:
+            return insertion, deletion, 0.0
+        return float(round(insertion / unit)), float(round(deletion / unit)), float(round(1 / unit))
 
     def units(self, tokens: Sequence[str]) -> Tokens:
         """Return a sentence in the metric's units: its words, or their characters."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fstmetrics import pairs
 from fstmetrics._native import NGrams, bleu_scores
 from fstmetrics.bleu_corpus import corpus_rows, paired
 from fstmetrics.bleu_options import (
@@ -162,10 +163,11 @@ class BLEU(Signature):
 
     def scores(self, rows: FloatColumn) -> FloatColumn:
         """Return BLEU of each row of statistics."""
-        return bleu_scores(floats(rows), *self._scoring)
+        return bleu_scores(floats(rows), *self.scoring)
 
     @cached_property
-    def _scoring(self) -> tuple[FloatColumn, int, float, bool, bool]:
+    def scoring(self) -> tuple[FloatColumn, int, float, bool, bool]:
+        """Weights, smoothing, its value, effective order or not, arithmetic mean or not."""
         shares = (
             np.full(self.order, 1.0 / self.order)
             if self.weights == UNIFORM
@@ -178,6 +180,10 @@ class BLEU(Signature):
             self.effective_order,
             self.mean == "arithmetic",
         )
+
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
+        return pairs.bleu_scores(candidates, evidence, self)
 
     def against(self, references: Iterable[Reference]) -> BLEUEvaluator:
         """Return an evaluator for the references of one segment."""

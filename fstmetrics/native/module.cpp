@@ -7,5 +7,6 @@ NB_MODULE(_native, module) {
   lattices::translate_errors();
   fstmetrics::bind_aligning(module);
   fstmetrics::bind_counting(module);
+  fstmetrics::bind_pairs(module);
   fstmetrics::bind_similarity(module);
 }
