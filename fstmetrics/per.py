@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fstmetrics.pairs import per_scores
 from fstmetrics.references import Reference, checked_references, tokens_of
 from fstmetrics.signature import Signature
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
-from lattices.spaces import Lattice
+from lattices.spaces import Lattice, NBest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,10 @@ class PER(Signature):
         """Return the error rate from one row of statistics or a sum of rows."""
         _, errors, length = (float(value) for value in stats)
         return errors / max(length, 1.0)
+
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
+        return per_scores(candidates, evidence, self)
 
     def against(self, references: Iterable[Reference]) -> PEREvaluator:
         """Return an evaluator for the references of one segment."""

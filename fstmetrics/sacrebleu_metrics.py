@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fstmetrics.pairs import chrf_scores
 from fstmetrics.references import Reference, checked_references, tokens_of
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.optional import require
-from lattices.spaces import Lattice
+from lattices.spaces import Lattice, NBest
 
 
 class SacreBLEUMetric(Signature, ABC):
@@ -186,6 +187,10 @@ class ChrF(SacreBLEUMetric):
             for n, unit in orders
             for side in ("hypothesis", "reference", "both")
         )
+
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
+        return chrf_scores(candidates, evidence, self)
 
     def implementation(self, references: Sequence[str] | None = None) -> Any:
         """Return sacreBLEU's chrF."""

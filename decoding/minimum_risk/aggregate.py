@@ -6,10 +6,10 @@ import numpy as np
 
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.evidence_kernels import hash_place
-from decoding.minimum_risk.pairwise_chrf import OrderCounts, chrf_units, f_scores
-from decoding.minimum_risk.pairwise_units import JointUnits, bleu_units
 from fstmetrics import Metric, scores_of
+from fstmetrics._native import chrf_scores
 from fstmetrics.bleu import BLEU
+from fstmetrics.pairs import JointUnits, bleu_units, chrf_units
 from fstmetrics.sacrebleu_metrics import ChrF
 from lattices.arrays import Array, FloatColumn, floats, kernel
 from lattices.errors import OptionError
@@ -59,9 +59,9 @@ def aggregate_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> F
 
 
 def _bleu(candidates: NBest, evidence: Evidence, metric: BLEU) -> FloatColumn:
-    joint = JointUnits.of(candidates, evidence.nbest, bleu_units(metric))
+    joint = JointUnits(candidates, evidence.nbest, bleu_units(metric))
     matches, _, length = _against_average(joint, evidence.weight, metric.order)
-    own = joint.candidates.length.astype(np.float64)
+    own = joint.lengths[0].astype(np.float64)
     rows = np.concatenate(
         [
             matches,
@@ -75,22 +75,21 @@ def _bleu(candidates: NBest, evidence: Evidence, metric: BLEU) -> FloatColumn:
 
 
 def _chrf(candidates: NBest, evidence: Evidence, metric: ChrF) -> FloatColumn:
-    counts: list[OrderCounts] = []
+    every: list[tuple[Array, Array, Array]] = []
     for units, order in chrf_units(metric):
-        joint = JointUnits.of(candidates, evidence.nbest, units)
+        joint = JointUnits(candidates, evidence.nbest, units)
         matches, totals, _ = _against_average(joint, evidence.weight, order)
-        own = joint.candidates.length
-        counts.extend(
-            OrderCounts(np.maximum(own - k, 0), totals[k], matches[:, k]) for k in range(order)
-        )
-    return f_scores(counts, metric)
+        own = np.maximum(joint.lengths[0] - np.arange(order)[:, None], 0)
+        every.append((matches.T, own, totals))
+    found, own, expected = (floats(np.concatenate(of_all)) for of_all in zip(*every, strict=True))
+    return floats(chrf_scores(found, own, expected, metric.beta, metric.eps_smoothing))
 
 
 def _against_average(
     joint: JointUnits, weight: FloatColumn, order: int
 ) -> tuple[Array, FloatColumn, float]:
     """Return the matches of candidates by order, the expected n-grams of each order, the length."""
-    length = joint.evidence.length.astype(np.float64)
+    length = joint.lengths[1].astype(np.float64)
     totals = weight @ np.maximum(length[:, None] - np.arange(order), 0.0)
     matches = _averaged(
         *joint.candidates, *joint.evidence, floats(weight), len(joint.symbols), order

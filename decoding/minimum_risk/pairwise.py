@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.evidence_lists import rows
-from decoding.minimum_risk.pairwise_chrf import chrf_scores
-from decoding.minimum_risk.pairwise_edit import alignment_scores, edit_scores, is_edit_distance
-from decoding.minimum_risk.pairwise_ngram import bleu_scores, per_scores
-from fstmetrics import PER, AlignmentMetric, Metric, nbest_stats, scores_of
-from fstmetrics.bleu import BLEU
-from fstmetrics.sacrebleu_metrics import ChrF
+from fstmetrics import Metric, nbest_stats, scores_of
+from fstmetrics.pairs import PairScorer, scores_pairs
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import NBest
@@ -24,15 +19,13 @@ _PAIRS = 1 << 22
 #: expectations closer than this differ by rounding
 EQUAL = 1e-12
 
-_Scorer = Callable[[NBest, NBest, Any], FloatColumn]
-
 
 def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatColumn:
     """Return the metric of each candidate against each sentence of evidence as its reference.
 
     Entry ``[e, c]`` is ``metric.against([evidence e]).score(candidate c)``. WER, WRR, CER, GRR,
-    PER, BLEU, BLEU-SBP and chrF have kernels for whole matrices; any other metric prepares each
-    sentence of evidence as a reference and scores the list of candidates.
+    PER, BLEU, BLEU-SBP and chrF score all pairs at once (``metric.pair_scores``); any other
+    metric prepares each sentence of evidence as a reference and scores the list of candidates.
 
     Parameters
     ----------
@@ -55,7 +48,14 @@ def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatCol
     """
     if not (len(candidates) and len(evidence)):
         return np.empty((len(evidence), len(candidates)))
-    return (_family(metric) or _one_by_one)(candidates, evidence, metric)
+    if has_kernel(metric):
+        return cast(PairScorer, metric).pair_scores(candidates, evidence)
+    return np.array(
+        [
+            scores_of(metric, nbest_stats(metric.against([evidence.tokens(entry)]), candidates))
+            for entry in range(len(evidence))
+        ]
+    )
 
 
 def has_kernel(metric: Metric) -> bool:
@@ -67,38 +67,7 @@ def has_kernel(metric: Metric) -> bool:
     >>> has_kernel(WER()), has_kernel(TBLEU())
     (True, False)
     """
-    return _family(metric) is not None
-
-
-def _family(metric: Metric) -> _Scorer | None:
-    """Return the kernel for a metric, unless its class has changed what a score is."""
-    kind: Any = type(metric)
-    if isinstance(metric, AlignmentMetric):
-        plain = (
-            kind.against is AlignmentMetric.against
-            and kind.score is AlignmentMetric.score
-            and kind.units is AlignmentMetric.units
-            and kind.possible is AlignmentMetric.possible
-        )
-        if plain and is_edit_distance(metric):
-            return edit_scores
-        costs = (metric.order, metric.insertion, metric.deletion)
-        return alignment_scores if plain and (not metric.error_rate or costs == (1, 1, 0)) else None
-    if isinstance(metric, BLEU):
-        plain = kind.against is BLEU.against and kind.units is BLEU.units
-        return bleu_scores if plain and kind.score is BLEU.score else None
-    if kind is PER:
-        return per_scores
-    return chrf_scores if kind is ChrF else None
-
-
-def _one_by_one(candidates: NBest, evidence: NBest, metric: Metric) -> FloatColumn:
-    return np.array(
-        [
-            scores_of(metric, nbest_stats(metric.against([evidence.tokens(entry)]), candidates))
-            for entry in range(len(evidence))
-        ]
-    )
+    return scores_pairs(metric)
 
 
 def expected_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> FloatColumn:

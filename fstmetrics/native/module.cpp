@@ -7,4 +7,8 @@ NB_MODULE(_native, module) {
   lattices::translate_errors();
   // the handles of spaces, which functions here take
   nanobind::module_::import_("lattices._native");
+  fstmetrics::bind_aligning(module);
+  fstmetrics::bind_counting(module);
+  fstmetrics::bind_pairs(module);
+  fstmetrics::bind_similarity(module);
 }

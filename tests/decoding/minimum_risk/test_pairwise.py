@@ -14,7 +14,6 @@ import lattices
 from decoding.minimum_risk import pairwise as pairwise_module
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked, score_matrix
-from decoding.minimum_risk.pairwise_edit import alignment_scores, edit_scores
 from fstmetrics import (
     BLEU,
     BLEUSBP,
@@ -33,6 +32,7 @@ from fstmetrics import (
     WordVectors,
     parse_metric,
 )
+from fstmetrics.pairs import alignment_scores, edit_scores
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
 from tests.decoding.minimum_risk.lists import WORDS, nbest_of, small_lists

@@ -1,0 +1,278 @@
+"""All pairs of two lists under one metric: every candidate against every other sentence.
+
+Minimum-risk decoding asks for them. What is done in Python is done once for each distinct word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from fstmetrics._native import PairMatches, Pairs, alignment_gains, edit_distances, pair_chrf
+from fstmetrics.list_units import ListUnits
+from fstmetrics.similarity import checked_matrix
+from fstmetrics.tokenizers import NO_TOKENIZER
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.spaces import NBest
+
+if TYPE_CHECKING:
+    from fstmetrics.alignment import AlignmentMetric
+    from fstmetrics.bleu import BLEU
+    from fstmetrics.metric import Metric
+    from fstmetrics.per import PER
+    from fstmetrics.sacrebleu_metrics import ChrF
+
+#: what sacreBLEU takes off the beginning or the end of a word
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+#: what the scores of pairs rest on: a class that changes one of these has other scores
+_SCORING = ("stats", "score", "scores", "against", "units", "possible", "implementation")
+
+
+@runtime_checkable
+class PairScorer(Protocol):
+    """A metric that scores all pairs of two lists in one pass."""
+
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
+
+
+def scores_pairs(metric: Metric) -> bool:
+    """Tell whether a metric scores all pairs at once.
+
+    A subclass that has changed what a score is, and not ``pair_scores``, does not.
+
+    Examples
+    --------
+    >>> from fstmetrics import TBLEU, WER
+    >>> scores_pairs(WER()), scores_pairs(TBLEU())
+    (True, False)
+    """
+    return _scores_pairs(type(metric))
+
+
+@lru_cache(maxsize=256)
+def _scores_pairs(kind: type) -> bool:
+    for part in kind.__mro__:
+        if "pair_scores" in vars(part):
+            return True
+        if not vars(part).keys().isdisjoint(_SCORING):
+            return False
+    return False
+
+
+class JointUnits:
+    """Two lists over one numbering of their units, from 1 on.
+
+    Parameters
+    ----------
+    candidates, evidence : NBest
+        Units are the same for both if the lists are the same object.
+    units : function
+        Makes a list one of the metric's units.
+
+    Examples
+    --------
+    >>> from lattices import Hypothesis
+    >>> some = NBest.from_hypotheses([Hypothesis(("b", "a"))])
+    >>> other = NBest.from_hypotheses([Hypothesis(("a", "c"))])
+    >>> both = JointUnits(some, other, ListUnits.of_words)
+    >>> both.symbols, both.candidates, both.evidence
+    (('b', 'a', 'c'), (array([1, 2], dtype=int32), array([0, 2], dtype=int32)), \
+(array([2, 3], dtype=int32), array([0, 2], dtype=int32)))
+    """
+
+    def __init__(
+        self, candidates: NBest, evidence: NBest, units: Callable[[NBest], ListUnits]
+    ) -> None:
+        number: dict[str, int] = {}
+
+        def numbered(one: ListUnits) -> tuple[IntColumn, IntColumn]:
+            # units may have become equal, as those in lower case
+            place = [number.setdefault(each, len(number) + 1) for each in one.symbols]
+            return ints(np.array(place, dtype=np.int32)[one.unit]), ints(one.offset)
+
+        #: units and offsets: sentence ``i`` is ``unit[offset[i]:offset[i + 1]]``
+        self.candidates = numbered(units(candidates))
+        self.evidence = self.candidates if evidence is candidates else numbered(units(evidence))
+        #: unit ``n`` is ``symbols[n - 1]``
+        self.symbols = tuple(number)
+
+    @cached_property
+    def columns(self) -> Pairs:
+        """Both lists for native functions."""
+        return Pairs(*self.candidates, *self.evidence)
+
+    @property
+    def lengths(self) -> tuple[IntColumn, IntColumn]:
+        """How many units the candidates have, and the sentences of evidence."""
+        return ints(np.diff(self.candidates[1])), ints(np.diff(self.evidence[1]))
+
+
+def alignment_units(metric: AlignmentMetric) -> Callable[[NBest], ListUnits]:
+    """Return what makes a list of words one of the metric's units."""
+    if not metric.characters:
+        return ListUnits.of_words
+    return lambda nbest: ListUnits.of_words(nbest).characters(metric.spaces)
+
+
+def bleu_units(metric: BLEU) -> Callable[[NBest], ListUnits]:
+    """Return what makes a list of words one of the metric's units."""
+
+    def units(nbest: NBest) -> ListUnits:
+        if metric.tokenize != NO_TOKENIZER:
+            sentences = [list(metric.units(nbest.tokens(entry))) for entry in range(len(nbest))]
+            return ListUnits.of_sentences(sentences)
+        found = ListUnits.of_words(nbest)
+        if metric.lowercase:
+            found = found.mapped(str.lower)
+        return found.characters(metric.spaces) if metric.unit == "char" else found
+
+    return units
+
+
+def edit_scores(candidates: NBest, evidence: NBest, metric: AlignmentMetric) -> FloatColumn:
+    """Return WER, WRR or CER of each candidate against each sentence of evidence.
+
+    The gain ``M - I`` of the best alignment is the reference's length minus the edit distance.
+    Cost: O(pairs x length x length / 64).
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
+    >>> edit_scores(nbest, nbest, WER()).tolist()
+    [[0.0, 0.5], [1.0, 0.0]]
+    """
+    joint = JointUnits(candidates, evidence, alignment_units(metric))
+    distance = edit_distances(joint.columns)
+    length = joint.lengths[1][:, None]
+    if metric.error_rate:
+        return floats(distance / np.maximum(length, 1))
+    return _rates(length - distance, length)
+
+
+def alignment_scores(candidates: NBest, evidence: NBest, metric: AlignmentMetric) -> FloatColumn:
+    """Return any alignment metric of each candidate against each sentence of evidence.
+
+    The maximum over alignments, without the way back to the alignment. Cost: O(order x distinct
+    prefixes of candidates x units of evidence), many sentences of evidence at a time.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
+    >>> alignment_scores(nbest, nbest, GRR(n=2)).round(4).tolist()
+    [[1.0, 0.3333], [0.0, 1.0]]
+    """
+    joint = JointUnits(candidates, evidence, alignment_units(metric))
+    worth = np.empty((0, 0))
+    if metric.similarity is not None and joint.symbols:
+        soft = checked_matrix(metric.similarity, joint.symbols, joint.symbols)
+        worth = np.eye(len(joint.symbols) + 1)
+        worth[1:, 1:] = np.maximum(worth[1:, 1:], soft)
+    gain = alignment_gains(joint.columns, metric.order, *metric.whole_costs, floats(worth))
+    possible = np.array([metric.possible(length) for length in joint.lengths[1].tolist()])[:, None]
+    if metric.error_rate:
+        return floats((possible - gain) / np.maximum(possible, 1))
+    return _rates(gain, possible)
+
+
+def _rates(gain: Array, possible: Array) -> FloatColumn:
+    return floats(np.where(possible, gain / np.where(possible, possible, 1), 1.0 + gain))
+
+
+def bleu_scores(candidates: NBest, evidence: NBest, metric: BLEU) -> FloatColumn:
+    """Return the sentence BLEU of each candidate against each sentence of evidence.
+
+    Cost: O(n-grams of evidence x candidates), thirty-two candidates or so at a time.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("a", "hat"))])
+    >>> bleu_scores(nbest, nbest, BLEU(order=1)).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    joint = JointUnits(candidates, evidence, bleu_units(metric))
+    return floats(PairMatches(joint.columns, metric.order).bleu(*metric.scoring))
+
+
+def per_scores(candidates: NBest, evidence: NBest, metric: PER) -> FloatColumn:
+    """Return PER of each candidate against each sentence of evidence, as :func:`bleu_scores`.
+
+    Examples
+    --------
+    >>> from fstmetrics import PER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat", "a", "hat"))])
+    >>> per_scores(nbest, nbest, PER()).round(4).tolist()
+    [[0.0, 0.5], [0.3333, 0.0]]
+    """
+    joint = JointUnits(candidates, evidence, ListUnits.of_words)
+    matches = PairMatches(joint.columns, 1).of_order(1)
+    own, other = joint.lengths
+    return floats((np.maximum(own, other[:, None]) - matches) / np.maximum(other[:, None], 1))
+
+
+def chrf_scores(candidates: NBest, evidence: NBest, metric: ChrF) -> FloatColumn:
+    """Return chrF of each candidate against each sentence of evidence, as sacreBLEU has it.
+
+    Examples
+    --------
+    >>> from fstmetrics.sacrebleu_metrics import ChrF
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("a", "hat"))])
+    >>> chrf_scores(nbest, nbest, ChrF(char_order=1)).tolist()
+    [[1.0, 0.75], [0.75, 1.0]]
+    """
+    parts = [
+        PairMatches(JointUnits(candidates, evidence, units).columns, order)
+        for units, order in chrf_units(metric)
+    ]
+    return floats(pair_chrf(parts, metric.beta, metric.eps_smoothing))
+
+
+def chrf_units(metric: ChrF) -> list[tuple[Callable[[NBest], ListUnits], int]]:
+    """Return the two ways in which the metric cuts sentences, and the longest n-grams of each."""
+
+    def folded(word: str) -> str:
+        return word.lower() if metric.lowercase else word
+
+    def characters(nbest: NBest) -> ListUnits:
+        words = ListUnits.of_words(nbest).mapped(folded)
+        if metric.whitespace:
+            return words.characters(spaces=True)
+        # a word may have a blank in it, though not one of ASCII's
+        return words.mapped(lambda word: "".join(word.split())).characters(spaces=False)
+
+    def words(nbest: NBest) -> ListUnits:
+        pieces = {
+            word: [part for each in folded(word).split() for part in _stripped(each)]
+            for word in ListUnits.of_words(nbest).symbols
+        }
+        return ListUnits.of_sentences(
+            [
+                [part for word in nbest.tokens(entry) for part in pieces[word]]
+                for entry in range(len(nbest))
+            ]
+        )
+
+    cuts: list[tuple[Callable[[NBest], ListUnits], int]] = [(characters, metric.char_order)]
+    if metric.word_order:
+        cuts.append((words, metric.word_order))
+    return cuts
+
+
+def _stripped(word: str) -> list[str]:
+    """Return a word with the punctuation at its end, or at its beginning, apart."""
+    if len(word) > 1 and word[-1] in _PUNCTUATION:
+        return [word[:-1], word[-1]]
+    if len(word) > 1 and word[0] in _PUNCTUATION:
+        return [word[0], word[1:]]
+    return [word]
