@@ -28,12 +28,12 @@ from lattices.algorithms.forest_inside_outside import (
     forest_posteriors,
     forest_total,
 )
-from lattices.algorithms.forest_kbest import forest_k_best, k_best_derivations
 from lattices.algorithms.forest_sampling import forest_sample, sample_derivations
 from lattices.algorithms.inside_outside import inside as lattice_inside
 from lattices.algorithms.inside_outside import outside as lattice_outside
 from lattices.algorithms.inside_outside import posteriors as lattice_posteriors
 from lattices.algorithms.inside_outside import total as lattice_total
+from lattices.algorithms.kbest import forest_k_best, k_best_derivations
 from lattices.algorithms.kbest import k_best as lattice_k_best
 from lattices.algorithms.kbest import k_best_paths as lattice_k_best_paths
 from lattices.algorithms.paths import hypotheses as lattice_hypotheses
@@ -88,8 +88,8 @@ def best_path(space: Lattice | Forest) -> IntColumn:
 def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypothesis]:
     """Return the ``k`` best paths or derivations, best first, or all if there are fewer.
 
-    Ties are broken as by :func:`best`, whose answer is the first of the list. Exact and lazy:
-    algorithm 3 of Huang & Chiang (2005), for sentences too.
+    The order of equal scores is always the same, but not specified. Exact and lazy: algorithm 3
+    of Huang & Chiang (2005), for sentences too.
 
     Parameters
     ----------
