@@ -89,7 +89,7 @@ def best_derivations(
         Threads for the kernel.
     beam : float, optional
         How much less than the best of its node an item may promise, in units of the value
-        that is maximised; see :mod:`lattices.engines.forest_bounds`.
+        that is maximised.
     band : int, optional
         How many reference words an item may be away from where its node can stand.
 

@@ -12,9 +12,9 @@ from decoding.minimum_risk.linear_forest_levels import Parts, best_edges, edge_g
 from decoding.minimum_risk.linear_gains import Ranked
 from lattices.algorithms import NgramPosteriors
 from lattices.algorithms.forest_best import best_derivation
-from lattices.algorithms.forest_kbest import k_best_derivations
 from lattices.algorithms.forest_ngram_contexts import ContextForest, context_forest
 from lattices.algorithms.forest_ngram_posteriors import context_forest_posteriors
+from lattices.algorithms.kbest import k_best_derivations
 from lattices.algorithms.ngram_contexts import ContextLattice, context_lattice
 from lattices.algorithms.ngram_posteriors import context_posteriors, merged_by_best
 from lattices.algorithms.ngram_tables import MAX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lattices.algorithms.forest_kbest import forest_k_best, k_best_derivations
+from lattices.algorithms.kbest import forest_k_best, k_best_derivations
 from lattices.algorithms.kbest import k_best as lattice_k_best
 from lattices.algorithms.kbest import k_best_paths as lattice_k_best_paths
 from lattices.spaces import Forest, Hypothesis, Lattice
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypothesis]:
     """Return the ``k`` best paths or derivations, best first, or all if there are fewer.
 
-    Exact and lazy: algorithm 3 of Huang & Chiang (2005), for sentences too.
+    The order of equal scores is always the same, but not specified. Exact and lazy: algorithm 3
+    of Huang & Chiang (2005), for sentences too.
 
     Parameters
     ----------

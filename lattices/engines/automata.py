@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from lattices._native import AlignmentColumns
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 
@@ -165,6 +166,24 @@ class Alignment:
     def largest_gain(self) -> float:
         """The largest gain or cost of one arc."""
         return max(self.heaviest * self.order, abs(self.insertion), abs(self.deletion))
+
+    @cached_property
+    def columns(self) -> AlignmentColumns:
+        """The columns as native code takes them: checked once, for any number of searches."""
+        return AlignmentColumns(
+            self.length,
+            self.order,
+            self.insertion,
+            self.deletion,
+            self.heaviest,
+            ints(self.word),
+            ints(self.position),
+            floats(self.weight),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "columns"}
 
     @cached_property
     def automaton(self) -> Automaton:

@@ -1,8 +1,8 @@
 """Small forests as lattices: the second opinion of every engine that searches lattices.
 
 The forest is expanded to the lattice of its derivations, an engine finds the best sentence
-there, and the sentence is parsed: of its derivations in the forest, the one that the tie rule
-of :mod:`lattices.engines.found` wants is returned. Nothing here is shared with the forest
+there, and the sentence is parsed: of its derivations in the forest, one with the highest model
+score is returned. Nothing here is shared with the forest
 kernel. Forests that reorder can take exponentially many states, so there is a limit.
 """
 
@@ -93,9 +93,9 @@ class _Parse(NamedTuple):
 
 
 def best_parse(forest: Forest, words: list[int], lowest: bool = False) -> list[int]:
-    """Return the derivation of a sentence by the tie rule, as edges from the top down.
+    """Return a derivation of a sentence with the highest model score, or the lowest.
 
-    It has the highest model score, or the lowest, and then the smallest edge numbers.
+    It is given as edges from the top down.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def best_parse(forest: Forest, words: list[int], lowest: bool = False) -> list[i
             known = chart.get((head, begin, end))
             if known is None:
                 ends[head].setdefault(begin, []).append(end)
-            if known is None or _comes_first(parse, known, chart, lowest):
+            if known is None or _is_better(parse, known, lowest):
                 chart[head, begin, end] = parse
     return _edges(chart[forest.root, 0, len(words)], chart)
 
@@ -144,24 +144,22 @@ def _edge_parses(
                 filled = (*parse.tails[:slot], span, *parse.tails[slot + 1 :])
                 longer = _Parse(parse.score + chart[span].score, edge, filled)
                 known = grown.get((begin, end))
-                if known is None or _comes_first(longer, known, chart, lowest):
+                if known is None or _is_better(longer, known, lowest):
                     grown[begin, end] = longer
         partial = grown
     return partial
 
 
-def _comes_first(one: _Parse, other: _Parse, chart: dict[_Span, _Parse], lowest: bool) -> bool:
-    if one.score != other.score:
-        return (one.score < other.score) == lowest
-    return _edges(one, chart) < _edges(other, chart)
+def _is_better(one: _Parse, other: _Parse, lowest: bool) -> bool:
+    return one.score < other.score if lowest else one.score > other.score
 
 
 def _edges(parse: _Parse, chart: dict[_Span, _Parse]) -> list[int]:
-    """Return the edges of a parse from the top down; tails that are not read yet have none."""
+    """Return the edges of a parse from the top down."""
     edges: list[int] = []
     waiting = [parse]
     while waiting:
         parse = waiting.pop()
         edges.append(parse.edge)
-        waiting.extend(chart[span] for span in reversed(parse.tails) if span[0] >= 0)
+        waiting.extend(chart[span] for span in reversed(parse.tails))
     return edges

@@ -28,20 +28,10 @@ from __future__ import annotations
 import numpy as np
 
 from lattices.arrays import kernel
-from lattices.engines.forest_bounds import (
-    FIRST_PLACE,
-    LAST_PLACE,
-    LEAST_SPAN,
-    MOST_SPAN,
-    cut_promises,
-    cut_spans,
-    outer_bounds,
-)
 from lattices.engines.forest_plan import ANCHORED, UNUSED, row_state, table_stride
 from lattices.engines.forest_reading import (
     FRONT_FIELDS,
     HIGH,
-    LIMIT,
     RUN,
     START,
     read_edge,
@@ -77,7 +67,6 @@ def _shift_row(table, row, columns, begin, length, high):  # type: ignore[no-unt
 
 @kernel
 def fill_tables(  # type: ignore[no-untyped-def]
-    windows, beam, ranges, around, earned, per_word,
     table, silent, levels, gathered, bias, in_offset, tail, tail_offset, symbol, symbol_offset,
     length, order, stride, insertion, substitution, deletion, chain, follow, position, weight,
     use, base, width, left_offset, left_place, right_offset, right_place,
@@ -85,17 +74,14 @@ def fill_tables(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Fill the table of every node, and ``silent`` with what its wordless sentences earn.
 
-    Items outside of ``windows`` are left out, if there are any, and so are those that promise
-    less than the best of their node by more than a finite ``beam``. Returns the most that one
-    of the latter promised. With the ``spans`` of :func:`~.forest_plan.matchless_spans`, rows
-    from which on nothing matches are made of the first such row.
+    With the ``spans`` of :func:`~.forest_plan.matchless_spans`, rows from which on nothing matches
+    are made of the first such row.
     """
     number = table.dtype.type
     worst = number(-np.inf)
     size = order * stride
     fronts = np.full((order * (length + 1), FRONT_FIELDS), length + 1, np.int32)
     numbers = np.empty(order * (length + 1), np.int32)
-    promise = -np.inf
     for node in range(len(in_offset) - 1):
         silent[node] = worst
         if use[node] == UNUSED:
@@ -111,11 +97,6 @@ def fill_tables(  # type: ignore[no-untyped-def]
             if len(spans) > 0 and 0 < row <= length and spans[node, row - 1] == length + 1 - row:
                 alike = min(alike, row)
                 continue
-            if len(windows) > 0:
-                if not windows[node, FIRST_PLACE] <= begin <= windows[node, LAST_PLACE]:
-                    continue
-                last_end = min(length, begin + windows[node, MOST_SPAN])
-                fronts[rows, LIMIT] = last_end + 1
             fronts[rows, START], fronts[rows, RUN], numbers[rows] = begin, run, row
             rows += 1
         for edge in range(in_offset[node], in_offset[node + 1]):
@@ -160,22 +141,3 @@ def fill_tables(  # type: ignore[no-untyped-def]
                 row_high[reached] = _shift_row(
                     table, base[node] + row * columns, columns, row, length, row_high[reached - 1]
                 )
-        if len(windows) > 0:
-            cut_spans(
-                table, base[node], columns, fronts, numbers, rows, length, order, stride,
-                row_offset[node], row_high,
-                windows[node, LEAST_SPAN], windows[node, MOST_SPAN],
-                right_place[right_offset[node] : right_offset[node + 1]],
-            )  # fmt: skip
-        if beam < np.inf:
-            before, behind = outer_bounds(
-                ranges, node, earned, per_word, np.float64(insertion), np.float64(deletion)
-            )
-            dropped = cut_promises(
-                table, base[node], columns, fronts, numbers, rows, length, order, stride,
-                row_offset[node], row_high,
-                right_place[right_offset[node] : right_offset[node + 1]], before, behind, beam,
-                earned,
-            )  # fmt: skip
-            promise = max(promise, dropped + around[node])
-    return promise

@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from lattices.arrays import Array, column, ints, kernel
+from lattices._native import AlignmentColumns, search_forests
+from lattices.arrays import Array, column, kernel
 from lattices.engines.automata import SINGLE_PRECISION, Alignment, Machines, Part, SearchMachine
-from lattices.engines.forest_bounds import (
-    band_promise,
-    band_windows,
-    match_bounds,
-    word_ranges,
-)
 from lattices.engines.forest_inside import fill_tables
 from lattices.engines.forest_plan import matchless_spans, plan_tables, table_stride
-from lattices.engines.forest_tight import find_tight
-from lattices.engines.forest_tracing import choose_derivation
 from lattices.engines.forward import LANES
 from lattices.engines.found import Found
 from lattices.errors import EngineError
-from lattices.spaces.derivation import derivation_parts
 from lattices.spaces.forest import Forest
 
 #: the most cells that the tables of one search may ask memory for
 MOST_CELLS = 2**29
-#: what sums of model scores may be off by
-_ROUNDING = 1e-9
+#: what the native search says instead of an answer: beam and band leave nothing, or too large
+_NOTHING, _TOO_LARGE = 1, 2
 
 
 class ForestKernel:
-    """Tables from the bottom up, the derivation by evaluating again from the top down.
+    """Items from the bottom up, the derivation by evaluating again from the top down.
 
-    Every derivation of the highest value is looked at, and among equals the rule of
-    :mod:`lattices.engines.found` decides: the highest model score (of an edge plus what is
-    below it, in the order of its target side), then the smallest sentence, then the smallest
-    edge numbers from the top down.
+    Of several derivations with the highest value, one with the highest model score is returned
+    (that of an edge plus what is below it, in the order of its target side).
 
     Cost: O(edges x length**2) for words and O(length**3) for each tail that no edge begins
     with, in vectors of single precision wherever totals allow. A forest made of a lattice
@@ -84,8 +73,8 @@ class ForestKernel:
     ) -> list[tuple[Found, bool]]:
         """Return a derivation of each forest, and whether its value is proven to be the best.
 
-        Without a beam and a band it is, and the tie rule chooses among all of that value; with
-        them, among those that were not left out. See :mod:`lattices.engines.forest_bounds`.
+        Without a beam and a band it is, and has the highest model score of all of that value;
+        with them, of those that were not left out. See docs/engines.md.
 
         Parameters
         ----------
@@ -99,19 +88,43 @@ class ForestKernel:
         EngineError
             As :meth:`best`, or if beam and band leave nothing.
         """
-        problems = list(zip(forests, machines, strict=True))
-        for forest, machine in problems:
-            answer = self.can_run(forest, machine)
-            if answer is not True:
-                raise EngineError(f"forest {forest.id!r}: {answer}")
-
-        def search(problem: tuple[Forest, SearchMachine]) -> tuple[Found, bool]:
-            return _search(*problem, model_weight, beam, band)
-
-        if workers > 1 and len(problems) > 1:
-            with ThreadPoolExecutor(workers) as pool:
-                return list(pool.map(search, problems))
-        return [search(problem) for problem in problems]
+        parts: list[list[tuple[AlignmentColumns, float, float]]] = []
+        for forest, machine in zip(forests, machines, strict=True):
+            reason = self.can_run(forest, machine)
+            if reason is not True:
+                raise EngineError(f"forest {forest.id!r}: {reason}")
+            parts.append(
+                [
+                    (part.automaton.columns, part.denominator, part.bonus)
+                    for part in machine.parts
+                    if isinstance(part.automaton, Alignment)
+                ]
+            )
+        answers = search_forests(
+            [forest.columns for forest in forests],
+            parts,
+            model_weight,
+            np.inf if beam is None else beam,
+            -1.0 if band is None else band,
+            MOST_CELLS,
+            workers,
+        )
+        found: list[tuple[Found, bool]] = []
+        for forest, some, answer in zip(forests, machines, answers, strict=True):
+            status, value, edges, number, proven, cells = answer
+            if status == _NOTHING:
+                raise EngineError(
+                    f"forest {forest.id!r}: a beam of {beam} and a band of {band} leave no "
+                    "derivation"
+                )
+            if status == _TOO_LARGE:
+                length = some.parts[number].automaton.length  # type: ignore[union-attr]
+                raise EngineError(
+                    f"forest {forest.id!r} and a reference of {length} words take tables of "
+                    f"{cells} cells, more than {MOST_CELLS}"
+                )
+            found.append((Found(value, edges, number), proven))
+        return found
 
 
 ENGINE = ForestKernel()
@@ -123,59 +136,6 @@ class Inside(NamedTuple):
     value: float
     top: Any
     tables: tuple[Any, ...]
-    #: the highest value that anything left out can have
-    promise: float = -np.inf
-
-
-def _search(
-    forest: Forest,
-    machine: SearchMachine,
-    model_weight: float,
-    beam: float | None,
-    band: int | None,
-) -> tuple[Found, bool]:
-    columns = (
-        forest.in_offset,
-        forest.tail,
-        forest.tail_offset,
-        forest.symbol,
-        forest.symbol_offset,
-    )
-    longest = longest_sentence(*columns, forest.root)
-    filled = [
-        fill_part(forest, columns, part, longest, model_weight, beam, band)
-        for part in machine.parts
-    ]
-    best = max(inside.value for inside in filled)
-    if best == -np.inf:
-        raise EngineError(
-            f"forest {forest.id!r}: a beam of {beam} and a band of {band} leave no derivation"
-        )
-    rank = forest.vocabulary.ranks()
-    ties: list[tuple[float, Array, int]] = []
-    for number, (part, inside) in enumerate(zip(machine.parts, filled, strict=True)):
-        if inside.value == best:
-            jobs, links, items = find_tight(inside.top, forest.root, *inside.tables)
-            stride = table_stride(part.automaton.length)  # type: ignore[union-attr]
-            edges, model = choose_derivation(
-                jobs, links, items, forest.score, forest.tail_offset, forest.symbol,
-                forest.symbol_offset, part.automaton.order * stride, stride, rank,
-            )  # fmt: skip
-            ties.append((model, edges, number))
-    if len(ties) > 1:
-        ties.sort(key=lambda tie: (-tie[0], _spelling(forest, tie[1], rank), tie[1].tolist()))
-    _, edges, number = ties[0]
-    # whole numbers are exact; sums with model scores are rounded, in another order each
-    slack = 0.0 if model_weight == 0.0 else _ROUNDING * max(1.0, abs(best))
-    proven = all(inside.promise == -np.inf or inside.promise <= best - slack for inside in filled)
-    return Found(best, ints(edges), number), proven
-
-
-def _spelling(forest: Forest, edges: Array, rank: Array) -> list[int]:
-    """Return the words of a derivation as numbers in the order of the strings."""
-    words, _ = derivation_parts(forest, edges.tolist())
-    order: list[int] = rank[words].tolist() if words else []
-    return order
 
 
 def fill_part(
@@ -184,10 +144,8 @@ def fill_part(
     part: Part,
     longest: float,
     model_weight: float,
-    beam: float | None = None,
-    band: int | None = None,
 ) -> Inside:
-    """Fill the tables for one part of a machine."""
+    """Fill the tables for one part of a machine, as the search for the k best takes them."""
     alignment = part.automaton
     assert isinstance(alignment, Alignment)
     length, order = alignment.length, alignment.order
@@ -214,12 +172,8 @@ def fill_part(
     most_levels = int(np.diff(forest.symbol_offset).max()) + 1
     # a vector more than there are levels: a step looks at the place before the first
     levels = np.full(max(2 * most_rows, most_levels) * order * stride + LANES, -np.inf, precision)
-    spans = np.empty((0, length + 1), np.int32)
-    substitution = alignment.deletion
-    if beam is None and band is None:
-        if -alignment.insertion >= substitution:
-            substitution = -np.inf
-        spans = matchless_spans(*columns, length, chain, follow, alignment.position)
+    substitution = -np.inf if -alignment.insertion >= alignment.deletion else alignment.deletion
+    spans = matchless_spans(*columns, length, chain, follow, alignment.position)
     gathered = np.empty(int(width.max()), precision)
     arguments = (
         table, silent, levels[LANES:], gathered, bias, *columns, length, order, stride,
@@ -227,32 +181,12 @@ def fill_part(
         chain, follow, alignment.position, column(alignment.weight, precision), *plan,
         row_offset, row_high, spans,
     )  # fmt: skip
-    windows = np.empty((0, 4), np.int64)
-    ranges, around, earned = np.empty((0, 6)), np.empty(0), np.empty(0)
-    per_word = order * max(0.0, alignment.heaviest)
-    promise = -np.inf
-    if beam is not None or band is not None:
-        ranges, below, around = word_ranges(*columns, forest.root, bias)
-        earned = match_bounds(
-            forest.symbol, length, order, chain, follow, alignment.position, alignment.weight
-        )
-        if band is not None:
-            costs = (float(alignment.insertion), float(alignment.deletion))
-            windows = band_windows(ranges, forest.root, length, float(band))
-            promise = band_promise(
-                ranges, below, around, windows, plan[0], earned, per_word, *costs
-            )
-    width_of_beam = np.inf if beam is None else float(beam) * part.denominator
-    promise = max(
-        promise,
-        fill_tables(windows, width_of_beam, ranges, around, earned, per_word, *arguments),
-    )
+    fill_tables(*arguments)
     start = int(base[forest.root])
     top = table[start : start + length + 1].max()
     # takes back what the last column carries for deletions
     gain = float(top) - length * alignment.deletion
-    left_out = (promise - length * alignment.deletion + part.bonus) / part.denominator
-    return Inside((gain + part.bonus) / part.denominator, top, arguments, left_out)
+    return Inside((gain + part.bonus) / part.denominator, top, arguments)
 
 
 @kernel

@@ -166,20 +166,3 @@ def matchless_spans(  # type: ignore[no-untyped-def]
             span = 0 if touched[own + place] else span + 1
             spans[node, place] = span
     return spans
-
-
-@kernel
-def first_rows(spans):  # type: ignore[no-untyped-def]
-    """Return for each node and number of places the first place from which none of them matches.
-
-    It is the number of places of the reference if there is no such place.
-    """
-    nodes, columns = spans.shape
-    first = np.full((nodes, columns), columns - 1, np.int32)
-    for node in range(nodes):
-        known = 0
-        for place in range(columns):
-            while known <= spans[node, place]:
-                first[node, known] = place
-                known += 1
-    return first

@@ -6,6 +6,7 @@
 // changes what a float operation rounds to, and contraction is off.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 namespace lattices {
@@ -33,11 +34,28 @@ auto dispatch(F&& f) {
   return f();
 }
 
+// The same for code that is written in vectors: f gets the bytes of the widest one as a constant.
+template <class F>
+auto dispatch_width(F&& f) {
+  auto wide = [&] { return f(std::integral_constant<int, 64>{}); };
+  auto middle = [&] { return f(std::integral_constant<int, 32>{}); };
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return run_avx512(wide);
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return run_avx2(middle);
+  return f(std::integral_constant<int, 16>{});
+}
+
 #else
 
 template <class F>
 auto dispatch(F&& f) {
   return f();
+}
+template <class F>
+auto dispatch_width(F&& f) {
+  return f(std::integral_constant<int, 16>{});
 }
 
 #endif

@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 from decoding.forest_oracle import best_derivations
 from fstmetrics import CER, GRR, WER, WRR, AffixSimilarity, quality
 from lattices import Forest, OptionError
-from lattices.engines.forest_bounds import (
-    FEWEST,
-    FEWEST_BEFORE,
-    FEWEST_BEHIND,
-    MOST,
-    MOST_BEFORE,
-    MOST_BEHIND,
-    word_ranges,
-)
+from lattices._native import word_ranges
 from lattices.engines.forest_kernel import ENGINE
 from lattices.errors import EngineError
 from tests.strategies import small_forests
@@ -75,25 +67,24 @@ def test_wide_ones_change_nothing(forest, references, metric):
     evaluator = metric.against(references)
     (plain,) = best_derivations([forest], [evaluator])
     (wide,) = best_derivations([forest], [evaluator], beam=1e6, band=10_000)
-    assert wide == plain
+    found = [evaluator.score(one.hypothesis.tokens) for one in (wide, plain)]
+    assert found[0] == found[1]
+    assert wide.hypothesis.score == plain.hypothesis.score
     assert wide.exact
 
 
 @settings(max_examples=60, deadline=None)
 @given(small_forests(exact=True))
 def test_ranges_hold_what_stands_around_nodes(forest):
-    ranges, below, around = word_ranges(
-        forest.in_offset, forest.tail, forest.tail_offset, forest.symbol, forest.symbol_offset,
-        forest.root, forest.score,
-    )  # fmt: skip
+    ranges, below, around = word_ranges(forest.columns, forest.score)
     used = set()
     for found in forest.derivations():
         for node, before, own, score in uses(forest, found.arcs):
             used.add(node)
             behind = len(found.tokens) - before - own
-            assert ranges[node, FEWEST] <= own <= ranges[node, MOST]
-            assert ranges[node, FEWEST_BEFORE] <= before <= ranges[node, MOST_BEFORE]
-            assert ranges[node, FEWEST_BEHIND] <= behind <= ranges[node, MOST_BEHIND]
+            for place, words in enumerate((own, before, behind)):
+                fewest, most = ranges[node, 2 * place : 2 * place + 2]
+                assert fewest <= words <= most
             assert score <= below[node] + 1e-9
             assert found.score - score <= around[node] + 1e-9
     assert {node for node in range(forest.num_nodes) if around[node] > -np.inf} >= used

@@ -73,14 +73,14 @@ def test_k_best_sentences_equal_enumeration(lattice, references, metric, worst, 
         key = (
             sign * score_by_recursion(path.tokens, references, metric),
             -model_score(lattice, path),
-            path.tokens,
         )
         ranked[path.tokens] = min(key, ranked.get(path.tokens, key))
-    expected = sorted(ranked, key=ranked.__getitem__)[:k]
     found = oracle(lattice, metric.against(references), k=k, worst=worst)
-    assert [each.tokens for each in found] == expected
+    assert [ranked[each.tokens] for each in found] == sorted(ranked.values())[:k]
+    assert len({each.tokens for each in found}) == len(found)
+    assert all(-ranked[each.tokens][1] == each.hypothesis.score for each in found)
     assert [each.score for each in found] == [
-        metric.against(references).score(tokens) for tokens in expected
+        metric.against(references).score(each.tokens) for each in found
     ]
     assert all(each.exact for each in found)
 

@@ -1,0 +1,120 @@
+// The search of forests: the bindings.
+#include "lattices/native/forest_search.hpp"
+
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+
+namespace lattices {
+
+AlignmentColumns::AlignmentColumns(Index length_, Index order_, double insertion_, double deletion_,
+                                   double heaviest_, Ints word_column, Ints position_column,
+                                   Floats weight_column)
+    : Alignment{length_,
+                order_,
+                insertion_,
+                deletion_,
+                heaviest_,
+                view(word_column),
+                view(position_column),
+                view(weight_column)},
+      word_(std::move(word_column)),
+      position_(std::move(position_column)),
+      weight_(std::move(weight_column)) {
+  if (length < 0 || order < 1) throw option_error("an alignment has a length and an order");
+  if (word.size() != position.size() || word.size() != weight.size()) {
+    throw option_error("the columns of an alignment differ in length");
+  }
+  for (std::size_t entry = 0; entry < word.size(); ++entry) {
+    if (position[entry] < 0 || position[entry] >= length || word[entry] <= 0) {
+      throw option_error("word " + std::to_string(word[entry]) + " matches at position " +
+                         std::to_string(position[entry]) + ", expected 0.." +
+                         std::to_string(length - 1));
+    }
+  }
+}
+
+namespace {
+
+using forests::Answer;
+using forests::Part;
+
+using Found = std::tuple<int, double, Array<Index>, Index, bool, std::size_t>;
+using GivenPart = std::tuple<const AlignmentColumns*, double, double>;
+
+// The lists of the caller keep the handles alive while the lock is released.
+std::vector<Found> search_forests(const std::vector<const ForestColumns*>& spaces,
+                                  const std::vector<std::vector<GivenPart>>& machines,
+                                  double model_weight, double beam, double band,
+                                  std::size_t most_cells, int workers) {
+  const std::size_t count = spaces.size();
+  if (machines.size() != count) throw option_error("not as many machines as forests");
+  std::vector<std::vector<Part>> parts(count);
+  for (std::size_t index = 0; index < count; ++index) {
+    for (const auto& [alignment, denominator, bonus] : machines[index]) {
+      parts[index].push_back({alignment, denominator, bonus});
+    }
+  }
+  const forests::Options options{model_weight, {beam, band}, most_cells};
+  std::vector<Answer> answers(count);
+  unlocked([&] {
+    parallel_for(count, workers, check_signals, [&](std::size_t index, Poll& poll) {
+      answers[index] = forests::search(*spaces[index], parts[index], options, poll);
+    });
+  });
+  std::vector<Found> found;
+  found.reserve(count);
+  for (Answer& answer : answers) {
+    found.emplace_back(static_cast<int>(answer.status), answer.value, give(std::move(answer.edges)),
+                       answer.part, answer.proven, answer.cells);
+  }
+  return found;
+}
+
+std::tuple<bool, std::vector<int>, std::vector<Index>> plan_forest(
+    const ForestColumns& forest, const AlignmentColumns& alignment) {
+  Poll poll;
+  const forests::Matches matches(alignment);
+  const forests::Plan plan(forest, alignment, matches, forests::kLine<float>, poll);
+  std::vector<int> use;
+  for (const forests::Use each : plan.use) use.push_back(static_cast<int>(each));
+  return {forests::fits_single(alignment, forests::longest_sentence(forest)), use, plan.rows};
+}
+
+std::tuple<Matrix<double>, Array<double>, Array<double>> word_ranges(const ForestColumns& forest,
+                                                                     const Floats& bias) {
+  forests::WordRanges ranges(forest, view(bias));
+  std::vector<double> rows;
+  for (const forests::WordRange& each : ranges.node) {
+    rows.insert(rows.end(), {each.fewest, each.most, each.fewest_before, each.most_before,
+                             each.fewest_behind, each.most_behind});
+  }
+  return {give(std::move(rows), ranges.node.size(), 6), give(std::move(ranges.below)),
+          give(std::move(ranges.around))};
+}
+
+}  // namespace
+
+void bind_forest_search(nb::module_& module) {
+  nb::class_<AlignmentColumns>(module, "AlignmentColumns", "The columns of an alignment, checked.")
+      .def(nb::init<Index, Index, double, double, double, Ints, Ints, Floats>(), nb::arg("length"),
+           nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"), nb::arg("heaviest"),
+           nb::arg("word"), nb::arg("position"), nb::arg("weight"));
+  module.def("search_forests", &search_forests, nb::arg("forests"), nb::arg("machines"),
+             nb::arg("model_weight"), nb::arg("beam"), nb::arg("band"), nb::arg("most_cells"),
+             nb::arg("workers"),
+             "Return for each forest a status (0 found, 1 nothing is left, 2 too large), the best "
+             "value, the edges of a derivation, its part, if it is proven, and the cells.");
+  module.def("plan_forest", &plan_forest, nb::arg("forest"), nb::arg("alignment"),
+             "Return if single precision is enough, what is asked of each node (0 nothing, 1 from "
+             "the beginning, 2 from anywhere), and how many rows of items it has.");
+  module.def("word_ranges", &word_ranges, nb::arg("forest"), nb::arg("bias"),
+             "Return the fewest and most words of each node, before and behind it, and the best "
+             "score below and around it.");
+}
+
+}  // namespace lattices
