@@ -40,8 +40,7 @@ from lattices.algorithms.forest_pruning import (
 from lattices.algorithms.forest_to_lattice import forest_to_lattice
 from lattices.algorithms.forest_trimming import TrimmedForest, forest_subset
 from lattices.algorithms.inside_outside import Posteriors
-from lattices.algorithms.ngram_posteriors import ngram_posteriors
-from lattices.algorithms.ngram_tables import NgramPosteriors
+from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
 from lattices.algorithms.openfst_operations import determinize, minimize
 from lattices.algorithms.paths import Paths
 from lattices.algorithms.pruning import MaxMarginals, density_masks, max_marginals

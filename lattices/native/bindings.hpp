@@ -8,5 +8,6 @@ namespace lattices {
 void bind_spaces(nanobind::module_& module);
 void bind_inside(nanobind::module_& module);
 void bind_kbest(nanobind::module_& module);
+void bind_ngrams(nanobind::module_& module);
 
 }  // namespace lattices

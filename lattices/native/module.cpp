@@ -8,4 +8,5 @@ NB_MODULE(_native, module) {
   lattices::bind_spaces(module);
   lattices::bind_inside(module);
   lattices::bind_kbest(module);
+  lattices::bind_ngrams(module);
 }
