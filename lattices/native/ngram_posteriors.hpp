@@ -60,6 +60,38 @@ std::optional<Shares> edge_shares(const G& graph, double scale) {
   return shares;
 }
 
+// Some n-grams of a trie, and ways along suffixes from one of them to the next.
+class SelectedNgrams {
+ public:
+  SelectedNgrams(const NgramTrie& trie, std::span<const Index> grams)
+      : trie_(trie), step_(trie.size(), {-1, NgramTrie::kEmpty}) {
+    for (std::size_t at = 0; at < grams.size(); ++at) {
+      step_[grams[at]].place = static_cast<Index>(at);
+    }
+    for (Index gram = 1; gram < trie.size(); ++gram) {
+      step_[gram].next = step_[gram].place >= 0 ? gram : step_[trie[gram].suffix].next;
+    }
+  }
+
+  // Call `use` with the places, among the n-grams given, of an n-gram and its suffixes that are
+  // longer than `above`; until it says that it has had enough.
+  template <class Use>
+  void for_suffixes(Index gram, Index above, Use&& use) const {
+    for (gram = step_[gram].next; trie_[gram].length > above;
+         gram = step_[trie_[gram].suffix].next) {
+      if (!use(step_[gram].place)) return;
+    }
+  }
+
+ private:
+  struct Step {
+    Index place, next;
+  };
+
+  const NgramTrie& trie_;
+  std::vector<Step> step_;
+};
+
 // The passes over an unfolded space that n-gram posteriors are made of.
 template <Graph G>
 class NgramExpectations {
@@ -102,15 +134,12 @@ class NgramExpectations {
 
   std::vector<double> presence(Poll& poll) const {
     auto value = counts();
-    const auto grams = candidates();
-    const auto some = events(grams);
-    const auto twice = may_repeat(grams.size(), some, poll);
-    for (std::size_t begin = 0; begin < twice.size(); begin += kLanes) {
-      const auto places = std::span(twice).subspan(begin, std::min(kLanes, twice.size() - begin));
-      const auto probable = probabilities(grams.size(), places, some);
-      for (std::size_t lane = 0; lane < places.size(); ++lane) {
-        value[grams[places[lane]]] = probable[lane];
-      }
+    const auto repeated = may_repeat(poll);
+    const auto all = events(repeated);
+    for (std::size_t begin = 0; begin < repeated.size(); begin += kLanes) {
+      const auto probable = probabilities(all, begin);
+      const auto end = std::min(begin + kLanes, repeated.size());
+      for (auto at = begin; at < end; ++at) value[repeated[at]] = probable[at - begin];
       poll();
     }
     for (double& each : value) each = std::min(each, 1.0);
@@ -119,11 +148,11 @@ class NgramExpectations {
 
  private:
   static constexpr std::size_t kLanes = 8, kWords = 8, kBits = 64 * kWords;
-  // An edge that an n-gram ends on; `place` is the number of the n-gram among the candidates.
+  // An edge that one of some n-grams ends on.
   struct Event {
     Index edge, place;
   };
-
+  using Lanes = std::array<double, kLanes>;
   // The n-grams that may be twice in a sentence, as far as the numbers of items tell. On a path
   // that has one twice, the second time begins where the first ended or later.
   std::vector<Index> candidates() const {
@@ -152,103 +181,105 @@ class NgramExpectations {
     return found;
   }
 
+  // The n-grams that some derivation may have twice. A lattice tells as well as what it was
+  // unfolded to, and is smaller; but an edge of a forest may have an n-gram in several ways.
+  std::vector<Index> may_repeat(Poll& poll) const {
+    std::vector<Index> ends;
+    if constexpr (std::is_base_of_v<Lattice, G>) {
+      for (const auto& end : unfolded_.ends) ends.push_back(end.node);
+      return may_repeat_on<false>(graph_, ends, poll);
+    } else {
+      for (const auto& end : unfolded_.ends) ends.push_back(end.item);
+      return may_repeat_on<true>(unfolded_, ends, poll);
+    }
+  }
+
+  // One bit an n-gram: whether a derivation of a node may have it, and whether it may twice.
+  // `Several` tells whether an edge that is met twice with an n-gram has it twice.
+  template <bool Several, class Space>
+  std::vector<Index> may_repeat_on(const Space& space, std::span<const Index> ends,
+                                   Poll& poll) const {
+    using Bits = std::array<std::uint64_t, kWords>;
+    struct Known {
+      Bits once{}, twice{};
+    };
+    const auto grams = candidates();
+    std::vector<Index> found;
+    std::vector<Known> known(space.num_nodes());
+    std::vector<Bits> own(space.num_edges()), own_twice(Several ? space.num_edges() : 0);
+    for (std::size_t begin = 0; begin < grams.size(); begin += kBits) {
+      const auto some =
+          std::span(grams).subspan(begin).first(std::min(kBits, grams.size() - begin));
+      const SelectedNgrams selected(unfolded_.ngrams, some);
+      for (Index edge = 0; edge < unfolded_.num_edges(); ++edge) {
+        auto& once = own[Several ? edge : unfolded_.edges[edge].source];
+        for (const auto& ending : unfolded_.endings_of(edge)) {
+          selected.for_suffixes(ending.gram, ending.above, [&](Index bit) {
+            const std::uint64_t mask = std::uint64_t{1} << bit % 64;
+            const bool fresh = !(once[bit / 64] & mask);
+            if (Several && !fresh) own_twice[edge][bit / 64] |= mask;
+            once[bit / 64] |= mask;
+            // an arc that has an n-gram has its suffixes, too
+            return Several || fresh;
+          });
+        }
+      }
+      dispatch([&] {
+        for (Index node = 0; node < space.num_nodes(); ++node) {
+          Known here;
+          for (const Index edge : space.incoming(node)) {
+            Known sum{own[edge], Several ? own_twice[edge] : Bits{}};
+            for (const Index tail : space.tails(edge)) {
+              const Known& below = known[tail];
+              for (std::size_t word = 0; word < kWords; ++word) {
+                sum.twice[word] |= below.twice[word] | (sum.once[word] & below.once[word]);
+                sum.once[word] |= below.once[word];
+              }
+            }
+            for (std::size_t word = 0; word < kWords; ++word) {
+              here.once[word] |= sum.once[word];
+              here.twice[word] |= sum.twice[word];
+            }
+          }
+          known[node] = here;
+        }
+      });
+      Bits repeated{};
+      for (const Index end : ends) {
+        for (std::size_t word = 0; word < kWords; ++word) repeated[word] |= known[end].twice[word];
+      }
+      for (std::size_t bit = 0; bit < some.size(); ++bit) {
+        if (repeated[bit / 64] >> bit % 64 & 1) found.push_back(some[bit]);
+      }
+      std::fill(own.begin(), own.end(), Bits{});
+      std::fill(own_twice.begin(), own_twice.end(), Bits{});
+      poll();
+    }
+    return found;
+  }
+
   // The edges that n-grams end on, in order.
   std::vector<Event> events(std::span<const Index> grams) const {
-    const auto& trie = unfolded_.ngrams;
-    std::vector<Index> place(trie.size(), -1);
-    for (std::size_t at = 0; at < grams.size(); ++at) place[grams[at]] = static_cast<Index>(at);
     std::vector<Event> found;
+    if (grams.empty()) return found;
+    const SelectedNgrams selected(unfolded_.ngrams, grams);
     for (Index edge = 0; edge < unfolded_.num_edges(); ++edge) {
       for (const auto& ending : unfolded_.endings_of(edge)) {
-        trie.for_suffixes(ending.gram, ending.above, [&](Index gram) {
-          if (place[gram] >= 0) found.push_back({edge, place[gram]});
+        selected.for_suffixes(ending.gram, ending.above, [&](Index place) {
+          found.push_back({edge, place});
+          return true;
         });
       }
     }
     return found;
   }
 
-  // The places of the n-grams that some derivation may have twice. A lattice tells as well as what
-  // it was unfolded to, and is smaller; but an edge of a forest may have an n-gram in several ways.
-  std::vector<Index> may_repeat(std::size_t count, std::vector<Event> some, Poll& poll) const {
-    if constexpr (std::is_base_of_v<Lattice, G>) {
-      for (auto& event : some) event.edge = unfolded_.edges[event.edge].source;
-      std::vector<Index> ends;
-      for (const auto& end : unfolded_.ends) ends.push_back(end.node);
-      return may_repeat_on<false>(graph_, ends, count, some, poll);
-    } else {
-      std::vector<Index> ends;
-      for (const auto& end : unfolded_.ends) ends.push_back(end.item);
-      return may_repeat_on<true>(unfolded_, ends, count, some, poll);
-    }
-  }
-
-  // One bit an n-gram: whether a derivation of a node may have it, and whether it may twice.
-  // `Several` tells whether an edge that is listed twice for an n-gram has it twice.
-  template <bool Several, class Space>
-  static std::vector<Index> may_repeat_on(const Space& space, std::span<const Index> ends,
-                                          std::size_t count, std::span<const Event> some,
-                                          Poll& poll) {
-    using Bits = std::array<std::uint64_t, kWords>;
-    // by edge
-    std::vector<Index> offset(space.num_edges() + 1, 0), place(some.size());
-    for (const auto& event : some) ++offset[event.edge + 1];
-    for (std::size_t edge = 1; edge < offset.size(); ++edge) offset[edge] += offset[edge - 1];
-    std::vector<Index> at(offset.begin(), offset.end() - 1);
-    for (const auto& event : some) place[at[event.edge]++] = event.place;
-    std::vector<std::array<Bits, 2>> known(space.num_nodes());
-    std::vector<Index> found;
-    for (std::size_t begin = 0; begin < count; begin += kBits) {
-      dispatch([&] {
-        for (Index node = 0; node < space.num_nodes(); ++node) {
-          Bits once{}, twice{};
-          for (const Index edge : space.incoming(node)) {
-            Bits one{}, two{};
-            for (Index each = offset[edge]; each < offset[edge + 1]; ++each) {
-              const auto bit = static_cast<std::size_t>(place[each]) - begin;
-              if (bit >= kBits) continue;
-              const std::uint64_t mask = std::uint64_t{1} << bit % 64;
-              if (Several) two[bit / 64] |= one[bit / 64] & mask;
-              one[bit / 64] |= mask;
-            }
-            for (const Index tail : space.tails(edge)) {
-              for (std::size_t word = 0; word < kWords; ++word) {
-                two[word] |= known[tail][1][word] | (one[word] & known[tail][0][word]);
-                one[word] |= known[tail][0][word];
-              }
-            }
-            for (std::size_t word = 0; word < kWords; ++word) {
-              once[word] |= one[word];
-              twice[word] |= two[word];
-            }
-          }
-          known[node] = {once, twice};
-        }
-      });
-      poll();
-      Bits repeated{};
-      for (const Index end : ends) {
-        for (std::size_t word = 0; word < kWords; ++word) repeated[word] |= known[end][1][word];
-      }
-      for (std::size_t bit = 0; bit < kBits && begin + bit < count; ++bit) {
-        if (repeated[bit / 64] >> bit % 64 & 1) found.push_back(static_cast<Index>(begin + bit));
-      }
-    }
-    return found;
-  }
-
-  // The probability that a sentence has each of a few of the n-grams.
-  std::array<double, kLanes> probabilities(std::size_t count, std::span<const Index> places,
-                                           std::span<const Event> some) const {
-    using Lanes = std::array<double, kLanes>;
-    std::vector<Index> lane_of(count, -1);
-    for (std::size_t lane = 0; lane < places.size(); ++lane) {
-      lane_of[places[lane]] = static_cast<Index>(lane);
-    }
-    // the edges that these n-grams end on, with a lane each
+  // The probability that a sentence has each of the n-grams from place `begin` on.
+  Lanes probabilities(std::span<const Event> all, std::size_t begin) const {
     std::vector<Event> own;
-    for (const auto& event : some) {
-      if (lane_of[event.place] >= 0) own.push_back({event.edge, lane_of[event.place]});
+    for (const auto& event : all) {
+      const auto lane = static_cast<std::size_t>(event.place) - begin;
+      if (lane < kLanes) own.push_back({event.edge, static_cast<Index>(lane)});
     }
     own.push_back({unfolded_.num_edges(), 0});
     std::vector<Lanes> has(unfolded_.num_nodes(), Lanes{});
