@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from decoding import _native
 from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.evidence_kernels import hash_place
 from fstmetrics import Metric, scores_of
 from fstmetrics._native import chrf_scores
 from fstmetrics.bleu import BLEU
 from fstmetrics.pairs import JointUnits, bleu_units, chrf_units
 from fstmetrics.sacrebleu_metrics import ChrF
-from lattices.arrays import Array, FloatColumn, floats, kernel
+from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import NBest
 
@@ -91,55 +91,5 @@ def _against_average(
     """Return the matches of candidates by order, the expected n-grams of each order, the length."""
     length = joint.lengths[1].astype(np.float64)
     totals = weight @ np.maximum(length[:, None] - np.arange(order), 0.0)
-    matches = _averaged(
-        *joint.candidates, *joint.evidence, floats(weight), len(joint.symbols), order
-    )
+    matches = _native.average_matches(*joint.candidates, *joint.evidence, floats(weight), order)
     return matches, floats(totals), float(weight @ length)
-
-
-@kernel
-def _averaged(unit, offset, other, other_offset, weight, units, order):  # type: ignore[no-untyped-def]
-    """Return the matches of each sentence, clipped by the expected counts of the others."""
-    most = 1
-    for sentence in range(len(other_offset) - 1):
-        length = other_offset[sentence + 1] - other_offset[sentence]
-        most += length * min(order, length)
-    bits = 1
-    while (1 << bits) < 2 * most:
-        bits += 1
-    shift = np.uint64(64 - bits)
-    key = np.zeros(1 << bits, np.int64)
-    node = np.zeros(1 << bits, np.int32)
-    expected = np.zeros(most)
-    nodes = 1
-    for sentence in range(len(other_offset) - 1):
-        end = other_offset[sentence + 1]
-        for begin in range(other_offset[sentence], end):
-            here = np.int64(0)
-            for position in range(begin, min(begin + order, end)):
-                wanted = here * (units + 1) + other[position]
-                place = hash_place(key, wanted, shift)
-                if key[place] == 0:
-                    key[place], node[place] = wanted, nodes
-                    nodes += 1
-                here = np.int64(node[place])
-                expected[here] += weight[sentence]
-    matches = np.zeros((len(offset) - 1, order))
-    count = np.zeros(nodes)
-    seen = np.full(nodes, -1, np.int32)
-    for sentence in range(len(offset) - 1):
-        end = offset[sentence + 1]
-        for begin in range(offset[sentence], end):
-            here = np.int64(0)
-            for position in range(begin, min(begin + order, end)):
-                place = hash_place(key, here * (units + 1) + unit[position], shift)
-                if key[place] == 0:
-                    break
-                here = np.int64(node[place])
-                if seen[here] != sentence:
-                    seen[here], count[here] = sentence, 0.0
-                # what this occurrence adds to the smaller of the two counts
-                left = expected[here] - count[here]
-                count[here] += 1.0
-                matches[sentence, position - begin] += min(max(left, 0.0), 1.0)
-    return matches

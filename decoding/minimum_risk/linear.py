@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from heapq import merge as merge_sorted
 from itertools import islice
-from typing import overload
+from typing import NamedTuple, TypeAlias, overload
 
 import numpy as np
 
+from decoding import _native
 from decoding.minimum_risk.evidence import checked_scale
-from decoding.minimum_risk.linear_gains import (
-    Factors,
-    Ranked,
-    linear_factors,
-    ngram_gains,
-    word_gain,
-)
-from decoding.minimum_risk.linear_search import Search, search_of
 from decoding.minimum_risk.results import Consensus
-from lattices.algorithms import NgramPosteriors
-from lattices.algorithms.ngram_tables import PRESENCE, check_kinds
-from lattices.arrays import FloatColumn, floats
-from lattices.errors import OptionError
-from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices._native import NgramTrie
+from lattices.algorithms import NgramPosteriors, Paths, hypotheses
+from lattices.algorithms.ngrams import (
+    MAX,
+    PRESENCE,
+    ListNgrams,
+    Unfolded,
+    check_kinds,
+    checked_order,
+    merged_by_best,
+    unfold,
+)
+from lattices.arrays import FloatColumn, floats, ints
+from lattices.errors import OptionError, SpaceError
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.vocabulary import Vocabulary
+
+#: gains are multiples of the largest factor over this power of two
+_STEPS = 36
+#: no search gives more sentences
+_MOST = 2**31 - 1
 
 
 @overload
@@ -85,9 +96,8 @@ def linear(
 
     Cost: that of unfolding the space to contexts of ``order - 1`` words and of the posteriors;
     the search adds O(unfolded arcs), and that of the ``k`` best what :func:`lattices.k_best`
-    takes for what is unfolded. Ties go to the higher model score, then to the smaller sentence
-    in the order of its words; in a forest to the one with fewer words before that. Sums of
-    gains are exact, so ties do not depend on the order of arcs.
+    takes for what is unfolded. Ties go to the higher model score. Sums of gains are exact, so
+    what ties does not depend on the order of arcs.
 
     Parameters
     ----------
@@ -99,7 +109,7 @@ def linear(
         ``theta_0, ..., theta_N``; they also set the order.
     p, r, T : float
         What ``theta`` is made of if it is not given: unigram precision, precision ratio, and
-        number of unigrams (:func:`~decoding.minimum_risk.linear_gains.linear_factors`). The
+        number of unigrams (:func:`linear_factors`). The
         precisions are those of the task, to be estimated or tuned on a development set
         (:func:`~decoding.minimum_risk.tuning.tune_linear`); the defaults are only a beginning.
         (Moses has 0.8 and 0.6; HiFST wants to be told.)
@@ -151,12 +161,208 @@ def linear(
     searches, sources = made_ready(spaces, evidence, factors.order)
     weights = checked_weights(system_weights, len(sources))
     posteriors = [source.posteriors(scale, PRESENCE, merge) for source in sources]
-    found = chosen(searches, posteriors, weights, factors, k or 1)
+    found = [
+        search.k_best(factors, mixed_values(search, posteriors, weights), k or 1)
+        for search in searches
+    ]
     results = [
         Consensus(each.hypothesis, each.gain, "linear", True, count(searches), count(sources))
-        for each in found
+        for each in merged(found, k or 1)
     ]
     return results if k is not None else results[0]
+
+
+class Ranked(NamedTuple):
+    """A sentence and what it gains."""
+
+    hypothesis: Hypothesis
+    gain: float
+
+
+class Factors(NamedTuple):
+    """What a word costs or gains by itself, and what an n-gram of each length gains.
+
+    Attributes
+    ----------
+    word : float
+    ngram : tuple of float
+        For lengths 1, 2, ...
+    """
+
+    word: float
+    ngram: tuple[float, ...]
+
+    @property
+    def order(self) -> int:
+        """The length of the longest n-grams."""
+        return len(self.ngram)
+
+    @property
+    def unit(self) -> float:
+        """What all gains are rounded to multiples of, a power of two: their sums are exact.
+
+        What is lost is less than 1e-10 of the largest factor.
+        """
+        largest = max(abs(self.word), *map(abs, self.ngram))
+        # of the smallest floats there are no fractions
+        return math.ldexp(1.0, max(math.frexp(largest)[1] - _STEPS, -1000)) if largest else 1.0
+
+    @property
+    def theta(self) -> FloatColumn:
+        """The factor of a word, then those of n-grams by length."""
+        return floats((self.word, *self.ngram))
+
+
+def linear_factors(
+    p: float = 0.85,
+    r: float = 0.75,
+    T: float = 10.0,
+    order: int = 4,
+    *,
+    theta: Sequence[float] | None = None,
+    word_penalty: float | None = None,
+) -> Factors:
+    """Return the factors ``theta`` of Tromble et al. 2008.
+
+    ``theta_0 = -1 / T`` and ``theta_n = 1 / (N T p r^(n-1))``, where ``N`` is the order (4 in
+    the paper), ``p`` the unigram precision, ``r`` the ratio between the precisions of one order
+    and the one before, and ``T`` the number of unigrams. As ``T`` divides all of them, it only
+    changes which sentence is best if there is a ``word_penalty`` besides. (HiFST divides by 4
+    whatever its highest order.)
+
+    Parameters
+    ----------
+    p, r, T : float
+        Positive.
+    order : int
+        The longest n-grams.
+    theta : sequence of float, optional
+        ``theta_0, theta_1, ..., theta_N`` themselves, instead.
+    word_penalty : float, optional
+        Taken off for each word, besides ``theta_0``: HiFST's ``--wps``.
+
+    Examples
+    --------
+    >>> linear_factors(p=0.5, r=0.5, T=10, order=2)
+    Factors(word=-0.1, ngram=(0.1, 0.2))
+    >>> linear_factors(theta=[-1, 1, 1], word_penalty=0.5)
+    Factors(word=-1.5, ngram=(1.0, 1.0))
+    """
+    if theta is None:
+        order = checked_order(order)
+        for name, value in (("p", p), ("r", r), ("T", T)):
+            if not 0.0 < value < math.inf:
+                raise OptionError(f"{name} is a positive number, not {value}")
+        factors = [-1.0 / T, *(1.0 / (order * T * p * r**n) for n in range(order))]
+    else:
+        factors = [float(value) for value in theta]
+        if len(factors) < 2:
+            raise OptionError(f"theta has one number for words and others for n-grams: {theta}")
+        checked_order(len(factors) - 1)
+    factors[0] -= word_penalty or 0.0
+    for value in factors:
+        if not math.isfinite(value):
+            raise OptionError(f"the factors of words and n-grams are finite numbers: {factors}")
+    return Factors(factors[0], tuple(factors[1:]))
+
+
+class GraphSearch:
+    """A lattice or forest made ready: unfolded once, searched under many gains."""
+
+    def __init__(self, space: Lattice | Forest, order: int) -> None:
+        self.unfolded: Unfolded = unfold(space, order)
+        self.space = space
+        self.order = order
+
+    @property
+    def ngrams(self) -> NgramTrie:
+        """The n-grams of the space."""
+        return self.unfolded.ngrams
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words."""
+        return self.space.vocabulary
+
+    @property
+    def sentences(self) -> int:
+        """-1: all sentences of the space are searched."""
+        return -1
+
+    def posteriors(self, scale: float, kind: str, merge: str) -> NgramPosteriors:
+        """Return the posteriors of the n-grams."""
+        return (self._merged if merge == MAX else self.unfolded).posteriors(scale, kind)
+
+    @cached_property
+    def _merged(self) -> Unfolded:
+        """The space with each sentence once, unfolded."""
+        return unfold(merged_by_best(self.space), self.order)
+
+    def k_best(self, factors: Factors, value: FloatColumn, k: int) -> list[Ranked]:
+        """Return the ``k`` sentences that gain most, each once, by its best score."""
+        space = self.space
+        found = _native.most_gaining(
+            space.columns, self.unfolded.graph, value, factors.theta, factors.unit, min(k, _MOST)
+        )
+        if found is None:
+            raise SpaceError(f"the sentences of {space.id!r} that gain most have too many words")
+        gains, edges, offset = found
+        if k == 1:
+            return [Ranked(space.hypothesis(edges.tolist()), float(gains[0]))]
+        sentences = hypotheses(space, Paths(ints(edges), ints(offset)))
+        return list(map(Ranked, sentences, gains.tolist()))
+
+
+class ListSearch:
+    """An n-best list with its n-grams."""
+
+    def __init__(self, nbest: NBest, order: int) -> None:
+        if not len(nbest):
+            raise OptionError(f"n-best list {nbest.id!r} is empty")
+        self.listed: ListNgrams = ListNgrams.of(nbest, order)
+        self.space = nbest
+
+    @property
+    def ngrams(self) -> NgramTrie:
+        """The n-grams of the list."""
+        return self.listed.ngrams
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words."""
+        return self.space.vocabulary
+
+    @property
+    def sentences(self) -> int:
+        """The number of entries."""
+        return len(self.space)
+
+    def posteriors(self, scale: float, kind: str, merge: str) -> NgramPosteriors:
+        """Return the posteriors of the n-grams."""
+        return self.listed.posteriors(scale, kind, merge)
+
+    def k_best(self, factors: Factors, value: FloatColumn, k: int) -> list[Ranked]:
+        """Return the ``k`` sentences that gain most, each once, by its best score."""
+        nbest = self.space
+        gains = _native.sentence_gains(
+            self.ngrams, self.listed.gram, nbest.offset, value, factors.theta, factors.unit
+        )
+        chosen = _native.ranked_sentences(
+            nbest.label, nbest.offset, gains, nbest.score, min(k, _MOST)
+        )
+        return [Ranked(nbest[entry], float(gains[entry])) for entry in chosen.tolist()]
+
+
+Search: TypeAlias = GraphSearch | ListSearch
+
+
+def search_of(space: Space, order: int) -> Search:
+    """Return a space made ready. Cost: that of unfolding it."""
+    if isinstance(space, Lattice | Forest):
+        return GraphSearch(space, order)
+    if isinstance(space, NBest):
+        return ListSearch(space, order)
+    raise OptionError(f"a space is a Lattice, a Forest or an NBest, not {type(space).__name__}")
 
 
 def made_ready(
@@ -207,39 +413,20 @@ def mixed_values(
     """Return the mean value, over the systems of the evidence, of each n-gram of a space."""
     if len(posteriors) == 1:
         return posteriors[0].values_of(search.ngrams, search.vocabulary)
-    value = np.zeros(len(search.ngrams.row))
+    value = np.zeros(len(search.ngrams))
     for one, weight in zip(posteriors, weights.tolist(), strict=True):
         value += weight * one.values_of(search.ngrams, search.vocabulary)
     return floats(value)
 
 
-def chosen(
-    searches: Sequence[Search],
-    posteriors: Sequence[NgramPosteriors],
-    weights: FloatColumn,
-    factors: Factors,
-    k: int,
-) -> list[Ranked]:
-    """Return the ``k`` best sentences of all spaces."""
-    found: list[list[Ranked]] = []
-    for search in searches:
-        gain = ngram_gains(factors, search.ngrams, mixed_values(search, posteriors, weights))
-        word = word_gain(factors)
-        found.append([search.best(gain, word)] if k == 1 else search.k_best(gain, word, k))
-    return merged(found, k)
-
-
 def merged(found: Sequence[Sequence[Ranked]], k: int) -> list[Ranked]:
-    """Return the best of what several spaces gave; the first that has a sentence stands for it.
-
-    What one space gave stays in its order: forests have an order of ties of their own.
-    """
+    """Return the best of what several spaces gave; the first that has a sentence stands for it."""
+    if len(found) == 1:
+        return list(found[0])
     known: set[tuple[str, ...]] = set()
     own: list[list[Ranked]] = []
     for some in found:
         own.append([each for each in some if each.hypothesis.tokens not in known])
         known.update(each.hypothesis.tokens for each in some)
-    ranked = merge_sorted(
-        *own, key=lambda each: (-each.gain, -each.hypothesis.score, each.hypothesis.tokens)
-    )
+    ranked = merge_sorted(*own, key=lambda each: (-each.gain, -each.hypothesis.score))
     return list(islice(ranked, k))

@@ -7,15 +7,20 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
+from decoding import _native
 from decoding.minimum_risk.evidence import checked_scale
-from decoding.minimum_risk.linear import checked_weights, count, listed, made_ready, mixed_values
-from decoding.minimum_risk.linear_search import ListSearch, ranked_entries
+from decoding.minimum_risk.linear import (
+    ListSearch,
+    checked_weights,
+    count,
+    listed,
+    made_ready,
+    mixed_values,
+)
 from decoding.minimum_risk.results import Consensus
 from lattices.algorithms import NgramPosteriors, k_best, k_best_paths
-from lattices.algorithms.ngram_contexts import checked_order
-from lattices.algorithms.ngram_tables import COUNT, check_kinds
-from lattices.algorithms.ngram_trie import LENGTH, SUFFIX
-from lattices.arrays import FloatColumn, floats, ints, kernel
+from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order
+from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, NBest, Space
 from lattices.vocabulary import EPSILON
@@ -133,9 +138,7 @@ def consensus(
     first: dict[tuple[str, ...], Consensus] = {}
     for result in found:
         first.setdefault(result.tokens, result)
-    results = sorted(
-        first.values(), key=lambda each: (-each.expected, -each.hypothesis.score, each.tokens)
-    )
+    results = sorted(first.values(), key=lambda each: (-each.expected, -each.hypothesis.score))
     return results[:k] if k is not None else results[0]
 
 
@@ -149,7 +152,9 @@ class _Pool(NamedTuple):
     def highest(self, worth: FloatColumn, k: int) -> list[int]:
         """Return the ``k`` entries worth most, and all that are worth as much as the last."""
         if not self.distinct:
-            return ranked_entries(self.search.space, worth, k)
+            nbest = self.search.space
+            found = _native.ranked_sentences(nbest.label, nbest.offset, worth, nbest.score, k)
+            return [int(entry) for entry in found]
         limit = np.partition(worth, -k)[-k] if k < len(worth) else -np.inf
         return [int(entry) for entry in np.flatnonzero(worth >= limit)]
 
@@ -192,44 +197,7 @@ def _bleu(
         for one, weight in zip(posteriors, weights.tolist(), strict=True)
     )
     rounded = float(np.rint(length / _UNIT) * _UNIT)
-    nbest = search.space
-    return floats(
-        _worth(nbest.offset, search.gram, search.ngrams.row, expected, rounded, search.order)
+    of = search.listed
+    return _native.expected_bleu(
+        of.ngrams, of.gram, search.space.offset, floats(expected), rounded, of.order
     )
-
-
-@kernel
-def _worth(offset, gram, row, expected, length, order):  # type: ignore[no-untyped-def]
-    worth = np.zeros(len(offset) - 1)
-    times = np.zeros(len(row), np.int64)
-    matched = np.zeros(order + 1)
-    for entry in range(len(worth)):
-        begin, end = offset[entry], offset[entry + 1]
-        size = end - begin
-        if size == 0:
-            worth[entry] = 0.0 if length > 0.0 else 1.0
-            continue
-        matched[:] = 0.0
-        for place in range(begin, end):
-            ending = gram[place]
-            while ending > 0:
-                before = min(float(times[ending]), expected[ending])
-                times[ending] += 1
-                after = min(float(times[ending]), expected[ending])
-                matched[row[ending, LENGTH]] += after - before
-                ending = row[ending, SUFFIX]
-        for place in range(begin, end):
-            ending = gram[place]
-            while ending > 0:
-                times[ending] = 0
-                ending = row[ending, SUFFIX]
-        orders = min(order, size)
-        total, possible = 0.0, True
-        for n in range(1, orders + 1):
-            if matched[n] <= 0.0:
-                possible = False
-                break
-            total += np.log(matched[n] / (size - n + 1))
-        if possible:
-            worth[entry] = np.exp(min(0.0, 1.0 - length / size) + total / orders)
-    return worth

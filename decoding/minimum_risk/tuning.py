@@ -10,12 +10,18 @@ import numpy as np
 
 from decoding.jobs import NO_REFERENCES, one_best
 from decoding.minimum_risk.evidence import checked_scale
-from decoding.minimum_risk.linear import checked_weights, listed, made_ready, merged, mixed_values
-from decoding.minimum_risk.linear_gains import linear_factors, ngram_gains, word_gain
+from decoding.minimum_risk.linear import (
+    checked_weights,
+    linear_factors,
+    listed,
+    made_ready,
+    merged,
+    mixed_values,
+)
 from decoding.outcomes import Segment
 from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.references import Reference
-from lattices.algorithms.ngram_tables import PRESENCE, check_kinds
+from lattices.algorithms.ngrams import PRESENCE, check_kinds
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.formats.references import References
@@ -91,9 +97,8 @@ class LinearGrid:
             for p, r in product(self.ps, self.rs):
                 for T in self.Ts if self.word_penalty else self.Ts[:1]:
                     factors = linear_factors(p, r, T, self.order, word_penalty=self.word_penalty)
-                    word = word_gain(factors)
                     found = [
-                        [each.best(ngram_gains(factors, each.ngrams, value), word)]
+                        each.k_best(factors, value, 1)
                         for each, value in zip(searches, values, strict=True)
                     ]
                     chosen.append(merged(found, 1)[0].hypothesis.tokens)

@@ -14,4 +14,5 @@ NB_MODULE(_native, module) {
   lattices::bind_readers(module);
   lattices::bind_kbest(module);
   lattices::bind_forest_search(module);
+  lattices::bind_ngrams(module);
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,11 +26,8 @@ from lattices import (
     read,
     trim,
 )
-from lattices.algorithms import NgramPosteriors
-from lattices.algorithms import forest_ngram_contexts as forest_contexts
-from lattices.algorithms import ngram_contexts as contexts
+from lattices.algorithms import NgramPosteriors, ngrams
 from lattices.algorithms import ngram_posteriors as module_function
-from lattices.algorithms.ngram_contexts import context_lattice
 from tests.strategies import small_forests, small_lattices
 
 orders = st.integers(1, 5)
@@ -163,17 +159,6 @@ def test_neither_the_order_of_arcs_nor_split_mass_matters(
     check(ngram_posteriors(changed, 3), dict(ngram_posteriors(lattice, 3).items()), 1e-10)
 
 
-@settings(max_examples=30)
-@given(small_lattices(words="ab", max_states=7, max_arcs=14))
-def test_without_a_table_of_reachable_states(lattice: Lattice) -> None:
-    expected = dict(ngram_posteriors(lattice, 3).items())
-    # the function hides the module that has its name
-    owner = sys.modules[ngram_posteriors.__module__]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(owner, "MOST_TABULATED_STATES", 0)
-        check(ngram_posteriors(lattice, 3), expected)
-
-
 def test_words_of_another_vocabulary() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a"), (1, 2, "b"), (1, 2, "c")], finals=[2])
     other = Lattice.from_arcs(
@@ -237,9 +222,9 @@ def test_too_many_contexts_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     lattice = Lattice.from_arcs(
         [(state, state + 1, word) for state in range(8) for word in "abcd"], finals=[8]
     )
-    monkeypatch.setattr(contexts, "MOST_ARCS", 100)
+    monkeypatch.setattr(ngrams, "MOST_EDGES", 100)
     with pytest.raises(SpaceError, match="prune it"):
-        context_lattice(lattice, 4)
+        ngrams.unfold(lattice, 4)
 
 
 def by_path_counting(lattice: Lattice, n: int, scale: float) -> dict[Ngram, float]:
@@ -332,6 +317,6 @@ def test_too_many_pairs_of_contexts_are_an_error(monkeypatch: pytest.MonkeyPatch
     pairs = [(node + 1, [node, node], [0, 1]) for node in range(3)]
     forest = Forest.from_edges([*words, *pairs])
     assert ngram_posteriors(forest, 2)["a", "b"] > 0.0
-    monkeypatch.setattr(forest_contexts, "MOST_EDGES", 100)
+    monkeypatch.setattr(ngrams, "MOST_EDGES", 100)
     with pytest.raises(SpaceError, match="prune it"):
         ngram_posteriors(forest, 4)

@@ -1,0 +1,140 @@
+// Linear BLEU, consensus and aggregation: the bindings.
+#include "decoding/native/linear.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+
+#include "decoding/native/bindings.hpp"
+#include "decoding/native/ngram_matches.hpp"
+#include "lattices/native/columns.hpp"
+#include "lattices/native/sentence_columns.hpp"
+
+namespace decoding {
+
+using namespace lattices;
+
+namespace {
+
+LinearFactors factors_of(const Floats& theta, double unit, const NgramTrie& trie,
+                         const Floats& value) {
+  check_size(value.shape(0), trie.size(), "the column of values");
+  for (const auto& row : trie.rows()) {
+    if (static_cast<std::size_t>(row.length) >= theta.shape(0)) {
+      throw option_error("there are n-grams that are longer than the factors");
+    }
+  }
+  return {view(theta), unit};
+}
+
+// The entries of the k sentences of the highest values, each sentence once, by the entry of the
+// highest score; ties go to the higher score, then to the first.
+std::vector<Index> ranked_sentences(const Sentences& sentences, std::span<const double> value,
+                                    std::span<const double> score, std::size_t k) {
+  std::vector<Index> order(sentences.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  const auto ahead = [&](Index one, Index other) {
+    if (value[one] != value[other]) return value[one] > value[other];
+    if (score[one] != score[other]) return score[one] > score[other];
+    return one < other;
+  };
+  if (k == 1 && !order.empty()) return {*std::min_element(order.begin(), order.end(), ahead)};
+  std::sort(order.begin(), order.end(), ahead);
+  std::unordered_set<std::string_view> known;
+  std::vector<Index> found;
+  for (const Index entry : order) {
+    if (found.size() == k) break;
+    const auto words = sentences.words(entry);
+    const std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size_bytes());
+    if (known.insert(bytes).second) found.push_back(entry);
+  }
+  return found;
+}
+
+// Twice, for both kinds of space: nanobind takes the one that fits.
+template <class Columns>
+void bind_space(nb::module_& module) {
+  module.def(
+      "most_gaining",
+      [](const Columns& space, const Unfolded& unfolded, const Floats& value, const Floats& theta,
+         double unit,
+         std::size_t k) -> std::optional<std::tuple<Array<double>, Array<Index>, Array<Index>>> {
+        const auto factors = factors_of(theta, unit, unfolded.ngrams, value);
+        auto found = unlocked([&] {
+          Poll poll(check_signals);
+          return most_gaining(space, unfolded, edge_gains(unfolded, view(value), factors), k, poll);
+        });
+        if (!found) return std::nullopt;
+        return std::tuple(give(std::move(found->gain)), give(std::move(found->edge)),
+                          give(std::move(found->offset)));
+      },
+      nb::arg("space"), nb::arg("unfolded"), nb::arg("value"), nb::arg("theta"), nb::arg("unit"),
+      nb::arg("k"),
+      "Return the k sentences of the highest linear BLEU: what they gain, their edges, offsets;\n"
+      "None if they are too long.");
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& module) {
+  bind_space<LatticeColumns>(module);
+  bind_space<ForestColumns>(module);
+  module.def(
+      "sentence_gains",
+      [](const NgramTrie& trie, const Ints& gram, const Ints& offset, const Floats& value,
+         const Floats& theta, double unit) {
+        const auto factors = factors_of(theta, unit, trie, value);
+        const auto grams = grams_of(trie, gram, offset);
+        return give(sentence_gains(trie, grams, view(value), factors));
+      },
+      nb::arg("trie"), nb::arg("gram"), nb::arg("offset"), nb::arg("value"), nb::arg("theta"),
+      nb::arg("unit"), "Return the linear BLEU of each sentence of a list.");
+  module.def(
+      "ranked_sentences",
+      [](const Ints& label, const Ints& offset, const Floats& value, const Floats& score,
+         std::size_t k) {
+        const auto sentences = sentences_of(label, offset);
+        check_size(value.shape(0), sentences.size(), "the column of values");
+        check_size(score.shape(0), sentences.size(), "the column of scores");
+        return give(ranked_sentences(sentences, view(value), view(score), k));
+      },
+      nb::arg("label"), nb::arg("offset"), nb::arg("value"), nb::arg("score"), nb::arg("k"),
+      "Return the entries of the k sentences of the highest values, each sentence once.");
+  module.def(
+      "expected_bleu",
+      [](const NgramTrie& trie, const Ints& gram, const Ints& offset, const Floats& expected,
+         double length, Index order) {
+        check_size(expected.shape(0), trie.size(), "the column of expected counts");
+        const auto grams = grams_of(trie, gram, offset);
+        return give(
+            unlocked([&] { return expected_bleu(trie, grams, view(expected), length, order); }));
+      },
+      nb::arg("trie"), nb::arg("gram"), nb::arg("offset"), nb::arg("expected"), nb::arg("length"),
+      nb::arg("order"), "Return the BLEU of each sentence against expected counts and length.");
+  module.def(
+      "average_matches",
+      [](const Ints& unit, const Ints& offset, const Ints& other, const Ints& other_offset,
+         const Floats& weight, Index order) {
+        const auto sentences = sentences_of(unit, offset);
+        const auto others = sentences_of(other, other_offset);
+        check_size(weight.shape(0), others.size(), "the column of weights");
+        auto matches = unlocked([&] {
+          const auto ngrams = sentence_ngrams(others, order);
+          const auto expected =
+              sentence_ngram_values(ngrams.trie, {ngrams.gram, others.offset}, view(weight), true);
+          const auto gram = longest_known(ngrams.trie, sentences, order);
+          return clipped_matches(ngrams.trie, {gram, sentences.offset}, expected, order);
+        });
+        return give(std::move(matches), sentences.size(), order);
+      },
+      nb::arg("unit"), nb::arg("offset"), nb::arg("other"), nb::arg("other_offset"),
+      nb::arg("weight"), nb::arg("order"),
+      "Return the matches of sentences by order, clipped by the expected counts of others.");
+}
+
+}  // namespace decoding

@@ -1,0 +1,124 @@
+// N-gram tries, unfolded spaces, n-gram posteriors: the bindings.
+#include "lattices/native/ngrams.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <cstring>
+
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+#include "lattices/native/ngram_posteriors.hpp"
+#include "lattices/native/sentence_columns.hpp"
+#include "lattices/native/unfolding.hpp"
+
+namespace lattices {
+
+namespace {
+
+Matrix<Index> rows_of(const NgramTrie& trie) {
+  std::vector<Index> rows(4 * static_cast<std::size_t>(trie.size()));
+  std::memcpy(rows.data(), trie.rows().data(), rows.size() * sizeof(Index));
+  return give(std::move(rows), static_cast<std::size_t>(trie.size()), 4);
+}
+
+NgramTrie trie_of(const Table<Index>& table) {
+  check_size(table.shape(1), 4, "a row of n-grams");
+  std::vector<NgramTrie::Row> rows(table.shape(0));
+  std::memcpy(rows.data(), table.data(), rows.size() * sizeof(NgramTrie::Row));
+  for (std::size_t gram = 0; gram < rows.size(); ++gram) {
+    const auto bound = static_cast<Index>(std::max<std::size_t>(gram, 1));
+    const auto& row = rows[gram];
+    if (row.prefix < 0 || row.prefix >= bound || row.suffix < 0 || row.suffix >= bound) {
+      throw option_error("these rows are no table of n-grams");
+    }
+  }
+  return rows.empty() ? NgramTrie() : NgramTrie(std::move(rows));
+}
+
+// Twice, for both kinds of space: nanobind takes the one that fits.
+template <class Columns>
+void bind_space(nb::module_& module) {
+  module.def(
+      "unfold",
+      [](const Columns& space, Index order, std::size_t most) {
+        if (order < 1 || order > 32) throw option_error("the order of n-grams is from 1 to 32");
+        return unlocked([&] {
+          Poll poll(check_signals);
+          return unfold(space, order, most, poll);
+        });
+      },
+      nb::arg("space"), nb::arg("order"), nb::arg("most"),
+      "Return a space unfolded by contexts of order - 1 words, or None if it has more than `most`\n"
+      "edges.");
+  module.def(
+      "ngram_values",
+      [](const Columns& space, const Unfolded& unfolded, double scale,
+         bool every) -> std::optional<Array<double>> {
+        auto found = unlocked([&]() -> std::optional<std::vector<double>> {
+          Poll poll(check_signals);
+          const auto shares = edge_shares(space, scale);
+          if (!shares) return std::nullopt;
+          const NgramExpectations<Columns> expectations(space, unfolded, *shares);
+          return every ? expectations.counts() : expectations.presence(poll);
+        });
+        if (!found) return std::nullopt;
+        return give(std::move(*found));
+      },
+      nb::arg("space"), nb::arg("unfolded"), nb::arg("scale"), nb::arg("every"),
+      "Return the expected count of each n-gram, or the probability of its presence; None if the\n"
+      "scale makes scores infinite.");
+}
+
+}  // namespace
+
+void bind_ngrams(nb::module_& module) {
+  nb::class_<NgramTrie>(module, "NgramTrie",
+                        "N-grams as rows of (prefix, word, suffix, length); the first is empty.")
+      .def("__len__", &NgramTrie::size)
+      .def("rows", &rows_of)
+      .def("__getstate__", &rows_of)
+      .def("__setstate__",
+           [](NgramTrie& trie, const Table<Index>& rows) { new (&trie) NgramTrie(trie_of(rows)); })
+      .def(
+          "values_elsewhere",
+          [](const NgramTrie& trie, const NgramTrie& other, const Floats& value,
+             const Ints& words) {
+            check_size(value.shape(0), other.size(), "the column of values");
+            return give(values_elsewhere(trie, other, view(value), view(words)));
+          },
+          nb::arg("other"), nb::arg("value"), nb::arg("words"),
+          "Return the value that each n-gram has in another table; `words` are the numbers that\n"
+          "words have there.");
+  nb::class_<Unfolded>(module, "Unfolded", "A space unfolded by contexts.")
+      .def_prop_ro(
+          "ngrams", [](const Unfolded& unfolded) -> const NgramTrie& { return unfolded.ngrams; },
+          nb::rv_policy::reference_internal)
+      .def_prop_ro("num_items", &Unfolded::num_nodes)
+      .def_prop_ro("num_edges", &Unfolded::num_edges)
+      .def_prop_ro("complete", [](const Unfolded& unfolded) { return !unfolded.ends.empty(); });
+  bind_space<LatticeColumns>(module);
+  bind_space<ForestColumns>(module);
+  module.def(
+      "sentence_ngrams",
+      [](const Ints& label, const Ints& offset, Index order) {
+        const auto sentences = sentences_of(label, offset);
+        auto found = unlocked([&] { return sentence_ngrams(sentences, order); });
+        return std::pair(std::move(found.trie), give(std::move(found.gram)));
+      },
+      nb::arg("label"), nb::arg("offset"), nb::arg("order"),
+      "Return the n-grams of sentences, and for each word the longest that ends with it.");
+  module.def(
+      "sentence_ngram_values",
+      [](const NgramTrie& trie, const Ints& gram, const Ints& offset, const Floats& weight,
+         bool every) {
+        const auto grams = grams_of(trie, gram, offset);
+        check_size(weight.shape(0), grams.size(), "the column of weights");
+        return give(
+            unlocked([&] { return sentence_ngram_values(trie, grams, view(weight), every); }));
+      },
+      nb::arg("trie"), nb::arg("gram"), nb::arg("offset"), nb::arg("weight"), nb::arg("every"),
+      "Return the sum of the weights of the sentences that have each n-gram, once or every time.");
+}
+
+}  // namespace lattices
