@@ -7,5 +7,6 @@ namespace lattices {
 
 void bind_spaces(nanobind::module_& module);
 void bind_inside(nanobind::module_& module);
+void bind_intersection(nanobind::module_& module);
 
 }  // namespace lattices

@@ -1,10 +1,12 @@
 // Handles: the columns of a Python space, checked once and kept alive, for any number of calls.
 //
-// `Lattice.columns` and `Forest.columns` make them. The other modules take them, too (all share one
-// nanobind domain), so that a call passes one object instead of nine arrays.
+// `Lattice.columns`, `Forest.columns` and `Alignment.columns` make them. The other modules take
+// them, too (all share one nanobind domain), so that a call passes one object instead of nine
+// arrays.
 #pragma once
 
 #include "lattices/native/border.hpp"
+#include "lattices/native/machines.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
@@ -25,6 +27,15 @@ struct ForestColumns : Forest {
  private:
   Ints head_, tail_, tail_offset_, symbol_, symbol_offset_, in_offset_;
   Floats score_;
+};
+
+struct AlignmentColumns : Alignment {
+  AlignmentColumns(Index length, Index order, double insertion, double deletion, double heaviest,
+                   Ints word, Ints position, Floats weight);
+
+ private:
+  Ints word_, position_;
+  Floats weight_;
 };
 
 }  // namespace lattices

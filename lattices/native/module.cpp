@@ -7,4 +7,5 @@ NB_MODULE(_native, module) {
   lattices::translate_errors();
   lattices::bind_spaces(module);
   lattices::bind_inside(module);
+  lattices::bind_intersection(module);
 }
