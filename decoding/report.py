@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
-    from fstmetrics.aligning import Edit
+    from fstmetrics.judgement import Edit
 
 DELETED = "***"
 LEGEND = (("[word]", "substitution"), ("{word}", "insertion"), (DELETED, "deletion"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fstmetrics.aligning import Edit
 from fstmetrics.alignment import AlignmentEvaluator, AlignmentMetric
 from fstmetrics.bleu import BLEU, BLEUSBP, BLEUEvaluator
 from fstmetrics.bllip import Bllip, bllip_score
@@ -11,7 +10,7 @@ from fstmetrics.dependencies import Parse, ParseTable, load_parses
 from fstmetrics.dependencies_parsers import PARSERS
 from fstmetrics.edit import CER, WER, WRR
 from fstmetrics.embedding import BLEUModif, WERModif
-from fstmetrics.judgement import Judgement
+from fstmetrics.judgement import Edit, Judgement
 from fstmetrics.machines import Machine
 from fstmetrics.metric import (
     CompiledEvaluator,

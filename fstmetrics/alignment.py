@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fstmetrics.alignment_lists import aligned_list
+from fstmetrics._native import list_statistics
 from fstmetrics.judgement import Judgement, ReferenceWords
+from fstmetrics.list_units import ListUnits
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice, quality
 from fstmetrics.reference_lattices import lattices_by_length, reference_automaton
@@ -175,9 +176,11 @@ class AlignmentEvaluator:
         return self.judge(hypothesis).score
 
     def list_stats(self, nbest: NBest) -> FloatColumn:
-        """Return one row of statistics for each entry of a list, in one compiled pass.
+        """Return one row of statistics for each entry, against the reference that scores it best.
 
-        Against a reference lattice the entries are searched one by one.
+        One compiled pass, in which each distinct word of the list is compared with the
+        references once. Of references that score equally the first is taken, as for one
+        sentence. Against a reference lattice the entries are searched one by one.
         """
         metric = self.metric
         sentences = [each for each in self._sentences if not isinstance(each, dict)]
@@ -185,7 +188,22 @@ class AlignmentEvaluator:
             return np.array(
                 [self.stats(nbest.tokens(entry)) for entry in range(len(nbest))], dtype=np.float64
             ).reshape(len(nbest), len(metric.stat_names))
-        return aligned_list(metric, nbest, sentences)
+        units = ListUnits.of_words(nbest)
+        if metric.characters:
+            units = units.characters(metric.spaces)
+        best, highest = np.empty((0, 0)), np.empty(0)
+        for number, sentence in enumerate(sentences):
+            rows = list_statistics(
+                sentence.weights(units.symbols), units.unit, units.offset,
+                metric.order, float(metric.insertion), float(metric.deletion),
+            )  # fmt: skip
+            worth = metric.scores(rows) * (1.0 if metric.higher_is_better else -1.0)
+            if number:
+                better = worth > highest
+                best[better], highest[better] = rows[better], worth[better]
+            else:
+                best, highest = rows, worth
+        return floats(best)
 
     def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
         """Return the alignment to the best reference, with what follows from it."""

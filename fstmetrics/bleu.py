@@ -10,17 +10,21 @@ from typing import ClassVar
 
 import numpy as np
 
+from fstmetrics._native import NGrams, bleu_scores
 from fstmetrics.bleu_corpus import corpus_rows, paired
 from fstmetrics.bleu_options import (
+    LENGTHS,
+    MEANS,
+    SMOOTHINGS,
     UNIFORM,
+    UNITS,
     check_choice,
     numbers_in,
+    smoothing_number,
     smoothing_value,
     spelled_weights,
 )
-from fstmetrics.bleu_scores import SMOOTHINGS, bleu_scores, smoothing_number
 from fstmetrics.list_units import ListUnits
-from fstmetrics.ngram_counts import NGrams
 from fstmetrics.references import (
     Reference,
     Tokens,
@@ -33,10 +37,6 @@ from fstmetrics.tokenizers import NO_TOKENIZER, check_tokenizer, tokenizer
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, NBest
-
-LENGTHS = ("closest", "shortest", "average")
-MEANS = ("geometric", "arithmetic")
-UNITS = ("word", "char")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,10 +162,7 @@ class BLEU(Signature):
 
     def scores(self, rows: FloatColumn) -> FloatColumn:
         """Return BLEU of each row of statistics."""
-        weights, *rest = self._scoring
-        # a column that was pickled has become writable, another type to the kernel
-        scores: FloatColumn = bleu_scores(floats(rows), floats(weights), *rest)
-        return scores
+        return bleu_scores(floats(rows), *self._scoring)
 
     @cached_property
     def _scoring(self) -> tuple[FloatColumn, int, float, bool, bool]:
@@ -211,12 +208,6 @@ class BLEU(Signature):
                 )
             sentences.append(self.units(reference))
         return sentences
-
-    def effective_lengths(self, sizes: Sequence[int]) -> list[float]:
-        """Return the lengths, ascending, of which the closest to a hypothesis is effective."""
-        if self.length == "average":
-            return [sum(sizes) / len(sizes)]
-        return sorted({*sizes}) if self.length == "closest" else [min(sizes)]
 
     def units(self, sentence: str | Sequence[str]) -> Tokens:
         """Return a sentence in the metric's units: words or characters, lower case or not."""
@@ -281,13 +272,11 @@ class BLEUEvaluator:
         self._number: dict[str, int] = {}
         number = self._number.setdefault
         unit = [number(each, len(self._number) + 1) for each in chain(*sentences)]
-        sizes = [*map(len, sentences)]
-        self._lengths = floats(metric.effective_lengths(sizes))
-        offset = ints([0, *accumulate(sizes)])
-        self._ngrams = NGrams.of(ints(unit), offset, len(self._number), metric.order)
+        offset = [0, *accumulate(map(len, sentences))]
+        self._ngrams = NGrams(ints(unit), ints(offset), metric.order, LENGTHS.index(metric.length))
 
     def __reduce__(self) -> tuple[type[BLEUEvaluator], tuple[BLEU, tuple[Reference, ...]]]:
-        """Pickle what it is made from: columns would come back writable, of another type."""
+        """Pickle what it is made from: the n-grams are counted anew."""
         return type(self), (self.metric, self.references)
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
@@ -324,4 +313,4 @@ class BLEUEvaluator:
         return [get(each, 0) for each in units]
 
     def _rows(self, unit: IntColumn, offset: IntColumn) -> FloatColumn:
-        return self._ngrams.matches(unit, offset, self._lengths, self.metric.strict)
+        return floats(self._ngrams.matches(unit, offset, self.metric.strict))

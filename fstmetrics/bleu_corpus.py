@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from fstmetrics.ngram_counts import matches_of_segments
+from fstmetrics._native import corpus_matches
+from fstmetrics.bleu_options import LENGTHS
 from fstmetrics.references import Reference, checked_references
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError
@@ -33,7 +34,7 @@ def corpus_rows(
 ) -> FloatColumn:
     """Return one row of statistics a segment, the same as ``metric.stats`` gives.
 
-    All units are numbered in one dictionary, and all n-grams counted in one call of a kernel.
+    All units are numbered in one dictionary, and all n-grams counted in one native call.
 
     Examples
     --------
@@ -46,23 +47,19 @@ def corpus_rows(
     known, get = number.setdefault, number.get
     reference_unit: list[int] = []
     sizes: list[int] = []
-    segment_ends, lengths, length_ends = [0], [], [0]
+    segment_ends = [0]
     for _, of_segment in segments:
         sentences = metric.reference_units(checked_references(of_segment))
         for sentence in sentences:
             reference_unit += [known(each, len(number) + 1) for each in sentence]
-        of_this = [*map(len, sentences)]
-        sizes += of_this
-        lengths += metric.effective_lengths(of_this)
+        sizes += map(len, sentences)
         segment_ends.append(len(sizes))
-        length_ends.append(len(lengths))
     unit: list[int] = []
     ends = [0]
     for hypothesis, _ in segments:
         unit += [get(each, 0) for each in metric.units(hypothesis)]
         ends.append(len(unit))
-    return floats(matches_of_segments(
+    return floats(corpus_matches(
         ints(unit), ints(ends), ints(reference_unit), ints([0, *accumulate(sizes)]),
-        ints(segment_ends), floats(lengths), ints(length_ends),
-        len(number), metric.order, metric.strict,
+        ints(segment_ends), metric.order, LENGTHS.index(metric.length), metric.strict,
     ))  # fmt: skip

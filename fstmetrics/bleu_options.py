@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from fstmetrics.bleu_scores import SMOOTHINGS
 from lattices.errors import OptionError
 
 UNIFORM = "uniform"
+LENGTHS = ("closest", "shortest", "average")
+MEANS = ("geometric", "arithmetic")
+UNITS = ("word", "char")
+#: sacreBLEU's names, and the value each takes by default where it takes one
+SMOOTHINGS: dict[str, float | None] = {"none": None, "floor": 0.1, "add-k": 1.0, "exp": None}
+
+
+def smoothing_number(name: str) -> int:
+    """Return the number by which the native functions know a smoothing."""
+    return list(SMOOTHINGS).index(name)
 
 
 def check_choice(name: str, value: object, known: Iterable[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -10,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fstmetrics import _native
 from fstmetrics.alignment import AlignmentMetric
 from fstmetrics.bleu import BLEU, BLEUEvaluator
 from fstmetrics.references import Reference, Tokens, checked_references
@@ -21,7 +21,7 @@ from fstmetrics.vectors import (
     opened,
     pruned,
 )
-from lattices.arrays import FloatColumn, floats, ints, kernel
+from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, NBest
 
@@ -185,51 +185,10 @@ def nearest_ngrams(
     left, right = floats(vectors.rows(words)), floats(vectors.rows(reference))
     number = {word: index for index, word in enumerate(dict.fromkeys(reference))}
     return floats(
-        _nearest(
-            floats(left @ right.T), left, right,
-            ints([number.get(word, -1) for word in words]),
-            ints([number[word] for word in reference]),
+        _native.nearest_ngrams(
+            floats(left @ right.T),
+            ints([number.get(word, -1) for word in words]), left,
+            ints([number[word] for word in reference]), right,
             order,
         )
     )  # fmt: skip
-
-
-@kernel
-def _norms(rows, sums, n):  # type: ignore[no-untyped-def]
-    """Return the norms of all sums of ``n`` rows in a row; ``sums`` holds those of n - 1."""
-    norms = np.zeros(max(len(rows) - n + 1, 0))
-    for place in range(len(norms)):
-        sums[place] += rows[place + n - 1]
-        norms[place] = math.sqrt(np.sum(sums[place] * sums[place]))
-    return norms
-
-
-@kernel
-def _nearest(product, left, right, words, reference, order):  # type: ignore[no-untyped-def]
-    """Return the largest cosine of each n-gram, from the products of the words' vectors.
-
-    The cosine of two means is that of the sums. The product of two sums is a sum over an
-    n x n block of ``product``, and grows from that of n - 1 by one row and one column.
-    """
-    nearest = np.zeros((order, len(words)))
-    block = np.zeros(product.shape)
-    same = np.ones(product.shape, np.bool_)
-    sums, reference_sums = np.zeros(left.shape), np.zeros(right.shape)
-    for n in range(1, min(order, len(words), len(reference)) + 1):
-        norms = _norms(left, sums, n)
-        reference_norms = _norms(right, reference_sums, n)
-        for i in range(len(norms)):
-            best = -1.0
-            for j in range(len(reference_norms)):
-                for k in range(n):
-                    block[i, j] += product[i + n - 1, j + k]
-                for k in range(n - 1):
-                    block[i, j] += product[i + k, j + n - 1]
-                same[i, j] &= words[i + n - 1] == reference[j + n - 1]
-                scale = norms[i] * reference_norms[j]
-                if same[i, j]:
-                    best = 1.0
-                elif scale > 0:
-                    best = max(best, block[i, j] / scale)
-            nearest[n - 1, i] = best
-    return nearest

@@ -5,26 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from fstmetrics.aligning import (
-    DELETION,
-    INSERTION,
-    MATCH,
-    OPERATIONS,
-    Edit,
-    align,
-    number_statistics,
-    statistics,
-)
+from fstmetrics._native import align, number_statistics, soft_statistics
 from fstmetrics.references import Tokens
 from fstmetrics.similarity import Similarity, checked_matrix
-from lattices.arrays import Array, FloatColumn, floats
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 
 if TYPE_CHECKING:
     from fstmetrics.alignment import AlignmentMetric
+
+Operation = Literal["match", "substitution", "insertion", "deletion"]
+OPERATIONS: tuple[Operation, ...] = ("match", "substitution", "insertion", "deletion")
+MATCH, SUBSTITUTION, INSERTION, DELETION = range(4)
+
+
+class Edit(NamedTuple):
+    """One step of an alignment.
+
+    Attributes
+    ----------
+    operation : {"match", "substitution", "insertion", "deletion"}
+    hypothesis, reference : str
+        The words, empty where there is none on that side.
+    weight : float
+        1 for a match, the similarity for a soft one, 0 for the rest.
+    """
+
+    operation: Operation
+    hypothesis: str
+    reference: str
+    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +112,9 @@ class ReferenceWords:
             weight = np.maximum(weight, soft[:, self._numbers])
         return np.ascontiguousarray(weight)
 
-    def _numbers_of(self, words: Sequence[str]) -> Array:
+    def _numbers_of(self, words: Sequence[str]) -> IntColumn:
         number = self._number.get
-        return np.array([number(word, -1) for word in words], np.int64)
+        return ints([number(word, -1) for word in words])
 
     def judge(self, words: Tokens, metric: AlignmentMetric, number: int) -> Judgement:
         """Return what the metric says of a sentence; ``number`` is the reference's."""
@@ -109,9 +122,7 @@ class ReferenceWords:
         if self._similarity is None:
             stats = number_statistics(self._numbers_of(words), self._numbers, *costs)
         else:
-            weight = self.weights(words)
-            stats = statistics(align(weight, *costs), weight, metric.order)
-        stats[-1] = metric.possible(len(self.words))
+            stats = soft_statistics(self.weights(words), *costs)
         stats = floats(stats)
         return Judgement(number, stats, metric.score(stats), words, self, metric)
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fstmetrics.ngram_counts import GOLDEN
-from lattices.arrays import IntColumn, ints, kernel
+from fstmetrics._native import distinct, spell
+from lattices.arrays import IntColumn, ints
 from lattices.spaces import NBest
 
 
@@ -52,8 +52,8 @@ class ListUnits(NamedTuple):
         >>> units.symbols, units.unit.tolist(), units.offset.tolist()
         (('a', 'cat'), [0, 1, 1], [0, 2, 3])
         """
-        distinct, unit = _distinct(nbest.label)
-        return cls(nbest.vocabulary.decode(distinct.tolist()), ints(unit), nbest.offset)
+        labels, unit = distinct(nbest.label)
+        return cls(nbest.vocabulary.decode(labels.tolist()), ints(unit), nbest.offset)
 
     def mapped(self, change: Callable[[str], str]) -> ListUnits:
         """Return the list with each unit changed, such as to lower case."""
@@ -71,52 +71,5 @@ class ListUnits(NamedTuple):
         number: dict[str, int] = {" ": 0}
         letter = [number.setdefault(each, len(number)) for word in self.symbols for each in word]
         bounds = np.cumsum([0, *map(len, self.symbols)])
-        unit, offset = _spelled(self.unit, self.offset, ints(letter), ints(bounds), spaces)
+        unit, offset = spell(self.unit, self.offset, ints(letter), ints(bounds), spaces)
         return ListUnits(tuple(number), ints(unit), ints(offset))
-
-
-@kernel
-def _distinct(label):  # type: ignore[no-untyped-def]
-    """Return the distinct labels in the order of their first occurrence, and each one's place.
-
-    Labels are positive, so that 0 can be an empty place of the hash table.
-    """
-    bits = 4
-    while (1 << bits) < 2 * len(label):
-        bits += 1
-    shift = np.uint64(64 - bits)
-    key = np.zeros(1 << bits, np.int32)
-    number = np.empty(1 << bits, np.int32)
-    distinct = np.empty(len(label), np.int32)
-    result = np.empty(len(label), np.int32)
-    count = 0
-    for index in range(len(label)):
-        place = np.int64((np.uint64(label[index]) * GOLDEN) >> shift)
-        while key[place] != 0 and key[place] != label[index]:
-            place = (place + 1) & (len(key) - 1)
-        if key[place] == 0:
-            key[place], number[place], distinct[count] = label[index], count, label[index]
-            count += 1
-        result[index] = number[place]
-    return distinct[:count].copy(), result
-
-
-@kernel
-def _spelled(unit, offset, letter, bounds, spaces):  # type: ignore[no-untyped-def]
-    """Return the letters of the words of each sentence; letter 0 is the blank between words."""
-    size = 0
-    for index in range(len(unit)):
-        size += bounds[unit[index] + 1] - bounds[unit[index]] + spaces
-    result = np.empty(size, np.int32)
-    ends = np.zeros(len(offset), np.int32)
-    count = 0
-    for sentence in range(len(offset) - 1):
-        for index in range(offset[sentence], offset[sentence + 1]):
-            if spaces and index > offset[sentence]:
-                result[count] = 0
-                count += 1
-            for place in range(bounds[unit[index]], bounds[unit[index] + 1]):
-                result[count] = letter[place]
-                count += 1
-        ends[sentence + 1] = count
-    return result[:count].copy(), ends

@@ -9,8 +9,9 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from fstmetrics import _native
 from fstmetrics.signature import Signature, option
-from lattices.arrays import Array, FloatColumn, IntColumn, column, floats, inlined, ints, kernel
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 
 
@@ -21,119 +22,11 @@ class Similarity(Protocol):
         """Return ``len(words)`` x ``len(others)`` similarities, each in [0, 1]."""
 
 
-@kernel
-def _levenshtein(one, first, last, other, begin, end, row):  # type: ignore[no-untyped-def]
-    """Return the edit distance of ``one[first:last]`` and ``other[begin:end]``."""
-    width = end - begin
-    for place in range(width + 1):
-        row[place] = place
-    for index in range(first, last):
-        diagonal = row[0]
-        row[0] += 1
-        for place in range(1, width + 1):
-            substituted = diagonal + (one[index] != other[begin + place - 1])
-            diagonal = row[place]
-            row[place] = min(substituted, row[place] + 1, row[place - 1] + 1)
-    return row[width]
-
-
-@kernel
-def _affix_distance(one, first, last, other, begin, end, limit, run, row):  # type: ignore[no-untyped-def]
-    """Return the affix distance of two words, or 1 if it is larger than ``limit``.
-
-    The words are ``one[first:last]`` and ``other[begin:end]``; ``run`` and ``row`` are
-    scratch, longer than the second word.
-    """
-    length, width = last - first, end - begin
-    difference = abs(length - width)
-    longest = 0
-    run[: width + 1] = 0
-    for here in range(length):
-        for there in range(width, 0, -1):
-            if one[first + here] == other[begin + there - 1]:
-                run[there] = run[there - 1] + 1
-                longest = max(longest, run[there])
-            else:
-                run[there] = 0
-    if difference >= longest or difference / longest > limit:
-        return 1.0
-    # where several common substrings are longest, the one that leaves least to edit counts
-    fewest = longest
-    run[: width + 1] = 0
-    for here in range(length):
-        for there in range(width, 0, -1):
-            if one[first + here] != other[begin + there - 1]:
-                run[there] = 0
-                continue
-            run[there] = run[there - 1] + 1
-            before, prefix = here + 1 - longest, there - longest
-            after, suffix = length - here - 1, width - there
-            if run[there] == longest and abs(before - prefix) + abs(after - suffix) < fewest:
-                edits = _levenshtein(one, first, first + before, other, begin, begin + prefix, row)
-                edits += _levenshtein(one, last - after, last, other, end - suffix, end, row)
-                fewest = min(fewest, edits)
-    distance = fewest / longest
-    return distance if distance <= limit else 1.0
-
-
-@kernel
-def _letters(points, starts):  # type: ignore[no-untyped-def]
-    """Return the set of letters of each word, letters taken modulo 64, as bits."""
-    letters = np.zeros(len(starts) - 1, np.uint64)
-    for word in range(len(letters)):
-        for place in range(starts[word], starts[word + 1]):
-            letters[word] |= np.uint64(1) << np.uint64(points[place] & 63)
-    return letters
-
-
-@inlined
-def _bits(number):  # type: ignore[no-untyped-def]
-    """Return how many bits of a 64-bit number are set."""
-    number -= (number >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    pairs = number & np.uint64(0x3333333333333333)
-    number = pairs + ((number >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    number = (number + (number >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((number * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@kernel
-def _affix_distances(one, starts, other, begins, limit):  # type: ignore[no-untyped-def]
-    """Return the affix distances of all pairs of two packed lists of words.
-
-    Most pairs are told apart by their sets of letters: with at most ``common`` letters that
-    can be matched, the common substring is no longer than that, and the edits are no fewer
-    than what is left of the longer word.
-    """
-    widest = 0
-    for right in range(len(begins) - 1):
-        widest = max(widest, begins[right + 1] - begins[right])
-    run = np.zeros(widest + 1, np.int32)
-    row = np.zeros(widest + 1, np.int32)
-    distance = np.ones((len(starts) - 1, len(begins) - 1))
-    mine, theirs = _letters(one, starts), _letters(other, begins)
-    for left in range(len(starts) - 1):
-        length = starts[left + 1] - starts[left]
-        for right in range(len(begins) - 1):
-            width = begins[right + 1] - begins[right]
-            common = min(
-                length - _bits(mine[left] & ~theirs[right]),
-                width - _bits(theirs[right] & ~mine[left]),
-            )
-            rest = max(length, width) - common
-            if rest >= common or rest / common > limit:
-                continue
-            distance[left, right] = _affix_distance(
-                one, starts[left], starts[left + 1], other, begins[right], begins[right + 1],
-                limit, run, row,
-            )  # fmt: skip
-    return distance
-
-
-def _packed(words: Sequence[str]) -> tuple[Array, IntColumn]:
+def _packed(words: Sequence[str]) -> tuple[IntColumn, IntColumn]:
     """Return the code points of all words in one column, and where each word begins."""
     starts = list(accumulate(map(len, words), initial=0))
     points = "".join(words).encode("utf-32-le", "surrogatepass")
-    return column(np.frombuffer(points, np.int32), np.int32), ints(starts)
+    return ints(np.frombuffer(points, np.int32)), ints(starts)
 
 
 def affix_distances(
@@ -141,7 +34,7 @@ def affix_distances(
 ) -> FloatColumn:
     """Return the affix distances of all pairs of words, those above ``limit`` as 1.
 
-    One call of a compiled kernel; pairs whose letters rule out a distance below 1, or up to
+    One native call; pairs whose letters rule out a distance below 1, or up to
     ``limit``, cost next to nothing.
 
     Examples
@@ -151,7 +44,7 @@ def affix_distances(
     >>> affix_distances(["walked"], ["walking", "talked", "walked"], limit=0.5)
     array([[1. , 0.2, 0. ]])
     """
-    return floats(_affix_distances(*_packed(words), *_packed(others), float(limit)))
+    return floats(_native.affix_distances(*_packed(words), *_packed(others), limit))
 
 
 def affix_distance(word: str, other: str) -> float:

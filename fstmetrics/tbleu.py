@@ -10,11 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from fstmetrics._native import tolerant_matches
 from fstmetrics.bleu import BLEU, BLEUEvaluator
 from fstmetrics.references import Reference, Tokens, checked_references
 from fstmetrics.signature import option
 from fstmetrics.similarity import affix_distances
-from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, NBest
 
@@ -126,10 +127,7 @@ class TBLEUEvaluator(BLEUEvaluator):
             begin = self._offset[index]
             corrected[index, place[near]] = self._word[begin + partner[near]]
             weight[index, place[near]] = 1.0 - distance[near]
-        matches: FloatColumn = tolerant_matches(
-            ints(corrected), floats(weight), self._word, self._offset, self.metric.order
-        )
-        return matches
+        return tolerant_matches(corrected, weight, self._word, self._offset, self.metric.order)
 
 
 # room for the references of one segment: a sweep asks for them again for each threshold
@@ -151,51 +149,3 @@ def matching(words: Tokens, reference: Tokens) -> tuple[IntColumn, IntColumn, Fl
     distance = affix_distances(words, reference)
     place, partner = linear_sum_assignment(distance)
     return ints(place), ints(partner), floats(distance[place, partner])
-
-
-@kernel
-def _is_same(one, first, other, begin, length):  # type: ignore[no-untyped-def]
-    for index in range(length):  # noqa: SIM110 (a kernel has no generators)
-        if one[first + index] != other[begin + index]:
-            return False
-    return True
-
-
-@kernel
-def tolerant_matches(corrected, weight, reference, offset, order):  # type: ignore[no-untyped-def]
-    """Return the weighted, clipped n-gram matches of one sentence, for each order.
-
-    ``corrected[r]`` is the sentence as corrected by reference ``r``, which is
-    ``reference[offset[r]:offset[r + 1]]``; word 0 is in no reference. Costs
-    O(J x (J + L) x order), most of it comparisons of one word.
-    """
-    references, words = corrected.shape
-    matches = np.zeros(order)
-    total = np.zeros((references, words))
-    for n in range(1, min(order, words) + 1):
-        places = words - n + 1
-        best = np.zeros(places)
-        for r in range(references):
-            sentence = corrected[r]
-            begin, end = offset[r], offset[r + 1]
-            for place in range(places):
-                total[r, place] += weight[r, place + n - 1]
-            for place in range(places):
-                if sentence[place] == 0:
-                    continue
-                allowed = 0
-                for other in range(begin, end - n + 1):
-                    allowed += _is_same(sentence, place, reference, other, n)
-                # the n-gram counts unless as many, heavier or earlier, have used it up
-                for other in range(places):
-                    if allowed == 0:
-                        break
-                    if (
-                        total[r, other] > total[r, place]
-                        or (total[r, other] == total[r, place] and other < place)
-                    ) and _is_same(sentence, place, sentence, other, n):
-                        allowed -= 1
-                if allowed > 0:
-                    best[place] = max(best[place], total[r, place] / n)
-        matches[n - 1] = best.sum()
-    return matches

@@ -18,7 +18,7 @@ from decoding.minimum_risk.evidence_kernels import hash_place
 from decoding.minimum_risk.pairwise_units import JointUnits, Sentences, bleu_units
 from fstmetrics import PER, scores_of
 from fstmetrics.bleu import BLEU
-from fstmetrics.bleu_scores import smoothing_number
+from fstmetrics.bleu_options import smoothing_number
 from fstmetrics.list_units import ListUnits
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
 from lattices.spaces import NBest

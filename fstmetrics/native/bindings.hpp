@@ -3,4 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
-namespace fstmetrics {}  // namespace fstmetrics
+namespace fstmetrics {
+
+void bind_aligning(nanobind::module_& module);
+void bind_counting(nanobind::module_& module);
+void bind_similarity(nanobind::module_& module);
+
+}  // namespace fstmetrics

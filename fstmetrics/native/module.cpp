@@ -5,4 +5,7 @@
 NB_MODULE(_native, module) {
   module.doc() = "Statistics of metrics.";
   lattices::translate_errors();
+  fstmetrics::bind_aligning(module);
+  fstmetrics::bind_counting(module);
+  fstmetrics::bind_similarity(module);
 }
