@@ -3,4 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
-namespace decoding {}  // namespace decoding
+namespace decoding {
+
+void bind_oracles(nanobind::module_& module);
+
+}  // namespace decoding

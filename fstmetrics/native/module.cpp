@@ -8,4 +8,5 @@ NB_MODULE(_native, module) {
   fstmetrics::bind_aligning(module);
   fstmetrics::bind_counting(module);
   fstmetrics::bind_similarity(module);
+  fstmetrics::bind_word_metric(module);
 }

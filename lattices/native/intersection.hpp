@@ -144,6 +144,7 @@ class Intersection {
     const double value = (static_cast<double>(total) + part.bonus) / part.denominator;
     if (value < best.value) return false;
     const Suffix* first = trace(lattice, machine, bias, rows, total, poll);
+    if (first == nullptr) throw space_error("the scores of a path are too large to be added up");
     if (value == best.value && first->model <= best.model) return false;
     best.value = value;
     best.model = first->model;
