@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, overload
+from collections.abc import Callable, Iterable, Sequence
+from threading import Thread
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
+from decoding._native import search_words
 from decoding.judging import Oracle as Oracle
 from decoding.judging import judged as judged
+from decoding.judging import oracle_in_batch
 from decoding.ranked import compiled, ranked_entries, ranked_sentences
-from fstmetrics import CompiledEvaluator, Evaluator, has_machine
+from fstmetrics import AlignmentEvaluator, CompiledEvaluator, Evaluator, has_machine
+from fstmetrics._native import WordMetric
+from fstmetrics.references import Tokens
+from lattices._native import Stop
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
-from lattices.engines import choose
+from lattices.engines import choose, kernel
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
+#: what a native search says of a lattice
+_FOUND, _NO_PATH = 0, 1
+#: the most lattices that a thread takes at a time
+_CHUNK = 32
 
 
 @overload
@@ -65,9 +75,9 @@ def oracle(
     What is maximised is ``metric + model_weight * model score``, with an error rate negated
     so that higher is better. With ``worst`` it is minimised; the worst with a negative
     ``model_weight`` is fear, the sentence that the model likes and the metric does not.
-    Ties go to the higher model score, then to the smaller sentence in the order of its
-    words, then to the smaller arc numbers, on every engine; but with soft matches the
-    ``openfst`` engine, which has single precision, may choose another of nearly equal paths.
+    Ties go to the higher model score; which of paths that are equal in both is taken is not
+    said, but it is always the same one. With soft matches the ``openfst`` engine, which has
+    single precision, may choose another of nearly equal paths.
 
     The best of a lattice or forest takes one intersection, and the ``k`` best no more than
     that in kind; both are exact (but see ``beam``, and references that are lattices). The
@@ -175,19 +185,28 @@ def oracles(
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
     results: dict[int, Oracle] = {}
+    by_words: dict[int, _WordProblem] = {}
     lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
     forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
+    ours = engine in ("auto", "kernel")
     for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
-        _check_narrowing(space, False, beam, band)
-        if isinstance(space, NBest):
+        if beam is not None or band is not None:
+            _check_narrowing(space, False, beam, band)
+        if isinstance(space, Lattice):
+            alignment = getattr(evaluator, "word_alignment", None) if ours else None
+            if alignment is not None:
+                by_words[index] = space, evaluator, *alignment
+            elif has_machine(evaluator):
+                lattices[index] = space, evaluator
+            else:
+                raise _no_machine(evaluator)
+        elif isinstance(space, NBest):
             (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
-        elif not has_machine(evaluator):
-            raise _no_machine(evaluator)
-        elif isinstance(space, Forest):
+        elif has_machine(evaluator):
             forests[index] = space, evaluator
         else:
-            lattices[index] = space, evaluator
+            raise _no_machine(evaluator)
     if forests:
         # a tenth of a second to import, and most corpora have none
         from decoding.forest_oracle import best_derivations
@@ -203,8 +222,97 @@ def oracles(
         )
         for index, found in zip(forests, derivations, strict=True):
             results[index] = judged(found.hypothesis, evaluators[index], found.exact, found.engine)
+    for index, oracle_of in _by_words(by_words, model_weight, workers).items():
+        if oracle_of is None:
+            lattices[index] = by_words[index][:2]
+        else:
+            results[index] = oracle_of
     results |= _of_lattices(lattices, model_weight, engine, workers)
     return [results[index] for index in range(len(spaces))]
+
+
+#: a lattice, its evaluator, and what the evaluator's ``word_alignment`` is
+_WordProblem: TypeAlias = "tuple[Lattice, AlignmentEvaluator, WordMetric, tuple[Tokens, ...]]"
+
+
+def _by_words(
+    problems: dict[int, _WordProblem], model_weight: float, workers: int
+) -> dict[int, Oracle | None]:
+    """Return the oracles of lattices under metrics that align equal words, under the same keys.
+
+    References are compiled, lattices searched and paths scored in one native call. A lattice that
+    is too large for the kernel has None.
+    """
+    results: dict[int, Oracle | None] = {}
+    stop = Stop()
+
+    def search(keys: list[int]) -> None:
+        lattices, evaluators, metrics, references = zip(*map(problems.get, keys), strict=True)
+        found = search_words(
+            [lattice.columns for lattice in lattices],
+            [lattice.vocabulary.numbers for lattice in lattices],
+            metrics,
+            list(references),
+            model_weight,
+            kernel.MOST_CELLS,
+            stop,
+        )
+        for place, (outcome, score, reference) in enumerate(found.heads()):
+            lattice, evaluator = lattices[place], evaluators[place]
+            if outcome == _NO_PATH:
+                raise no_complete_path(lattice)
+            made = None
+            if outcome == _FOUND:
+                made = oracle_in_batch(found, place, score, reference, lattice, evaluator)
+                if workers > 1:
+                    # made while another thread searches, it takes no time of its own
+                    made.hypothesis  # noqa: B018
+            results[keys[place]] = made
+
+    keys = list(problems)
+    size = len(keys) if workers <= 1 else min(_CHUNK, -(-len(keys) // (4 * workers)))
+    chunks = [keys[begin : begin + size] for begin in range(0, len(keys), max(1, size))]
+    _in_threads(search, chunks, workers, stop)
+    return results
+
+
+def _in_threads(
+    work: Callable[[list[int]], None], chunks: Iterable[list[int]], workers: int, stop: Stop
+) -> None:
+    """Do the work of all chunks in this thread and ``workers - 1`` others.
+
+    The first error ends them all, be it an interrupt that reaches this thread.
+    """
+    waiting = iter(chunks)
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            # one call of next() at a time: the interpreter's lock is held
+            for chunk in waiting:
+                work(chunk)
+                if errors:
+                    return
+        except BaseException as error:
+            errors.append(error)
+            stop.set()
+
+    started: list[Thread] = []
+    try:
+        for _ in range(workers - 1):
+            thread = Thread(target=run)
+            thread.start()
+            started.append(thread)
+        run()
+        for thread in started:
+            thread.join()
+    except BaseException:
+        stop.set()
+        for thread in started:
+            thread.join()
+        raise
+    if errors:
+        raise errors[0]
 
 
 def _of_lattices(

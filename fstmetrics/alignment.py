@@ -13,11 +13,11 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from fstmetrics._native import list_statistics
+from fstmetrics._native import WordMetric, list_statistics
 from fstmetrics.judgement import Judgement, ReferenceWords
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machines import Machine
@@ -50,6 +50,21 @@ def _unit(*costs: float) -> float:
     if any(float(fraction) != cost for fraction, cost in zip(fractions, costs, strict=True)):
         return FINEST_UNIT
     return 1.0 / math.lcm(*(fraction.denominator for fraction in fractions))
+
+
+@lru_cache(maxsize=256)
+def _word_metric(order: int, insertion: float, deletion: float, error_rate: bool) -> WordMetric:
+    """Return a metric of the family as native code takes it."""
+    unit = _unit(insertion, deletion)
+    costs = (float(round(insertion / unit)), float(round(deletion / unit)))
+    return WordMetric(order, insertion, deletion, *costs, float(round(1.0 / unit)), error_rate)
+
+
+@lru_cache(maxsize=256)
+def _is_plain(kind: type[Any]) -> bool:
+    """Tell whether a kind of metric is what its numbers say, with no definition of its own."""
+    defining = ("higher_is_better", "possible", "score", "units")
+    return all(getattr(kind, name) is getattr(AlignmentMetric, name) for name in defining)
 
 
 class AlignmentMetric(Signature):
@@ -238,6 +253,35 @@ class AlignmentEvaluator:
         ]
         # max() keeps the first of equals
         return max(judgements, key=lambda judgement: quality(self.metric, judgement.score))
+
+    @property
+    def word_alignment(self) -> tuple[WordMetric, tuple[Tokens, ...]] | None:
+        """The metric as native code takes it and the words of the references, for whole batches.
+
+        None where something else than equal words counts, a reference is a lattice, or a subclass
+        has a definition of its own: then :meth:`prepare`, :meth:`machine` and :meth:`judge` say
+        what is searched and scored.
+        """
+        metric = self.metric
+        kind: Any = type(metric)
+        plain = type(self) is AlignmentEvaluator and _is_plain(kind)
+        if not plain or metric.characters or metric.similarity is not None:
+            return None
+        words = self.__dict__.get("_words")
+        if words is None:
+            texts = [each for each in self.references if not isinstance(each, Lattice)]
+            if len(texts) < len(self.references):
+                return None
+            words = self.__dict__["_words"] = tuple(map(tokens_of, texts))
+        costs = metric.order, float(metric.insertion), float(metric.deletion)
+        return _word_metric(*costs, metric.error_rate), words
+
+    def judgement(
+        self, words: Tokens, reference: int, stats: FloatColumn, score: float
+    ) -> Judgement:
+        """Return what :meth:`judge` would, where all but the alignment is known."""
+        against = cast(ReferenceWords, self._sentences[reference])
+        return Judgement(reference, stats, score, words, against, self.metric)
 
     def prepare(self, lattice: Lattice) -> PreparedLattice:
         """Return the lattice in the metric's units."""

@@ -70,6 +70,11 @@ class Vocabulary:
         """Return the number of ``word``, or -1 when it is not known; nothing is added."""
         return self._ids.get(word, UNKNOWN)
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The number of every word, for native code to look up; not to be changed."""
+        return self._ids
+
     def encode(self, words: Iterable[str]) -> IntColumn:
         """Return the numbers of ``words`` as a column, -1 where not known; nothing is added."""
         get = self._ids.get

@@ -8,5 +8,6 @@ namespace decoding {
 void bind_edit(nanobind::module_& module);
 void bind_envelope(nanobind::module_& module);
 void bind_linear(nanobind::module_& module);
+void bind_oracles(nanobind::module_& module);
 
 }  // namespace decoding

@@ -3,11 +3,15 @@
 #include "lattices/native/border.hpp"
 
 NB_MODULE(_native, module) {
-  module.doc() = "Minimum risk and training over lattices and forests.";
+  module.doc() = "Oracles, minimum risk and training over lattices and forests.";
   lattices::translate_errors();
   // the handles of spaces, which functions here take
   nanobind::module_::import_("lattices._native");
   decoding::bind_edit(module);
   decoding::bind_envelope(module);
   decoding::bind_linear(module);
+  // whose handles are taken here
+  nanobind::module_::import_("lattices._native");
+  nanobind::module_::import_("fstmetrics._native");
+  decoding::bind_oracles(module);
 }

@@ -27,6 +27,8 @@ enum Operation : std::uint8_t { Match, Substitution, Insertion, Deletion };
 struct AlignmentCosts {
   std::size_t order;
   double insertion, deletion;
+
+  bool operator==(const AlignmentCosts&) const = default;
 };
 
 // One step of an alignment. `run` counts the matches in a row that the step ends, so a match is the

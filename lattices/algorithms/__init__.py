@@ -24,8 +24,7 @@ from lattices.algorithms.inside_outside import (
     total,
 )
 from lattices.algorithms.joining import union
-from lattices.algorithms.ngrams import ngram_posteriors
-from lattices.algorithms.ngram_tables import NgramPosteriors
+from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
 from lattices.algorithms.openfst_operations import determinize, minimize
 from lattices.algorithms.paths import Paths, hypotheses
 from lattices.algorithms.pruning import (

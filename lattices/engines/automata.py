@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from lattices._native import AlignmentColumns
+from lattices._native import AlignmentColumns, AutomatonColumns, topological_numbers
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 
@@ -87,21 +87,14 @@ class Automaton:
             raise OptionError("a gain is not finite")
         put("order", ints(self._epsilon_order()))
 
-    def _epsilon_order(self) -> list[int]:
+    def _epsilon_order(self) -> Array:
         silent = np.flatnonzero(self.label == 0)
-        waiting = np.bincount(self.dst[silent], minlength=self.num_states)
-        after: dict[int, list[int]] = {}
-        for arc in silent.tolist():
-            after.setdefault(int(self.src[arc]), []).append(int(self.dst[arc]))
-        order: list[int] = np.flatnonzero(waiting == 0).tolist()
-        for state in order:  # grows while it is walked
-            for target in after.get(state, ()):
-                waiting[target] -= 1
-                if waiting[target] == 0:
-                    order.append(target)
-        if len(order) < self.num_states:
+        number, done = topological_numbers(
+            ints(self.src[silent]), ints(self.dst[silent]), self.num_states
+        )
+        if done < self.num_states:
             raise OptionError("an automaton has a cycle of epsilon arcs")
-        return order
+        return np.argsort(number)
 
     @property
     def num_states(self) -> int:
@@ -112,6 +105,17 @@ class Automaton:
     def largest_gain(self) -> float:
         """The largest gain or cost of one arc."""
         return float(np.abs(self.gain).max(initial=0.0))
+
+    @cached_property
+    def columns(self) -> AutomatonColumns:
+        """The automaton as native code takes it: checked once, for any number of searches."""
+        return AutomatonColumns(
+            self.src, self.dst, self.label, self.gain, self.initial, self.final, self.order
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "columns"}
 
 
 @dataclass(frozen=True, eq=False)

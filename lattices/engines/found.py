@@ -1,15 +1,8 @@
-"""What an engine finds, and the rule by which it chooses among equals.
+"""What an engine finds, and how it chooses among equals.
 
-Every engine returns a path of the highest value. Among those, it is the path with
-
-1. the highest model score (summed from the end of the path), then
-2. the smallest sentence, compared word by word in the order of the strings, a sentence
-   before its continuations, then
-3. the smallest arc numbers, compared from the start.
-
-None of this depends on the engine, on the numbering of the vocabulary, or on the order in
-which a file lists its arcs (but for parallel arcs that agree in word and score: there the
-first one stands for both).
+Every engine returns a path of the highest value and, among those, of the highest model score
+(summed from the end of the path). Beyond that the path is the same for the same input, whatever
+the number of threads, but it is not said which one it is, and engines may differ.
 """
 
 from __future__ import annotations

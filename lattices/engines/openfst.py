@@ -2,9 +2,9 @@
 
 The lattice becomes a transducer from arc numbers to classes of words; composed with the
 machine and pruned to its best weight, its input side is the automaton of all best paths,
-among which the tie rule picks one. Weights are single precision: exact where totals are
-whole numbers below 2**24, as they are for WER, WRR and GRR without a model weight. Elsewhere
-they are good to about 1e-6 of the total, and OpenFst's own shortest path is taken.
+among which one of the highest model score is taken. Weights are single precision: exact where
+totals are whole numbers below 2**24, as they are for WER, WRR and GRR without a model weight.
+Elsewhere they are good to about 1e-6 of the total, and OpenFst's own shortest path is taken.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lattices._native import topological_numbers
-from lattices.algorithms.best import best_arcs
-from lattices.arrays import Array, floats, ints
+from lattices.algorithms.best import best_path
+from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.engines.automata import (
     ANY,
     SINGLE_PRECISION,
@@ -25,13 +25,12 @@ from lattices.engines.automata import (
     SearchMachine,
     explicit,
 )
-from lattices.engines.batch import path_comes_first
 from lattices.engines.found import Found
 from lattices.errors import MissingDependencyError
 from lattices.openfst_codec import FstColumns, decode, encode
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
-from lattices.spaces.order import counting_sort
+from lattices.vocabulary import Vocabulary
 
 
 def acceptor_columns(automaton: Automaton, other: int, unit: float = 1.0) -> FstColumns:
@@ -122,18 +121,14 @@ class OpenFstEngine:
     def _best(self, lattice: Lattice, machine: SearchMachine, model_weight: float) -> Found | None:
         best: Found | None = None
         best_model = 0.0
-        rank = lattice.vocabulary.ranks()
         for number, part in enumerate(machine.parts):
             optimal = self.optimal_paths(lattice, explicit(part), model_weight * part.denominator)
             if optimal is None:
                 continue
             gain, paths = optimal
-            model, arcs = _first_path(lattice, paths, rank)
+            model, arcs = _likeliest(lattice, paths)
             value = (gain + part.bonus) / part.denominator
-            if best is None or path_comes_first(
-                value, model, arcs, len(arcs),
-                best.value, best_model, best.arcs, len(best.arcs), lattice.label, rank,
-            ):  # fmt: skip
+            if best is None or (value, model) > (best.value, best_model):
                 best, best_model = Found(value, arcs, number), model
         return best
 
@@ -162,21 +157,25 @@ class OpenFstEngine:
 ENGINE = OpenFstEngine()
 
 
-def _first_path(lattice: Lattice, paths: FstColumns, rank: Array) -> tuple[float, Array]:
-    """Return the model score and the arcs of the path that the tie rule puts first."""
+def _likeliest(lattice: Lattice, paths: FstColumns) -> tuple[float, IntColumn]:
+    """Return the model score and the arcs of the path that the model likes best."""
     number, _ = topological_numbers(paths.src, paths.dst, paths.num_states)
-    src, dst = ints(number[paths.src]), ints(number[paths.dst])
-    in_arc, in_offset = counting_sort(dst, ints(np.arange(len(dst))), paths.num_states)
-    arc = paths.ilabel - 1
-    score = np.append(lattice.score, lattice.final[lattice.finals])[arc]
-    spelled = np.append(lattice.label, np.zeros(len(lattice.finals), np.int32))[arc]
+    src, dst = number[paths.src], number[paths.dst]
+    order = np.lexsort((dst, src))
+    arc = paths.ilabel[order] - 1
     final = np.full(paths.num_states, -np.inf)
     final[number[paths.final < np.inf]] = 0.0
-    # a path that ends stands before one that goes on
-    model, chosen = best_arcs(
-        src, dst, ints(in_arc), ints(in_offset),
-        ints(np.where(spelled == 0, -1, rank[spelled])),
-        score, final, int(number[paths.start]), ints(np.where(arc < lattice.num_arcs, arc, -1)),
-    )  # fmt: skip
+    chosen = best_path(
+        Lattice(
+            vocabulary=Vocabulary(),
+            src=ints(src[order]),
+            dst=ints(dst[order]),
+            label=ints(np.zeros(len(arc))),
+            score=np.append(lattice.score, lattice.final[lattice.finals])[arc],
+            final=final,
+            start=int(number[paths.start]),
+        )
+    )
     path = arc[chosen]
-    return float(model), ints(path[path < lattice.num_arcs])
+    path = ints(path[path < lattice.num_arcs])
+    return lattice.hypothesis(path.tolist()).score, path

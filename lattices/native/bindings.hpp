@@ -13,5 +13,6 @@ void bind_readers(nanobind::module_& module);
 void bind_kbest(nanobind::module_& module);
 void bind_forest_search(nanobind::module_& module);
 void bind_ngrams(nanobind::module_& module);
+void bind_intersection(nanobind::module_& module);
 
 }  // namespace lattices

@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "lattices/native/alignment.hpp"
 #include "lattices/native/border.hpp"
+#include "lattices/native/machines.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {

@@ -11,33 +11,6 @@
 
 namespace lattices {
 
-AlignmentColumns::AlignmentColumns(Index length_, Index order_, double insertion_, double deletion_,
-                                   double heaviest_, Ints word_column, Ints position_column,
-                                   Floats weight_column)
-    : Alignment{length_,
-                order_,
-                insertion_,
-                deletion_,
-                heaviest_,
-                view(word_column),
-                view(position_column),
-                view(weight_column)},
-      word_(std::move(word_column)),
-      position_(std::move(position_column)),
-      weight_(std::move(weight_column)) {
-  if (length < 0 || order < 1) throw option_error("an alignment has a length and an order");
-  if (word.size() != position.size() || word.size() != weight.size()) {
-    throw option_error("the columns of an alignment differ in length");
-  }
-  for (std::size_t entry = 0; entry < word.size(); ++entry) {
-    if (position[entry] < 0 || position[entry] >= length || word[entry] <= 0) {
-      throw option_error("word " + std::to_string(word[entry]) + " matches at position " +
-                         std::to_string(position[entry]) + ", expected 0.." +
-                         std::to_string(length - 1));
-    }
-  }
-}
-
 namespace {
 
 using forests::Answer;
@@ -100,10 +73,6 @@ std::tuple<Matrix<double>, Array<double>, Array<double>> word_ranges(const Fores
 }  // namespace
 
 void bind_forest_search(nb::module_& module) {
-  nb::class_<AlignmentColumns>(module, "AlignmentColumns", "The columns of an alignment, checked.")
-      .def(nb::init<Index, Index, double, double, double, Ints, Ints, Floats>(), nb::arg("length"),
-           nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"), nb::arg("heaviest"),
-           nb::arg("word"), nb::arg("position"), nb::arg("weight"));
   module.def("search_forests", &search_forests, nb::arg("forests"), nb::arg("machines"),
              nb::arg("model_weight"), nb::arg("beam"), nb::arg("band"), nb::arg("most_cells"),
              nb::arg("workers"),

@@ -15,4 +15,5 @@ NB_MODULE(_native, module) {
   lattices::bind_kbest(module);
   lattices::bind_forest_search(module);
   lattices::bind_ngrams(module);
+  lattices::bind_intersection(module);
 }

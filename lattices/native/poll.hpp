@@ -6,11 +6,22 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace lattices {
+
+// A flag by which Python threads that search together stop each other.
+class Stop {
+ public:
+  void set() { set_ = true; }
+  const std::atomic<bool>* flag() const { return &set_; }
+
+ private:
+  std::atomic<bool> set_{false};
+};
 
 // Thrown in a thread whose work is no longer wanted; it never reaches a caller.
 struct Stopped {};
@@ -90,5 +101,46 @@ void parallel_for(std::size_t count, int threads, Poll::Check check, Work&& work
   for (auto& other : others) other.join();
   if (failure) std::rethrow_exception(failure);
 }
+
+// Scratch for the work of parallel_for: what one index has used, a later one takes again.
+template <class Scratch>
+class Pool {
+ public:
+  // Held while it is worked with, then given back.
+  class Loan {
+   public:
+    explicit Loan(Pool& pool) : pool_(pool) {
+      {
+        const std::lock_guard lock(pool_.guard_);
+        if (!pool_.free_.empty()) {
+          scratch_ = std::move(pool_.free_.back());
+          pool_.free_.pop_back();
+          return;
+        }
+        // room to come back to, which must not fail
+        pool_.free_.reserve(++pool_.made_);
+      }
+      scratch_ = std::make_unique<Scratch>();
+    }
+    ~Loan() {
+      const std::lock_guard lock(pool_.guard_);
+      pool_.free_.push_back(std::move(scratch_));
+    }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    Scratch* operator->() const { return scratch_.get(); }
+
+   private:
+    Pool& pool_;
+    std::unique_ptr<Scratch> scratch_;
+  };
+
+  Loan take() { return Loan(*this); }
+
+ private:
+  std::mutex guard_;
+  std::vector<std::unique_ptr<Scratch>> free_;
+  std::size_t made_ = 0;
+};
 
 }  // namespace lattices

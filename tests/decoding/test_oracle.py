@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import pytest
 from hypothesis import given, settings
@@ -79,6 +81,57 @@ def test_the_result_tells_score_features_and_path(lattice, reference):
     assert found.score == WER().score(found.stats)
     assert [edit.hypothesis for edit in found.edits if edit.hypothesis] == list(found.tokens)
     assert found.reference == 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnGRR(GRR):
+    """The same metric with a definition of its own, which batches must not take for granted."""
+
+    def score(self, stats):
+        return super().score(stats)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(small_lattices(exact=True, features=True), min_size=1, max_size=4),
+    st.lists(sentences(), min_size=1, max_size=3),
+    st.sampled_from([{}, {"n": 1}, {"n": 2, "alpha": -0.9, "beta": 1.0}]),
+    st.sampled_from([0.0, 0.5]),
+    st.integers(1, 3),
+)
+def test_batches_by_words_equal_what_machine_and_scorer_say(
+    lattices, references, options, weight, workers
+):
+    ours = [GRR(**options).against(references)] * len(lattices)
+    theirs = [OwnGRR(**options).against(references)] * len(lattices)
+    assert ours[0].word_alignment is not None
+    assert theirs[0].word_alignment is None
+    found = oracles(lattices, ours, model_weight=weight, workers=workers)
+    expected = oracles(lattices, theirs, model_weight=weight)
+    for one, other, lattice in zip(found, expected, lattices, strict=True):
+        assert one.hypothesis == other.hypothesis == lattice.hypothesis(one.hypothesis.arcs)
+        assert (one.score, one.reference) == (other.score, other.reference)
+        assert one.stats.tolist() == other.stats.tolist()
+        assert one.edits == other.edits
+        assert (one.exact, one.engine) == (True, "kernel")
+
+
+def test_an_oracle_of_a_batch_is_pickled_whole():
+    lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], finals=[1])
+    found = oracle(lattice, WER().against(["b"]))
+    for copied in (pickle.loads(pickle.dumps(found)), copy.copy(found)):
+        assert (copied.text, copied.score, copied.stats.tolist()) == ("b", 0.0, [1, 0, 0, 0, 1])
+        assert copied.edits == found.edits
+    with pytest.raises(AttributeError, match="no attribute 'words'"):
+        found.words  # noqa: B018
+
+
+def test_an_error_in_one_lattice_ends_all_threads():
+    good = Lattice.from_arcs([(0, 1, "a")], finals=[1])
+    dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3, id="dead")
+    spaces = [good] * 20 + [dead] + [good] * 20
+    with pytest.raises(SpaceError, match="dead"):
+        oracles(spaces, [WER().against(["a"])] * len(spaces), workers=3)
 
 
 def test_the_chosen_reference_is_named():

@@ -1,0 +1,142 @@
+// Oracles of lattices under alignment metrics: compiled, searched and scored without Python.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "fstmetrics/native/aligning.hpp"
+#include "fstmetrics/native/word_metric.hpp"
+#include "lattices/native/intersection.hpp"
+
+namespace decoding {
+
+using fstmetrics::WordMetric;
+using lattices::Index;
+
+// A lattice, and the references of its segment as numbers of its vocabulary, negative where a word
+// is not in it.
+struct WordProblem {
+  const lattices::Lattice* lattice = nullptr;
+  const WordMetric* metric = nullptr;
+  std::vector<Index> reference;
+  std::vector<std::size_t> offset{0};
+
+  std::size_t num_references() const { return offset.size() - 1; }
+  std::span<const Index> words(std::size_t number) const {
+    return std::span(reference).subspan(offset[number], offset[number + 1] - offset[number]);
+  }
+  std::size_t longest() const {
+    std::size_t most = 0;
+    for (std::size_t number = 0; number < num_references(); ++number) {
+      most = std::max(most, words(number).size());
+    }
+    return most;
+  }
+};
+
+enum class Outcome { Found, NoPath, TooLarge };
+
+// The path that was found, with what the metric says of its words against the reference that
+// scores them best, the first of equals.
+struct WordOracle {
+  Outcome outcome = Outcome::NoPath;
+  double score = 0.0;
+  Index reference = -1;
+  std::vector<double> stats;
+  std::vector<Index> arcs;
+};
+
+// Solves problems one after the other, in memory that is kept from one to the next.
+class WordSearch {
+ public:
+  WordOracle solve(const WordProblem& problem, const lattices::SearchOptions& options,
+                   lattices::Poll& poll) {
+    WordOracle found;
+    const std::size_t cells = (problem.longest() + 1) * problem.metric->costs.order;
+    if (static_cast<std::size_t>(problem.lattice->num_nodes()) > options.most_cells / cells) {
+      found.outcome = Outcome::TooLarge;
+      return found;
+    }
+    compile(problem);
+    intersection_.search(*problem.lattice, parts_, options, best_, poll);
+    if (!best_.complete()) return found;
+    found.outcome = Outcome::Found;
+    found.arcs = best_.arcs;
+    rescore(problem, found, poll);
+    return found;
+  }
+
+ private:
+  // The alignments to all references, as AlignmentEvaluator.machine makes them.
+  void compile(const WordProblem& problem) {
+    const WordMetric& metric = *problem.metric;
+    word_.clear();
+    position_.clear();
+    alignments_.clear();
+    parts_.clear();
+    for (std::size_t number = 0; number < problem.num_references(); ++number) {
+      const auto words = problem.words(number);
+      for (std::size_t place = 0; place < words.size(); ++place) {
+        if (words[place] <= 0) continue;
+        word_.push_back(words[place]);
+        position_.push_back(static_cast<Index>(place));
+      }
+    }
+    weight_.assign(word_.size(), metric.one);
+    std::size_t begin = 0;
+    for (std::size_t number = 0; number < problem.num_references(); ++number) {
+      const auto words = problem.words(number);
+      const auto known = static_cast<std::size_t>(
+          std::count_if(words.begin(), words.end(), [](Index word) { return word > 0; }));
+      alignments_.push_back(
+          {static_cast<Index>(words.size()), static_cast<Index>(metric.costs.order),
+           metric.insertion, metric.deletion, metric.one, std::span(word_).subspan(begin, known),
+           std::span(position_).subspan(begin, known), std::span(weight_).subspan(begin, known)});
+      begin += known;
+    }
+    for (const auto& alignment : alignments_) {
+      const double possible = fstmetrics::possible_ngrams(
+          static_cast<std::size_t>(alignment.length), metric.costs.order);
+      if (possible > 0) {
+        parts_.push_back({&alignment, possible * metric.one, 0.0});
+      } else {
+        parts_.push_back({&alignment, metric.one, metric.one});
+      }
+    }
+  }
+
+  // Machines search, scorers report.
+  void rescore(const WordProblem& problem, WordOracle& found, lattices::Poll& poll) {
+    const WordMetric& metric = *problem.metric;
+    const auto& lattice = *problem.lattice;
+    sentence_.clear();
+    for (const Index arc : found.arcs) {
+      if (lattice.label[arc] != 0) sentence_.push_back(lattice.label[arc]);
+    }
+    if (aligner_.costs() != metric.costs) aligner_ = fstmetrics::Aligner(metric.costs);
+    stats_.resize(aligner_.width());
+    for (std::size_t number = 0; number < problem.num_references(); ++number) {
+      fstmetrics::number_statistics<Index>(aligner_, sentence_, problem.words(number), poll,
+                                           stats_);
+      const double score = metric.score(stats_);
+      if (found.reference >= 0 &&
+          (metric.error_rate ? score >= found.score : score <= found.score)) {
+        continue;
+      }
+      found.score = score;
+      found.reference = static_cast<Index>(number);
+      found.stats = stats_;
+    }
+  }
+
+  lattices::Intersection intersection_;
+  lattices::BestPath best_;
+  fstmetrics::Aligner aligner_{fstmetrics::AlignmentCosts{1, 0.0, 0.0}};
+  std::vector<Index> word_, position_, sentence_;
+  std::vector<double> weight_, stats_;
+  std::vector<lattices::Alignment> alignments_;
+  std::vector<lattices::Part> parts_;
+};
+
+}  // namespace decoding

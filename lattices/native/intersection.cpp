@@ -1,0 +1,125 @@
+// Intersection: handles of machines, and the search of a batch.
+#include "lattices/native/intersection.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
+#include <variant>
+
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+
+namespace lattices {
+
+AlignmentColumns::AlignmentColumns(Index length_, Index order_, double insertion_, double deletion_,
+                                   double heaviest_, Ints word_column, Ints position_column,
+                                   Floats weight_column)
+    : Alignment{length_,
+                order_,
+                insertion_,
+                deletion_,
+                heaviest_,
+                view(word_column),
+                view(position_column),
+                view(weight_column)},
+      word_(std::move(word_column)),
+      position_(std::move(position_column)),
+      weight_(std::move(weight_column)) {
+  if (length < 0 || order < 1) throw option_error("an alignment has a length and an order");
+  if (word.size() != position.size() || word.size() != weight.size()) {
+    throw option_error("the columns of an alignment differ in length");
+  }
+  for (const Index each : position) {
+    if (each < 0 || each >= length) {
+      throw option_error("a match has position " + std::to_string(each) + ", expected 0.." +
+                         std::to_string(length - 1));
+    }
+  }
+}
+
+namespace {
+
+AutomatonRows automaton_rows(const Ints& src, const Ints& dst, const Ints& label,
+                             const Floats& gain, const Floats& initial, const Floats& final,
+                             const Ints& order) {
+  const std::size_t arcs = src.shape(0), states = final.shape(0);
+  bool good = dst.shape(0) == arcs && label.shape(0) == arcs && gain.shape(0) == arcs &&
+              initial.shape(0) == states && order.shape(0) == states;
+  std::vector<Index> rank(states, -1);
+  for (std::size_t place = 0; good && place < states; ++place) {
+    const Index state = view(order)[place];
+    good = state >= 0 && static_cast<std::size_t>(state) < states && rank[state] < 0;
+    if (good) rank[state] = static_cast<Index>(place);
+  }
+  for (std::size_t arc = 0; good && arc < arcs; ++arc) {
+    const Index from = view(src)[arc], to = view(dst)[arc];
+    good = from >= 0 && static_cast<std::size_t>(from) < states && to >= 0 &&
+           static_cast<std::size_t>(to) < states &&
+           (view(label)[arc] != 0 || rank[from] < rank[to]);
+  }
+  if (!good) throw option_error("the columns of an automaton do not fit each other");
+  return AutomatonRows(
+      {view(src), view(dst), view(label), rank, view(gain), view(initial), view(final)});
+}
+
+using GivenPart =
+    std::tuple<std::variant<const AlignmentColumns*, const AutomatonRows*>, double, double>;
+using FoundPath = std::tuple<double, Array<Index>, Index>;
+
+Part part_of(const GivenPart& given) {
+  const auto& [automaton, denominator, bonus] = given;
+  return std::visit([&](const auto* each) { return Part{each, denominator, bonus}; }, automaton);
+}
+
+std::vector<std::optional<FoundPath>> search_lattices(
+    const std::vector<const LatticeColumns*>& lattices,
+    const std::vector<std::vector<GivenPart>>& machines, double model_weight,
+    std::size_t most_cells, int workers) {
+  const std::size_t count = lattices.size();
+  if (machines.size() != count) throw option_error("not as many machines as lattices");
+  std::vector<std::vector<Part>> parts(count);
+  for (std::size_t place = 0; place < count; ++place) {
+    for (const auto& part : machines[place]) parts[place].push_back(part_of(part));
+  }
+  std::vector<BestPath> found(count);
+  unlocked([&] {
+    const SearchOptions options{model_weight, most_cells};
+    Pool<Intersection> pool;
+    parallel_for(count, workers, check_signals, [&](std::size_t place, Poll& poll) {
+      pool.take()->search(*lattices[place], parts[place], options, found[place], poll);
+    });
+  });
+  std::vector<std::optional<FoundPath>> results(count);
+  for (std::size_t place = 0; place < count; ++place) {
+    auto& best = found[place];
+    if (best.complete()) results[place].emplace(best.value, give(std::move(best.arcs)), best.part);
+  }
+  return results;
+}
+
+}  // namespace
+
+void bind_intersection(nb::module_& module) {
+  nb::class_<Stop>(module, "Stop", "A flag by which threads that search together stop each other.")
+      .def(nb::init<>())
+      .def("set", &Stop::set, "End the searches that were given this flag.");
+  nb::class_<AlignmentColumns>(module, "AlignmentColumns", "The columns of an alignment, checked.")
+      .def(nb::init<Index, Index, double, double, double, Ints, Ints, Floats>(), nb::arg("length"),
+           nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"), nb::arg("heaviest"),
+           nb::arg("word"), nb::arg("position"), nb::arg("weight"));
+  nb::class_<AutomatonRows>(module, "AutomatonColumns",
+                            "The columns of an automaton, checked and put in order.")
+      .def(nb::new_(&automaton_rows), nb::arg("src"), nb::arg("dst"), nb::arg("label"),
+           nb::arg("gain"), nb::arg("initial"), nb::arg("final"), nb::arg("order"));
+  module.def("search_lattices", &search_lattices, nb::arg("lattices"), nb::arg("machines"),
+             nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
+             "Return for each lattice the value, the arcs and the part of the best path, or None.\n"
+             "\n"
+             "A machine is a sequence of parts (automaton, denominator, bonus).");
+}
+
+}  // namespace lattices
