@@ -1,7 +1,9 @@
-"""Minimum risk and training over lattices and forests."""
+"""Oracles, minimum risk and training over lattices and forests."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, overload
 
+import fstmetrics._native
 import lattices._native
 import numpy
 from numpy.typing import NDArray
@@ -59,3 +61,49 @@ def feature_lines(bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), or
 
 def list_envelope(lines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, int]:
     """Return the envelope of the entries of a list, as `envelopes` does."""
+
+@overload
+def most_gaining(space: lattices._native.LatticeColumns, unfolded: lattices._native.Unfolded, value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unit: float, k: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None: ...
+
+@overload
+def most_gaining(space: lattices._native.ForestColumns, unfolded: lattices._native.Unfolded, value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unit: float, k: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+    """
+    Return the k sentences of the highest linear BLEU: what they gain, their edges, offsets;
+    None if they are too long.
+    """
+
+def sentence_gains(trie: lattices._native.NgramTrie, gram: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unit: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Return the linear BLEU of each sentence of a list."""
+
+def ranked_sentences(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    Return the entries of the k sentences of the highest values, each sentence once.
+    """
+
+def expected_bleu(trie: lattices._native.NgramTrie, gram: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], expected: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: float, order: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Return the BLEU of each sentence against expected counts and length."""
+
+def average_matches(unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Return the matches of sentences by order, clipped by the expected counts of others.
+    """
+
+class WordOracles:
+    """The oracles of a batch of lattices."""
+
+    def heads(self) -> list[tuple[int, float, int]]:
+        """
+        Return for each lattice the outcome (0: found, 1: no path is complete, 2: too large),
+        the score and the reference.
+        """
+
+    def arcs(self, place: int) -> list[int]:
+        """Return the arcs of a path."""
+
+    def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Return the statistics of a path."""
+
+def search_words(lattices: Sequence[lattices._native.LatticeColumns], vocabularies: list[dict[str, int]], metrics: Sequence[fstmetrics._native.WordMetric], references: list[tuple[tuple[str, ...], ...]], model_weight: float, most_cells: int, stop: lattices._native.Stop | None = None) -> WordOracles:
+    """
+    Compile the references of each lattice, search it, and score what was found.
+    """

@@ -1,1 +1,94 @@
 """Statistics of metrics."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def align(weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+    """
+    Return the best alignment: rows (operation, hypothesis, reference, run).
+    """
+
+def soft_statistics(weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Return the statistics of the best alignment under a table of weights."""
+
+def number_statistics(hypothesis: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Return the statistics of the best alignment of words given as numbers."""
+
+def list_statistics(table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return one row of statistics for each sentence of a list."""
+
+def distinct(unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return the distinct units, first seen first, and the place of each unit.
+    """
+
+def spell(unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], letter: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], letter_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], spaces: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return sentences of words as sentences of letters; letter 0 is a blank.
+    """
+
+class NGrams:
+    """The n-grams of some references, with the most times that one has each."""
+
+    def __init__(self, unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, length: int) -> None: ...
+
+    def matches(self, unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], strict: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        Return a row for each sentence: clipped matches and n-grams of each order, the length, the effective reference length.
+        """
+
+def corpus_matches(unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], reference_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], segment: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, length: int, strict: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return a row, as NGrams.matches does, for each segment of a corpus."""
+
+def bleu_scores(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], smoothing: int, value: float, effective_order: bool, arithmetic: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Return the BLEU of each row of statistics, in [0, 1]."""
+
+class Pairs:
+    """Candidates and evidence over one numbering of units."""
+
+    def __init__(self, unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+def edit_distances(pairs: Pairs) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+    """Return the edit distance of each pair."""
+
+def alignment_gains(pairs: Pairs, order: int, insertion: float, deletion: float, one: float, worth: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Return the best gain of each pair, in matches. Costs are whole multiples of 1 / one, or in matches if that is 0; worth is empty, or says what units are worth as matches.
+    """
+
+class PairMatches:
+    """Clipped n-gram matches of each pair."""
+
+    def __init__(self, pairs: Pairs, order: int) -> None: ...
+
+    def of_order(self, order: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+        """Return the matches of one order."""
+
+    def bleu(self, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], smoothing: int, value: float, effective_order: bool, arithmetic: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """Return the sentence BLEU of each pair."""
+
+def pair_chrf(parts: Sequence[PairMatches], beta: float, smooth: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return the chrF of each pair, from matches of characters and words."""
+
+def chrf_scores(matches: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: float, smooth: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    Return chrF of candidates against one reference, from counts, a row for each order.
+    """
+
+def affix_distances(point: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_point: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], limit: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return the affix distances of all pairs, those above the limit as 1."""
+
+def tolerant_matches(word: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Return the weighted, clipped matches of a corrected sentence by order."""
+
+def nearest_ngrams(product: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], vector: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_vector: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return the largest cosine of each n-gram with one of the reference."""
+
+class WordMetric:
+    """An alignment metric under which equal words match, and no others."""
+
+    def __init__(self, order: int, insertion: float, deletion: float, insertion_units: float, deletion_units: float, one: float, error_rate: bool) -> None: ...

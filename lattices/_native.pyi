@@ -1,20 +1,22 @@
 """Searches and algorithms over lattices and forests."""
 
-from typing import Annotated, overload
+from collections.abc import Sequence
+from typing import Annotated, Any, overload
 
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 
 class LatticeColumns:
     """The columns of a lattice, checked."""
 
-    def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], in_arc: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start: int) -> None: ...
+    def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], in_arc: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start: int, called: str = 'the lattice') -> None: ...
 
 class ForestColumns:
     """The columns of a forest, checked."""
 
-    def __init__(self, head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], root: int) -> None: ...
+    def __init__(self, head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], root: int, called: str = 'the forest') -> None: ...
 
 def normal_form(src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: int) -> tuple[int, Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
@@ -28,15 +30,344 @@ def topological_numbers(src: Annotated[NDArray[numpy.int32], dict(shape=(None,),
     """
 
 @overload
-def inside_scores(space: LatticeColumns, semiring: int, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def inside(space: LatticeColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
 @overload
-def inside_scores(space: ForestColumns, semiring: int, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def inside(space: ForestColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Return the sum over all that leads to each node."""
 
 @overload
-def outside_scores(space: LatticeColumns, semiring: int, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], end: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inside: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def outside(space: LatticeColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
 @overload
-def outside_scores(space: ForestColumns, semiring: int, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], end: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inside: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def outside(space: ForestColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Return the sum over all that completes each node."""
+
+@overload
+def total(space: LatticeColumns, semiring: int, scale: float) -> float: ...
+
+@overload
+def total(space: ForestColumns, semiring: int, scale: float) -> float:
+    """Return the sum over all complete paths or derivations."""
+
+@overload
+def check_sums(space: LatticeColumns) -> None: ...
+
+@overload
+def check_sums(space: ForestColumns) -> None:
+    """Raise if the scores of some path may overflow, summed in any order."""
+
+@overload
+def path_lengths(space: LatticeColumns) -> tuple[float, float]: ...
+
+@overload
+def path_lengths(space: ForestColumns) -> tuple[float, float]:
+    """Return how many words the shortest and the longest path have."""
+
+@overload
+def posteriors(space: LatticeColumns, scale: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
+
+@overload
+def posteriors(space: ForestColumns, scale: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return how often each edge and node is used, and each node ended in, on average.
+    """
+
+@overload
+def edge_shares(space: LatticeColumns, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+@overload
+def edge_shares(space: ForestColumns, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Return the probability of each edge where its head is derived."""
+
+@overload
+def max_marginals(space: LatticeColumns) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
+
+@overload
+def max_marginals(space: ForestColumns) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return the best score, and what each edge and each end loses to it at least.
+    """
+
+@overload
+def best_path(space: LatticeColumns) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+@overload
+def best_path(space: ForestColumns) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """Return the arcs of the best path, or the edges of the best derivation."""
+
+@overload
+def sample_paths(space: LatticeColumns, n: int, scale: float, generator: object) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
+
+@overload
+def sample_paths(space: ForestColumns, n: int, scale: float, generator: object) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return n random paths. The capsule is that of a numpy BitGenerator, whose lock is held.
+    """
+
+class FeatureColumns:
+    """The features of a space, checked."""
+
+    def __init__(self, names: tuple[str, ...], bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], end_bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], end_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], end_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def row(self, row: int) -> dict[str, float]:
+        """Return the features of one row that are not zero, by name."""
+
+@overload
+def path_fields(space: LatticeColumns, features: FeatureColumns | None, strings: list[str], edges: Sequence[int]) -> tuple[tuple[str, ...], float, dict[str, float], tuple[int, ...]]: ...
+
+@overload
+def path_fields(space: ForestColumns, features: FeatureColumns | None, strings: list[str], edges: Sequence[int]) -> tuple[tuple[str, ...], float, dict[str, float], tuple[int, ...]]:
+    """
+    Return the tokens, the score, the features and the edges of a path or derivation.
+    """
+
+@overload
+def paths_fields(space: LatticeColumns, features: FeatureColumns | None, strings: list[str], edges: numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.int32]) -> list[tuple[tuple[str, ...], float, dict[str, float], tuple[int, ...]]]: ...
+
+@overload
+def paths_fields(space: ForestColumns, features: FeatureColumns | None, strings: list[str], edges: numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.int32]) -> list[tuple[tuple[str, ...], float, dict[str, float], tuple[int, ...]]]:
+    """Return what path_fields says of each of several paths."""
+
+def spell_derivations(forest: ForestColumns, edges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return the words of many derivations, where each begins, and their scores.
+    """
+
+def reordered_rows(bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return the values, columns and bounds of these rows of a sparse matrix, an empty one for
+    each that is negative.
+    """
+
+def useful_states(lattice: LatticeColumns) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]:
+    """Return, for every state, whether it lies on a complete path: 1 or 0."""
+
+def has_derivation(forest: ForestColumns) -> bool:
+    """Tell whether the root can be derived."""
+
+def lattice_part(lattice: LatticeColumns, keep_arcs: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_finals: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> dict[str, Any]:
+    """
+    Return the columns of the lattice of complete paths of these arcs and ends, by name; none
+    if that is all of it.
+    """
+
+def forest_part(forest: ForestColumns, keep: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> dict[str, Any]:
+    """
+    Return the columns of the forest of derivations of these edges, by name; none if that is
+    all of it.
+    """
+
+def push(lattice: LatticeColumns, where: str) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], float]:
+    """
+    Return the scores of arcs and of ends, moved to the "start", to the "final" states, or with
+    what lies "ahead" taken out, and the best score of all.
+    """
+
+def epsilon_closures(lattice: LatticeColumns, summed: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return begin, end, score, last arc and entry before it of the epsilon paths that matter.
+    """
+
+def character_arcs(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], letter: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], space: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return source, target, label and origin of each arc of characters, and the state that each
+    of their states is a copy of.
+    """
+
+def character_edges(forest: ForestColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], letter: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], space: int) -> tuple[dict[str, Any], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+    """
+    Return the columns of the forest of characters, by name, and the edge each comes from.
+    """
+
+def expand(forest: ForestColumns, max_states: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, bool] | None:
+    """
+    Return source, target, label and edge of each arc of a trimmed forest's lattice, its number
+    of states, and whether it begins in state 0 and not in 1; None if it has more states.
+    """
+
+def json_arcs(record: bytes) -> tuple[int, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], list[str], list[str], bool] | None:
+    """
+    Return the arcs of a JSON object: where they stand, src, dst, word, score, the
+    offsets, columns and values of features, words and names, and whether any has an
+    escape. None if anything is unusual.
+    """
+
+def kaldi_text(record: bytes) -> tuple[int, int, bool, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+    """
+    Return what the lines of a lattice say: problem, line, compact, start, src, dst,
+    frames, graph, acoustic, final_graph, final_acoustic, label, the different labels
+    and the line of each.
+    """
+
+def empty_line_ends(data: bytes) -> list[int]:
+    """Return the places behind the empty lines of a text."""
+
+def fst_states(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], place: int, announced: int, wide: bool) -> tuple[bool, int, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+    """
+    Return the states of an OpenFst vector FST: complete, states, end, src, ilabel,
+    olabel, weight, dst, final. States up to the end if -1 are announced.
+    """
+
+def kaldi_states(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], place: int, announced: int, compact: bool, wide: bool) -> tuple[bool, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+    """
+    Return the states of a Kaldi lattice: sound, src, dst, label, frames, graph,
+    acoustic, final_graph, final_acoustic.
+    """
+
+def kaldi_end(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], place: int, announced: int, compact: bool, wide: bool) -> int | None:
+    """
+    Return the place behind the states of a Kaldi lattice; None if they are cut short.
+    """
+
+def symbols_end(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], place: int) -> int | None:
+    """Return the place behind a symbol table; None if it is cut short."""
+
+def symbols_at(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], place: int, magic: int) -> tuple[list[str], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)], int] | None:
+    """
+    Return the symbols and keys of a table, and where it ends; None if it is damaged.
+    """
+
+def distinct_labels(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+    """
+    Return the different labels as they come, and the number of each among them.
+    """
+
+def kaldi_scores(graph: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], acoustic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], lm_scale: float, acoustic_scale: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+    """
+    Return scores, and the values of both features, one row after the other.
+    """
+
+def kaldi_frames(src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], frames: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start: int, states: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)] | None:
+    """
+    Return the frame of every state; None if one has none, or more than one.
+    """
+
+def normal_lattices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], src: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], dst: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], label: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], score: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], final: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], words: int) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+    """
+    Tell which rows of a batch are lattices in normal form; return the arcs into and
+    out of their states.
+    """
+
+def sound_matrices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], height_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], width_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], column: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], value: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
+    """Tell which rows of a batch are sparse matrices as scipy wants them."""
+
+def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+    """
+    Return the arcs of the best paths, one after the other, and where each begins.
+    """
+
+def k_best_derivations(forest: ForestColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+    """
+    Return the edges of the best derivations and where each begins; None if they are too many.
+    """
+
+def ranked_paths(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+    """
+    Return the arcs of the sentences of the highest sign * (gain + weight * score).
+    """
+
+def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: object, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+    """Return the arcs of the sentences of the highest gain + weight * score."""
+
+def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, beam: float, band: float, most_cells: int, workers: int) -> list[tuple[int, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, bool, int]]:
+    """
+    Return for each forest a status (0 found, 1 nothing is left, 2 too large), the best value, the edges of a derivation, its part, if it is proven, and the cells.
+    """
+
+def plan_forest(forest: ForestColumns, alignment: AlignmentColumns) -> tuple[bool, list[int], list[int]]:
+    """
+    Return if single precision is enough, what is asked of each node (0 nothing, 1 from the beginning, 2 from anywhere), and how many rows of items it has.
+    """
+
+def word_ranges(forest: ForestColumns, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return the fewest and most words of each node, before and behind it, and the best score below and around it.
+    """
+
+class NgramTrie:
+    """N-grams as rows of (prefix, word, suffix, length); the first is empty."""
+
+    def __len__(self) -> int: ...
+
+    def rows(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]: ...
+
+    def __getstate__(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]: ...
+
+    def __setstate__(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], /) -> None: ...
+
+    def values_elsewhere(self, other: NgramTrie, value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        Return the value that each n-gram has in another table; `words` are the numbers that
+        words have there.
+        """
+
+class Unfolded:
+    """A space unfolded by contexts."""
+
+    @property
+    def ngrams(self) -> NgramTrie: ...
+
+    @property
+    def num_items(self) -> int: ...
+
+    @property
+    def num_edges(self) -> int: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+@overload
+def unfold(space: LatticeColumns, order: int, most: int) -> Unfolded | None: ...
+
+@overload
+def unfold(space: ForestColumns, order: int, most: int) -> Unfolded | None:
+    """
+    Return a space unfolded by contexts of order - 1 words, or None if it has more than `most`
+    edges.
+    """
+
+@overload
+def ngram_values(space: LatticeColumns, unfolded: Unfolded, scale: float, every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))] | None: ...
+
+@overload
+def ngram_values(space: ForestColumns, unfolded: Unfolded, scale: float, every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))] | None:
+    """
+    Return the expected count of each n-gram, or the probability of its presence; None if the
+    scale makes scores infinite.
+    """
+
+def sentence_ngrams(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int) -> tuple[NgramTrie, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return the n-grams of sentences, and for each word the longest that ends with it.
+    """
+
+def sentence_ngram_values(trie: NgramTrie, gram: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    Return the sum of the weights of the sentences that have each n-gram, once or every time.
+    """
+
+class Stop:
+    """A flag by which threads that search together stop each other."""
+
+    def __init__(self) -> None: ...
+
+    def set(self) -> None:
+        """End the searches that were given this flag."""
+
+class AlignmentColumns:
+    """The columns of an alignment, checked."""
+
+    def __init__(self, length: int, order: int, insertion: float, deletion: float, heaviest: float, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], position: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+class AutomatonColumns:
+    """The columns of an automaton, checked and put in order."""
+
+    def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> list[tuple[float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int] | None]:
+    """
+    Return for each lattice the value, the arcs and the part of the best path, or None.
+
+    A machine is a sequence of parts (automaton, denominator, bonus).
+    """
