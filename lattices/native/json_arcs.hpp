@@ -53,9 +53,6 @@ class JsonArcReader {
   }
 
  private:
-  // a whole number of more bytes may not fit in 64 bits, and is no business of doubles
-  static constexpr int kMostDigits = 18;
-
   void blanks() {
     while (at_ < last_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
@@ -98,7 +95,8 @@ class JsonArcReader {
     blanks();
     const auto number = read_number(at_, last_);
     if (number.end == nullptr || !number.strict) return false;
-    if (number.whole && number.end - at_ > kMostDigits) return false;
+    // longer ones may not fit in 64 bits, and are no business of doubles
+    if (number.whole && number.end - at_ > 18) return false;
     // whole numbers have no -0
     found = number.whole && number.value == 0.0 ? 0.0 : number.value;
     at_ = number.end;
