@@ -207,9 +207,7 @@ class AlignmentEvaluator:
             return np.array(
                 [self.stats(nbest.tokens(entry)) for entry in range(len(nbest))], dtype=np.float64
             ).reshape(len(nbest), len(metric.stat_names))
-        units = ListUnits.of_words(nbest)
-        if metric.characters:
-            units = units.characters(metric.spaces)
+        units = self._units_of(nbest)
         best, highest = np.empty((0, 0)), np.empty(0)
         for number, sentence in enumerate(sentences):
             rows = list_statistics(
@@ -223,6 +221,38 @@ class AlignmentEvaluator:
             else:
                 best, highest = rows, worth
         return floats(best)
+
+    def list_values(self, nbest: NBest) -> FloatColumn:
+        """Return the machine's value of each entry: 1 minus the rate, for an error rate.
+
+        Gains are counted in the machine's whole units, and so without rounding; a value is one
+        division. What is a tie in a lattice is one here.
+        """
+        units = self._units_of(nbest)
+        insertion, deletion = self._costs
+        order, values = self.metric.order, np.full(len(nbest), -np.inf)
+        for reference in self._sentences:
+            if isinstance(reference, dict):
+                rows = self.list_stats(nbest).copy()
+                rows[:, :order] = np.rint(rows[:, :order] * self._one)
+                possible = rows[:, -1] * self._one
+            else:
+                weights = np.rint(reference.weights(units.symbols) * self._one)
+                rows = list_statistics(
+                    weights, units.unit, units.offset, order, insertion, deletion
+                )
+                possible = np.full(len(nbest), self.metric.possible(len(reference)) * self._one)
+            gain = rows[:, :order].sum(axis=1)
+            gain -= insertion * rows[:, order + 1] + deletion * rows[:, order + 2]
+            value = np.where(possible, gain, self._one + gain) / np.where(
+                possible, possible, self._one
+            )
+            np.maximum(values, value, out=values)
+        return floats(values)
+
+    def _units_of(self, nbest: NBest) -> ListUnits:
+        units = ListUnits.of_words(nbest)
+        return units.characters(self.metric.spaces) if self.metric.characters else units
 
     def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
         """Return the alignment to the best reference, with what follows from it."""
