@@ -69,7 +69,8 @@ class AlignmentMetric(Signature):
         Makes matches soft: aligning words of similarity s > 0 counts as s matches, of each
         k-gram that ends there.
     error_rate : bool
-        Whether the score is 1 minus the rate, lower is better.
+        Whether the score is 1 minus the rate, lower is better: with order 1,
+        ``(S + insertion * I + (1 + deletion) * D) / |r|``.
     """
 
     order: int
@@ -110,22 +111,28 @@ class AlignmentMetric(Signature):
         """
         counts: list[float] = np.asarray(stats, dtype=np.float64).tolist()
         *matches, substitutions, insertions, deletions, possible = counts
-        if self.error_rate:
-            return (substitutions + insertions + deletions) / max(possible, 1.0)
+        if self.error_rate and self.order == 1:
+            # what is not gained: every reference word is matched, substituted or deleted
+            costs = self.insertion * insertions + (1.0 + self.deletion) * deletions
+            return (substitutions + costs) / max(possible, 1.0)
         gain = 0.0
         for count in matches:
             gain += count
         gain -= self.insertion * insertions + self.deletion * deletions
+        if self.error_rate:
+            return (possible - gain) / max(possible, 1.0)
         return gain / possible if possible else 1.0 + gain
 
     def scores(self, rows: FloatColumn) -> FloatColumn:
         """Return the score of each row of statistics, the same as :meth:`score` gives."""
         *_, substitutions, insertions, deletions, possible = rows.T
-        if self.error_rate:
-            errors = substitutions + insertions + deletions
-            return floats(errors / np.maximum(possible, 1.0))
+        if self.error_rate and self.order == 1:
+            costs = self.insertion * insertions + (1.0 + self.deletion) * deletions
+            return floats((substitutions + costs) / np.maximum(possible, 1.0))
         gain: FloatColumn = rows[:, : self.order].sum(axis=1)
         gain -= self.insertion * insertions + self.deletion * deletions
+        if self.error_rate:
+            return floats((possible - gain) / np.maximum(possible, 1.0))
         return floats(np.where(possible, gain / np.where(possible, possible, 1.0), 1.0 + gain))
 
     def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
