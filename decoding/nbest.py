@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from decoding.ranked import ranked_places
 from decoding.transforms import chosen
 from fstmetrics import Metric, nbest_stats, scores_of
 from fstmetrics.references import Reference
@@ -103,15 +104,15 @@ def corpus_oracle(
     for position, nbest in enumerate(lists):
         if not len(nbest):
             raise OptionError(f"n-best list {nbest.id or position!r} is empty")
+    evaluators = [metric.against(of_segment) for of_segment in references]
     rows = [
-        nbest_stats(metric.against(of_segment), nbest)
-        for nbest, of_segment in zip(lists, references, strict=True)
+        nbest_stats(evaluator, nbest) for nbest, evaluator in zip(lists, evaluators, strict=True)
     ]
     sign = 1.0 if metric.higher_is_better else -1.0
     first = [int(np.argmax(nbest.score)) for nbest in lists]
     sentence = [
-        _sentence_oracle(nbest, sign * scores_of(metric, some))
-        for nbest, some in zip(lists, rows, strict=True)
+        ranked_places(nbest, evaluator, 1, worst=False, model_weight=0.0)[0]
+        for nbest, evaluator in zip(lists, evaluators, strict=True)
     ]
     found = [_ascended(metric, sign, rows, start) for start in (sentence, first)]
     best, rounds = max(found, key=lambda end: sign * _score(metric, rows, end[0]))
@@ -123,13 +124,6 @@ def corpus_oracle(
         _score(metric, rows, first),
         rounds,
     )
-
-
-def _sentence_oracle(nbest: NBest, worth: FloatColumn) -> int:
-    """Return the best entry, by the tie rule of :func:`decoding.oracle`."""
-    best = np.flatnonzero(worth == worth.max())
-    model = nbest.score[best]
-    return int(min(best[model == model.max()].tolist(), key=nbest.tokens))
 
 
 def _ascended(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from fstmetrics import CompiledEvaluator, Evaluator, nbest_stats, quality, scores_of
+import numpy as np
+
+from fstmetrics import CompiledEvaluator, Evaluator
 from fstmetrics.machines import Machine
-from fstmetrics.metric import PreparedLattice
+from fstmetrics.metric import PreparedLattice, nbest_values
 from lattices.algorithms import k_best
+from lattices.arrays import FloatColumn
 from lattices.engines.ranked import best_sentences, worst_sentences
 from lattices.engines.row_search import cut_lowest_path, lowest_path
 from lattices.engines.rows import RowMachine
@@ -66,9 +68,8 @@ def ranked_sentences(
     else:
         return _k_best(space, evaluator, k, model_weight)
     some = k_best(space, max(k, STAND_INS), distinct=True)
-    entries = [(each.tokens, each.score) for each in some]
-    scores = [evaluator.score(each.tokens) for each in some]
-    chosen = ranked_places(entries, scores, evaluator, k, worst, model_weight)
+    listed = NBest.from_hypotheses(some)
+    chosen = ranked_places(listed, evaluator, k, worst=worst, model_weight=model_weight)
     return [RankedSentence(some[place], False, "scorer") for place in chosen]
 
 
@@ -137,25 +138,39 @@ def ranked_entries(
     """
     if not len(nbest):
         raise OptionError(f"n-best list {nbest.id!r} is empty")
-    entries = [(nbest.tokens(entry), score) for entry, score in enumerate(nbest.score.tolist())]
-    scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest)).tolist()
-    chosen = ranked_places(entries, scores, evaluator, k, worst, model_weight)
+    chosen = ranked_places(nbest, evaluator, k, worst=worst, model_weight=model_weight)
     return [RankedSentence(nbest[entry], True, "scorer") for entry in chosen]
 
 
 def ranked_places(
-    entries: Sequence[tuple[tuple[str, ...], float]],
-    scores: Sequence[float],
-    evaluator: Evaluator,
-    k: int,
-    worst: bool,
-    model_weight: float,
+    nbest: NBest, evaluator: Evaluator, k: int, *, worst: bool, model_weight: float
 ) -> list[int]:
     """Return the places of the k best or worst sentences; of equal ones the best entry counts."""
-    sign = 1.0 if worst else -1.0
-    first: dict[tuple[str, ...], tuple[float, float, tuple[str, ...], int]] = {}
-    for place, ((tokens, model), score) in enumerate(zip(entries, scores, strict=True)):
-        worth = quality(evaluator.metric, score) + model_weight * model
-        key = (sign * worth, -model, tokens, place)
-        first[tokens] = min(key, first.get(tokens, key))
-    return [place for *_, place in sorted(first.values())[:k]]
+    worth, rounding = nbest_values(evaluator, nbest)
+    if model_weight:
+        worth = worth + model_weight * nbest.score
+    first: dict[tuple[str, ...], int] = {}
+    for place in ranking(-worth if worst else worth, nbest.score, rounding):
+        if len(first) == k:
+            break
+        first.setdefault(nbest.tokens(place), place)
+    return list(first.values())
+
+
+def ranking(worth: FloatColumn, model: FloatColumn, rounding: float) -> list[int]:
+    """Return all places, the highest worth first.
+
+    Of those whose worth differs by no more than rounding the higher model score comes first, and
+    then the first place.
+
+    Examples
+    --------
+    >>> ranking(np.array([0.5, 0.9, 0.5 + 1e-15]), np.array([-1.0, -3.0, -2.0]), 1e-12)
+    [1, 0, 2]
+    """
+    order = np.argsort(-worth, kind="stable")
+    falls = -np.diff(worth[order], prepend=worth[order[:1]])
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(falls > rounding)
+    places: list[int] = np.lexsort((-model, group)).tolist()
+    return places

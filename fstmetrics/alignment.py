@@ -84,7 +84,8 @@ class AlignmentMetric(Signature):
         Makes matches soft: aligning words of similarity s > 0 counts as s matches, of each
         k-gram that ends there.
     error_rate : bool
-        Whether the score is 1 minus the rate, lower is better.
+        Whether the score is 1 minus the rate, lower is better: with order 1,
+        ``(S + insertion * I + (1 + deletion) * D) / |r|``.
     """
 
     order: int
@@ -125,22 +126,28 @@ class AlignmentMetric(Signature):
         """
         counts: list[float] = np.asarray(stats, dtype=np.float64).tolist()
         *matches, substitutions, insertions, deletions, possible = counts
-        if self.error_rate:
-            return (substitutions + insertions + deletions) / max(possible, 1.0)
+        if self.error_rate and self.order == 1:
+            # what is not gained: every reference word is matched, substituted or deleted
+            costs = self.insertion * insertions + (1.0 + self.deletion) * deletions
+            return (substitutions + costs) / max(possible, 1.0)
         gain = 0.0
         for count in matches:
             gain += count
         gain -= self.insertion * insertions + self.deletion * deletions
+        if self.error_rate:
+            return (possible - gain) / max(possible, 1.0)
         return gain / possible if possible else 1.0 + gain
 
     def scores(self, rows: FloatColumn) -> FloatColumn:
         """Return the score of each row of statistics, the same as :meth:`score` gives."""
         *_, substitutions, insertions, deletions, possible = rows.T
-        if self.error_rate:
-            errors = substitutions + insertions + deletions
-            return floats(errors / np.maximum(possible, 1.0))
+        if self.error_rate and self.order == 1:
+            costs = self.insertion * insertions + (1.0 + self.deletion) * deletions
+            return floats((substitutions + costs) / np.maximum(possible, 1.0))
         gain: FloatColumn = rows[:, : self.order].sum(axis=1)
         gain -= self.insertion * insertions + self.deletion * deletions
+        if self.error_rate:
+            return floats((possible - gain) / np.maximum(possible, 1.0))
         return floats(np.where(possible, gain / np.where(possible, possible, 1.0), 1.0 + gain))
 
     def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
@@ -222,9 +229,7 @@ class AlignmentEvaluator:
             return np.array(
                 [self.stats(nbest.tokens(entry)) for entry in range(len(nbest))], dtype=np.float64
             ).reshape(len(nbest), len(metric.stat_names))
-        units = ListUnits.of_words(nbest)
-        if metric.characters:
-            units = units.characters(metric.spaces)
+        units = self._units_of(nbest)
         best, highest = np.empty((0, 0)), np.empty(0)
         for number, sentence in enumerate(sentences):
             rows = list_statistics(
@@ -238,6 +243,38 @@ class AlignmentEvaluator:
             else:
                 best, highest = rows, worth
         return floats(best)
+
+    def list_values(self, nbest: NBest) -> FloatColumn:
+        """Return the machine's value of each entry: 1 minus the rate, for an error rate.
+
+        Gains are counted in the machine's whole units, and so without rounding; a value is one
+        division. What is a tie in a lattice is one here.
+        """
+        units = self._units_of(nbest)
+        insertion, deletion = self._costs
+        order, values = self.metric.order, np.full(len(nbest), -np.inf)
+        for reference in self._sentences:
+            if isinstance(reference, dict):
+                rows = self.list_stats(nbest).copy()
+                rows[:, :order] = np.rint(rows[:, :order] * self._one)
+                possible = rows[:, -1] * self._one
+            else:
+                weights = np.rint(reference.weights(units.symbols) * self._one)
+                rows = list_statistics(
+                    weights, units.unit, units.offset, order, insertion, deletion
+                )
+                possible = np.full(len(nbest), self.metric.possible(len(reference)) * self._one)
+            gain = rows[:, :order].sum(axis=1)
+            gain -= insertion * rows[:, order + 1] + deletion * rows[:, order + 2]
+            value = np.where(possible, gain, self._one + gain) / np.where(
+                possible, possible, self._one
+            )
+            np.maximum(values, value, out=values)
+        return floats(values)
+
+    def _units_of(self, nbest: NBest) -> ListUnits:
+        units = ListUnits.of_words(nbest)
+        return units.characters(self.metric.spaces) if self.metric.characters else units
 
     def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
         """Return the alignment to the best reference, with what follows from it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -78,6 +79,39 @@ class ListEvaluator(Evaluator, Protocol):
         """Return one row of statistics for each entry, the same as ``stats`` gives."""
 
 
+@lru_cache(maxsize=512)
+def offers(kind: type, ability: str, rests_on: frozenset[str]) -> bool:
+    """Tell whether a class has an ability that fits the rest of it.
+
+    An ability computes what other methods define. A subclass that changes one of those, and not
+    the ability, has lost it.
+
+    Parameters
+    ----------
+    kind : type
+    ability : str
+        The name of a method.
+    rests_on : frozenset of str
+        The names of the methods that define what it computes.
+
+    Examples
+    --------
+    >>> class Counts:
+    ...     def count(self, word): return 1
+    ...     def counts(self, words): return [1] * len(words)
+    >>> class Twice(Counts):
+    ...     def count(self, word): return 2
+    >>> [offers(kind, "counts", frozenset(["count"])) for kind in (Counts, Twice)]
+    [True, False]
+    """
+    for part in kind.__mro__:
+        if ability in vars(part):
+            return True
+        if not rests_on.isdisjoint(vars(part)):
+            return False
+    return False
+
+
 def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
     """Tell whether an evaluator can search lattices; much cheaper than ``isinstance``."""
     return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
@@ -101,6 +135,43 @@ class PreparedLattice:
             return tuple(arcs.tolist())
         origin = self.origin[arcs]
         return tuple(origin[origin >= 0].tolist())
+
+
+#: scores closer than this, of metrics that do not count in whole units, differ by rounding
+ROUNDING = 1e-12
+#: what the score of a metric, and of an evaluator, is made of
+SCORING = frozenset(["stats", "score", "scores", "against", "units", "possible", "implementation"])
+_JUDGING = frozenset(["stats", "score", "judge", "list_stats"])
+
+
+def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float]:
+    """Return what each entry of a list is worth, higher is better, and what counts as rounding.
+
+    Metrics that count in whole units (an evaluator with ``list_values``) give what their machines
+    give, so that ties are the same in lists, lattices and forests, and nothing is rounding. Of
+    other metrics it is the score, turned so that higher is better.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat"), -1.0), Hypothesis(("the",), -2.0)])
+    >>> nbest_values(WER().against(["the cat"]), nbest)
+    (array([0.5, 0.5]), 0.0)
+    """
+    metric = evaluator.metric
+    whole = getattr(evaluator, "list_values", None)
+    if (
+        whole is not None
+        and offers(type(evaluator), "list_values", _JUDGING)
+        and offers(type(metric), "whole_costs", SCORING)
+    ):
+        values: FloatColumn = whole(nbest)
+        return values, 0.0
+    from fstmetrics.row_scores import scores_of
+
+    scores = scores_of(metric, nbest_stats(evaluator, nbest))
+    return (scores if metric.higher_is_better else -scores), ROUNDING
 
 
 def nbest_stats(evaluator: Evaluator, nbest: NBest) -> FloatColumn:

@@ -6,13 +6,14 @@ Minimum-risk decoding asks for them. What is done in Python is done once for eac
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from fstmetrics._native import PairMatches, Pairs, alignment_gains, edit_distances, pair_chrf
 from fstmetrics.list_units import ListUnits
+from fstmetrics.metric import SCORING, Metric, offers
 from fstmetrics.similarity import checked_matrix
 from fstmetrics.tokenizers import NO_TOKENIZER
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
@@ -21,14 +22,11 @@ from lattices.spaces import NBest
 if TYPE_CHECKING:
     from fstmetrics.alignment import AlignmentMetric
     from fstmetrics.bleu import BLEU
-    from fstmetrics.metric import Metric
     from fstmetrics.per import PER
     from fstmetrics.sacrebleu_metrics import ChrF
 
 #: what sacreBLEU takes off the beginning or the end of a word
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-#: what the scores of pairs rest on: a class that changes one of these has other scores
-_SCORING = ("stats", "score", "scores", "against", "units", "possible", "implementation")
 
 
 @runtime_checkable
@@ -50,17 +48,7 @@ def scores_pairs(metric: Metric) -> bool:
     >>> scores_pairs(WER()), scores_pairs(TBLEU())
     (True, False)
     """
-    return _scores_pairs(type(metric))
-
-
-@lru_cache(maxsize=256)
-def _scores_pairs(kind: type) -> bool:
-    for part in kind.__mro__:
-        if "pair_scores" in vars(part):
-            return True
-        if not vars(part).keys().isdisjoint(_SCORING):
-            return False
-    return False
+    return offers(type(metric), "pair_scores", SCORING)
 
 
 class JointUnits:

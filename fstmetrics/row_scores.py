@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from fstmetrics.metric import Metric
+from fstmetrics.metric import Metric, offers
 from lattices.arrays import FloatColumn
+
+_SCORE = frozenset(["score"])
 
 
 @runtime_checkable
@@ -32,13 +33,6 @@ def scores_of(metric: Metric, rows: FloatColumn) -> FloatColumn:
     >>> scores_of(BLEU(order=1), rows).tolist()
     [1.0, 0.5]
     """
-    if _scores_rows(type(metric)):
+    if offers(type(metric), "scores", _SCORE):
         return cast(RowScorer, metric).scores(rows)
     return np.array([metric.score(row) for row in rows], dtype=np.float64)
-
-
-@lru_cache(maxsize=256)
-def _scores_rows(kind: type) -> bool:
-    """Tell whether ``scores`` is there, and not inherited past a ``score`` of the class's own."""
-    definers = [part for part in kind.__mro__ if "scores" in vars(part) or "score" in vars(part)]
-    return bool(definers) and "scores" in vars(definers[0])

@@ -29,7 +29,8 @@ def check_metric(metric: Metric, *, seed: int = 0, rounds: int = 20) -> None:
     - One string for a list of references is refused.
     - The metric survives pickling; if it is registered, ``str(metric)`` reads back as itself.
     - If it has a machine that claims to be exact, its best path over a lattice has the best
-      score of all the lattice's sentences; if it claims a bound, no score lies above it.
+      score of all the lattice's sentences, and that score is its value (1 minus the score, if
+      lower is better); if it claims a bound, no score lies above it.
 
     Parameters
     ----------
@@ -62,12 +63,20 @@ def check_metric(metric: Metric, *, seed: int = 0, rounds: int = 20) -> None:
         pass
     else:
         raise AssertionError(f"{metric}.against('the cat') must be refused: it is no list")
+    for hypothesis, references in segments:
+        _check_machine(metric, _line(hypothesis), references)
     for _ in range(rounds):
         _check_machine(metric, _lattice(rng), [_sentence(rng) for _ in range(2)])
 
 
 def _sentence(rng: np.random.Generator) -> tuple[str, ...]:
     return tuple(rng.choice(_WORDS, size=rng.integers(0, 8)).tolist())
+
+
+def _line(tokens: Sequence[str]) -> Lattice:
+    """Return the lattice of one sentence."""
+    arcs = [(place, place + 1, token, 0.0) for place, token in enumerate(tokens)]
+    return Lattice.from_arcs(arcs, finals=[len(tokens)], states=len(tokens) + 1)
 
 
 def _lattice(rng: np.random.Generator) -> Lattice:
@@ -149,6 +158,12 @@ def _check_machine(metric: Metric, lattice: Lattice, references: Sequence[Sequen
         raise AssertionError(
             f"{metric} against {references}: the machine's best sentence {tokens} scores "
             f"{reached}, the lattice holds one that scores {best}"
+        )
+    value = best if metric.higher_is_better else 1.0 + best
+    if machine.relation == "exact" and abs(found.value - value) > 1e-6 * max(1.0, abs(value)):
+        raise AssertionError(
+            f"{metric} against {references}: the machine's value of {tokens} is {found.value}, "
+            f"but the score {quality(metric, best)}"
         )
     if machine.relation == "bound" and found.value < best - 1e-6:
         raise AssertionError(f"{metric}: the machine's bound {found.value} lies below {best}")

@@ -8,7 +8,9 @@ import numpy as np
 
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.evidence_lists import rows
+from decoding.ranked import ranking
 from fstmetrics import Metric, nbest_stats, scores_of
+from fstmetrics.metric import ROUNDING
 from fstmetrics.pairs import PairScorer, scores_pairs
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
@@ -16,8 +18,6 @@ from lattices.spaces import NBest
 
 #: scores of pairs that are in memory at once
 _PAIRS = 1 << 22
-#: expectations closer than this differ by rounding
-EQUAL = 1e-12
 
 
 def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatColumn:
@@ -120,7 +120,7 @@ def ranked(nbest: NBest, expected: FloatColumn, metric: Metric, k: int = 1) -> I
     """Return the places of the ``k`` candidates with the best expectations, best first.
 
     Expectations that differ by no more than 1e-12 are equal. Ties go to the higher model score,
-    then to the smaller sentence in the order of its words.
+    then to the first in the list.
 
     Examples
     --------
@@ -128,17 +128,7 @@ def ranked(nbest: NBest, expected: FloatColumn, metric: Metric, k: int = 1) -> I
     >>> from lattices import Hypothesis
     >>> some = [Hypothesis(("b",), -1.0), Hypothesis(("a",), -1.0), Hypothesis(("c",), -3.0)]
     >>> ranked(NBest.from_hypotheses(some), np.array([0.5, 0.5 + 1e-15, 0.5]), WER(), 2).tolist()
-    [1, 0]
+    [0, 1]
     """
     worth = expected if metric.higher_is_better else -expected
-    order = np.argsort(-worth, kind="stable")
-    falls = -np.diff(worth[order], prepend=worth[order[0]])
-    group = np.empty(len(order), np.int64)
-    group[order] = np.cumsum(falls > EQUAL)
-    # no more than those that are in the same group as the last one that is asked for
-    limit = group[order[min(k, len(order)) - 1]]
-    few = np.flatnonzero(group <= limit).tolist()
-    if len(few) == 1:
-        return ints(few)
-    key = [(group[place], -nbest.score[place], nbest.tokens(place)) for place in few]
-    return ints([few[place] for place in sorted(range(len(few)), key=key.__getitem__)[:k]])
+    return ints(ranking(worth, nbest.score, ROUNDING)[:k])

@@ -90,8 +90,7 @@ def pairwise(
 
     ``argmax over candidates c of sum over evidence e of P(e) * metric(c, e)``, the minimum for
     an error rate. Any metric: each sentence of evidence is its reference in turn. Expectations
-    that differ by no more than 1e-12 are equal; ties go to the higher model score, then to the
-    smaller sentence in the order of its words.
+    that differ by no more than 1e-12 are equal; ties go to the higher model score.
 
     Metrics without a kernel for whole matrices (:func:`decoding.minimum_risk.pairwise.has_kernel`)
     leave out candidates that provably cannot win, as evidence is heard.

@@ -191,9 +191,7 @@ struct Worth {
 
 // Whole numbers of the size of a value: units, so that comparing them selects values.
 template <class Value>
-using Whole =
-    std::conditional_t<sizeof(Value) == 2, std::int16_t,
-                       std::conditional_t<sizeof(Value) == 4, std::int32_t, std::int64_t>>;
+using Whole = std::conditional_t<sizeof(Value) == 2, std::int16_t, std::int64_t>;
 
 // The best gain of each pair under an alignment metric, without the way back to the alignment: the
 // recurrence of Aligner, for a group of sentences of evidence side by side. Rows of a prefix serve
@@ -256,11 +254,13 @@ class AlignmentGains {
       });
       return;
     }
-    const auto* soft = soft_worth(own);
-    fill(depth, [&](std::size_t i, Vector& worth, Mask& matches) {
-      worth = soft[i].v;
-      matches = worth > 0;
-    });
+    if constexpr (std::is_floating_point_v<Value>) {
+      const auto* soft = soft_worth(own);
+      fill(depth, [&](std::size_t i, Vector& worth, Mask& matches) {
+        worth = soft[i].v;
+        matches = worth > 0;
+      });
+    }
   }
 
  private:
@@ -281,7 +281,7 @@ class AlignmentGains {
 
   // What a unit is worth as a match of each unit of the sentences: looked up in the table once, and
   // forgotten only when there are too many.
-  const Lanes<Value>* soft_worth(Unit own) {
+  __attribute__((noinline)) const Lanes<Value>* soft_worth(Unit own) {
     if (soft_place_.empty()) soft_place_.assign(worth_.units, unknown);
     if (soft_place_[own] == unknown) {
       if ((soft_.size() + length_) * sizeof(Lanes<Value>) > most_bytes) {
@@ -407,21 +407,16 @@ inline std::vector<double> alignment_gains(const Pairs& pairs, const AlignmentCo
   const double bound = static_cast<double>(longest) *
                        std::max({static_cast<double>(costs.order) * one, std::abs(costs.insertion),
                                  std::abs(costs.deletion)});
-  const auto with = [&]<class Value>(Value match, double scale) {
-    const Worth<Value> worth{costs.order,
-                             match,
-                             static_cast<Value>(costs.insertion / scale),
-                             static_cast<Value>(costs.deletion / scale),
-                             table,
-                             units};
+  const auto with = [&]<class Value>(Value match) {
+    const auto insertion = static_cast<Value>(costs.insertion);
+    const auto deletion = static_cast<Value>(costs.deletion);
+    const Worth<Value> worth{costs.order, match, insertion, deletion, table, units};
     alignment_gains(pairs, worth, poll, result);
   };
   if (one > 0 && bound < 10000 && units <= 32767) {
-    with(static_cast<std::int16_t>(one), 1.0);
-  } else if (one > 0 && bound < (1 << 29)) {
-    with(static_cast<std::int32_t>(one), 1.0);
+    with(static_cast<std::int16_t>(one));
   } else {
-    with(1.0, one > 0 ? one : 1.0);
+    with(one > 0 ? one : 1.0);
   }
   return result;
 }

@@ -48,10 +48,11 @@ def test_nbest_oracles_equal_a_loop(nbest, reference, worst, weight):
 
     def key(entry):
         value = evaluator.score(entry.tokens) + weight * entry.score
-        return sign * value, -entry.score, entry.tokens, entry.index
+        return sign * value, -entry.score
 
     found = oracle(nbest, evaluator, worst=worst, model_weight=weight)
-    assert found.hypothesis == min(nbest, key=key)
+    assert found.hypothesis == nbest[found.hypothesis.index]
+    assert key(found.hypothesis) == min(map(key, nbest))
     several = oracle(nbest, evaluator, k=20, worst=worst, model_weight=weight)
     assert len(several) == len({entry.tokens for entry in nbest})
     values = [

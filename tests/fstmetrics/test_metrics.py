@@ -23,7 +23,7 @@ from fstmetrics import (
 from fstmetrics.testing import check_metric
 from lattices import Error, Lattice, OptionError
 from lattices.errors import DuplicateNameError, UnknownNameError
-from tests.judges import gain_by_recursion
+from tests.judges import gain_by_recursion, score_by_recursion
 from tests.strategies import sentences
 
 SOFT = AffixSimilarity(epsilon=0.6)
@@ -46,6 +46,59 @@ SOFT = AffixSimilarity(epsilon=0.6)
 )
 def test_the_laws_hold(metric):
     check_metric(metric)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CostlyInsertions(WER):
+    name = "costly-insertions"
+    insertion = 2.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CostlyDeletions(CER):
+    name = "costly-deletions"
+    deletion: float = 0.5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BigramErrors(WER):
+    name = "bigram-errors"
+    order = 2
+
+
+@pytest.mark.parametrize("metric", [CostlyInsertions(), CostlyDeletions(), BigramErrors()], ids=str)
+def test_error_rates_follow_their_costs(metric):
+    check_metric(metric)
+    references = [("a", "b", "a", "c"), ("b", "a")]
+    evaluator = metric.against(references)
+    for sentence in ("", "a", "b a", "a b c", "c c c c c c", "a b a c a b", "b b a"):
+        words = metric.units(sentence.split())
+        units = [metric.units(reference) for reference in references]
+        expected = 1 - score_by_recursion(words, units, metric)
+        assert evaluator.score(sentence) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_costs_of_an_error_rate():
+    evaluator = CostlyInsertions().against(["a b c d"])
+    assert evaluator.score("a x b c d") == 2 / 4
+    assert evaluator.score("a x c d") == evaluator.score("a c d") == 1 / 4
+    assert CostlyDeletions().against(["abcd"]).score("abd") == 1.5 / 4
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Disagreeing(CostlyInsertions):
+    """Searches with its own cost, and scores with another."""
+
+    name = "disagreeing"
+
+    def score(self, stats):
+        *_, substitutions, insertions, deletions, possible = stats
+        return float((substitutions + insertions + deletions) / max(possible, 1.0))
+
+
+def test_a_machine_and_a_scorer_that_disagree_are_caught():
+    with pytest.raises(AssertionError, match=r"disagreeing.* the machine's value"):
+        check_metric(Disagreeing())
 
 
 def test_a_metric_that_breaks_a_law_is_caught():
