@@ -19,8 +19,6 @@ from lattices.spaces.forest import Forest
 
 #: the most cells that the tables of one search may ask memory for
 MOST_CELLS = 2**29
-#: what the native search says instead of an answer: beam and band leave nothing, or too large
-_NOTHING, _TOO_LARGE = 1, 2
 
 
 class ForestKernel:
@@ -110,20 +108,12 @@ class ForestKernel:
             workers,
         )
         found: list[tuple[Found, bool]] = []
-        for forest, some, answer in zip(forests, machines, answers, strict=True):
-            status, value, edges, number, proven, cells = answer
-            if status == _NOTHING:
-                raise EngineError(
-                    f"forest {forest.id!r}: a beam of {beam} and a band of {band} leave no "
-                    "derivation"
-                )
-            if status == _TOO_LARGE:
-                length = some.parts[number].automaton.length  # type: ignore[union-attr]
-                raise EngineError(
-                    f"forest {forest.id!r} and a reference of {length} words take tables of "
-                    f"{cells} cells, more than {MOST_CELLS}"
-                )
-            found.append((Found(value, edges, number), proven))
+        for forest, (problem, value, edges, part, proven) in zip(forests, answers, strict=True):
+            if not problem and part < 0:
+                problem = f"a beam of {beam} and a band of {band} leave no derivation"
+            if problem:
+                raise EngineError(f"forest {forest.id!r}: {problem}")
+            found.append((Found(value, edges, part), proven))
         return found
 
 

@@ -11,7 +11,9 @@
 
 namespace lattices {
 
-#if defined(FSTMETRICS_DISPATCH) && defined(__x86_64__) && defined(__GNUC__)
+// Sanitizers look at one version: inlining all they insert takes the compiler half an hour.
+#if defined(FSTMETRICS_DISPATCH) && defined(__x86_64__) && defined(__GNUC__) && \
+    !defined(__SANITIZE_ADDRESS__)
 
 template <class F>
 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2"),

@@ -1,9 +1,11 @@
 // The search of forests: the bindings.
 #include "lattices/native/forest_search.hpp"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <string>
 #include <tuple>
 
 #include "lattices/native/bindings.hpp"
@@ -16,7 +18,7 @@ namespace {
 using forests::Answer;
 using forests::Part;
 
-using Found = std::tuple<int, double, Array<Index>, Index, bool, std::size_t>;
+using Found = std::tuple<std::string, double, Array<Index>, Index, bool>;
 using GivenPart = std::tuple<const AlignmentColumns*, double, double>;
 
 // The lists of the caller keep the handles alive while the lock is released.
@@ -34,16 +36,22 @@ std::vector<Found> search_forests(const std::vector<const ForestColumns*>& space
   }
   const forests::Options options{model_weight, {beam, band}, most_cells};
   std::vector<Answer> answers(count);
+  std::vector<std::string> problems(count);
   unlocked([&] {
     parallel_for(count, workers, check_signals, [&](std::size_t index, Poll& poll) {
-      answers[index] = forests::search(*spaces[index], parts[index], options, poll);
+      try {
+        answers[index] = forests::search(*spaces[index], parts[index], options, poll);
+      } catch (const Error& error) {
+        problems[index] = error.what();
+      }
     });
   });
   std::vector<Found> found;
   found.reserve(count);
-  for (Answer& answer : answers) {
-    found.emplace_back(static_cast<int>(answer.status), answer.value, give(std::move(answer.edges)),
-                       answer.part, answer.proven, answer.cells);
+  for (std::size_t index = 0; index < count; ++index) {
+    Answer& answer = answers[index];
+    found.emplace_back(std::move(problems[index]), answer.value, give(std::move(answer.edges)),
+                       answer.part, answer.proven);
   }
   return found;
 }
@@ -76,8 +84,9 @@ void bind_forest_search(nb::module_& module) {
   module.def("search_forests", &search_forests, nb::arg("forests"), nb::arg("machines"),
              nb::arg("model_weight"), nb::arg("beam"), nb::arg("band"), nb::arg("most_cells"),
              nb::arg("workers"),
-             "Return for each forest a status (0 found, 1 nothing is left, 2 too large), the best "
-             "value, the edges of a derivation, its part, if it is proven, and the cells.");
+             "Return for each forest why it cannot be searched, or nothing, the best value, the "
+             "edges of a derivation from the top down, its part (-1 if there is none), and if it "
+             "is proven.");
   module.def("plan_forest", &plan_forest, nb::arg("forest"), nb::arg("alignment"),
              "Return if single precision is enough, what is asked of each node (0 nothing, 1 from "
              "the beginning, 2 from anywhere), and how many rows of items it has.");

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lattices/native/forest_derivation.hpp"
@@ -26,15 +28,13 @@ struct Options {
   std::size_t most_cells = 0;
 };
 
+// The value is kMinusInfinity, and there is no part, if beam and band leave nothing.
 struct Answer {
-  enum class Status { Found, Nothing, TooLarge } status = Status::Nothing;
   double value = kMinusInfinity;
   std::vector<Index> edges;
   Index part = -1;
   // no sentence has a better value
   bool proven = false;
-  // of the tables that are too large
-  std::size_t cells = 0;
 };
 
 // The number of words of the longest sentence; it can be huge.
@@ -66,8 +66,6 @@ class FilledPart {
   double value = kMinusInfinity;
   // the highest value that anything left out can have
   double promise = kMinusInfinity;
-  // more than there may be: then nothing is filled
-  std::size_t cells = 0;
 };
 
 template <class Real>
@@ -77,8 +75,11 @@ class FilledTables : public FilledPart {
       : bias_(weighted(forest, options.model_weight * part.denominator)),
         tables_(forest, *part.alignment, bias_,
                 {options.pruning.beam * part.denominator, options.pruning.band}, poll) {
-    cells = tables_.cells();
-    if (cells > options.most_cells) return;
+    if (tables_.cells() > options.most_cells) {
+      throw engine_error("the forest and a reference of " + std::to_string(part.alignment->length) +
+                         " words take tables of " + std::to_string(tables_.cells()) +
+                         " cells, more than " + std::to_string(options.most_cells));
+    }
     // takes back what the last column carries for deletions
     const double shift = part.bonus - part.alignment->length * part.alignment->deletion;
     promise = (tables_.fill(poll) + shift) / part.denominator;
@@ -118,12 +119,6 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
     } else {
       filled = std::make_unique<FilledTables<double>>(forest, part, options, poll);
     }
-    if (filled->cells > options.most_cells) {
-      answer.status = Answer::Status::TooLarge;
-      answer.part = static_cast<Index>(number);
-      answer.cells = filled->cells;
-      return answer;
-    }
     promises.push_back(filled->promise);
     if (filled->value < answer.value || filled->value == kMinusInfinity) continue;
     if (filled->value > answer.value) best.clear();
@@ -131,7 +126,6 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
     best.emplace_back(static_cast<Index>(number), std::move(filled));
   }
   if (best.empty()) return answer;
-  answer.status = Answer::Status::Found;
   double model = kMinusInfinity;
   for (const auto& [number, filled] : best) {
     Derivation found = filled->derivation(poll);
