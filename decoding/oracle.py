@@ -10,7 +10,7 @@ import numpy as np
 from decoding.judging import Oracle as Oracle
 from decoding.judging import judged as judged
 from decoding.ranked import compiled, ranked_entries, ranked_sentences
-from fstmetrics import CompiledEvaluator, Evaluator, has_machine
+from fstmetrics import CompiledEvaluator, Evaluator, has_machine, quality
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
@@ -127,6 +127,8 @@ def oracle(
             space, evaluator, k or 1, worst=worst, model_weight=model_weight, budget=budget
         )
         found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
+        # in the order of what is reported: units may have been rounded, where scores are not
+        found.sort(key=lambda each: _place(each, evaluator, worst, model_weight))
     else:
         found = oracles(
             [space], [evaluator], model_weight=model_weight, engine=engine, beam=beam, band=band
@@ -232,8 +234,17 @@ def _of_lattices(
             if path is None:
                 raise no_complete_path(lattice)
             hypothesis = lattice.hypothesis(prepared.original(path.arcs))
-            results[index] = judged(hypothesis, evaluator, machine.relation == "exact", chosen.name)
+            results[index] = judged(hypothesis, evaluator, machine.proves, chosen.name)
     return results
+
+
+def _place(
+    found: Oracle, evaluator: Evaluator, worst: bool, model_weight: float
+) -> tuple[float, float]:
+    """Return what the k best, or the worst, are sorted by, as lists are."""
+    model = found.hypothesis.score
+    worth = quality(evaluator.metric, found.score) + model_weight * model
+    return worth if worst else -worth, -model
 
 
 def _no_machine(evaluator: Evaluator) -> OptionError:

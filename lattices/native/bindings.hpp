@@ -9,5 +9,6 @@ void bind_spaces(nanobind::module_& module);
 void bind_inside(nanobind::module_& module);
 void bind_kbest(nanobind::module_& module);
 void bind_forest_search(nanobind::module_& module);
+void bind_forest_ranked(nanobind::module_& module);
 
 }  // namespace lattices

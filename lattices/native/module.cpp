@@ -9,4 +9,5 @@ NB_MODULE(_native, module) {
   lattices::bind_inside(module);
   lattices::bind_kbest(module);
   lattices::bind_forest_search(module);
+  lattices::bind_forest_ranked(module);
 }
