@@ -163,7 +163,7 @@ def best_derivations(
     return [
         FoundDerivation(
             forest.hypothesis(problem.prepared.original(found[index][0].arcs)),
-            problem.machine.relation == "exact" and found[index][1],
+            problem.machine.proves and found[index][1],
             name,
         )
         for index, (forest, problem) in enumerate(zip(forests, problems, strict=True))

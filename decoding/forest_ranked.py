@@ -7,10 +7,11 @@ import numpy as np
 from decoding.forest_oracle import FoundDerivation, PreparedForest, prepare_forest
 from fstmetrics import CompiledEvaluator
 from fstmetrics.machines import Machine
+from lattices import _native
 from lattices._native import check_sums
 from lattices.arrays import IntColumn, ints
 from lattices.engines.forest_kernel import ENGINE
-from lattices.engines.forest_ranked import best_forest_sentences, with_first
+from lattices.engines.forest_ranked import best_forest_sentences
 from lattices.engines.forest_rows import ranked_forest_sentences
 from lattices.engines.forest_rows_lattice import ranked_lattice_sentences
 from lattices.spaces import Forest
@@ -61,6 +62,10 @@ def ranked_derivations(
     machine = evaluator.machine(units.forest.vocabulary, ints(np.unique(used)))
     by_kernel = not worst and ENGINE.can_run(units.forest, machine) is True
     weight = model_weight / machine.unit
+    words = None
+    if units.origin is not None:
+        words = ints(_native.words_said(units.forest.columns, forest.columns, units.origin))
+    engine = "rows"
     found = ranked_forest_sentences(
         units.forest,
         machine.automaton,
@@ -68,14 +73,11 @@ def ranked_derivations(
         weight,
         min(budget, QUICK_PAIRS) if by_kernel else budget,
         worst=worst,
+        words=words,
     )
-    engine = "rows"
-    if by_kernel:
-        (first,) = ENGINE.best([units.forest], [machine], model_weight=model_weight)
-        if found is None:
-            engine = "product"
-            found = best_forest_sentences(units.forest, machine, k, model_weight)
-        found = with_first(units.forest, first.arcs, found, k)
+    if found is None and by_kernel:
+        engine = "product"
+        found = best_forest_sentences(units.forest, machine, k, model_weight, words)
     elif found is None:
         engine = "lattice-rows"
         found = ranked_lattice_sentences(
@@ -86,6 +88,7 @@ def ranked_derivations(
             budget,
             worst=worst,
             max_states=min(budget, MOST_STATES),
+            words=words,
         )
     return None if found is None else _hypotheses(forest, units, machine, found, engine)
 
@@ -97,7 +100,7 @@ def _hypotheses(
     found: list[IntColumn],
     engine: str,
 ) -> list[FoundDerivation]:
-    exact = machine.relation == "exact"
+    exact = machine.proves
     return [
         FoundDerivation(forest.hypothesis(units.original(edges)), exact, engine) for edges in found
     ]

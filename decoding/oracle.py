@@ -13,7 +13,7 @@ from decoding.judging import Oracle as Oracle
 from decoding.judging import judged as judged
 from decoding.judging import oracle_in_batch
 from decoding.ranked import compiled, ranked_entries, ranked_sentences
-from fstmetrics import AlignmentEvaluator, CompiledEvaluator, Evaluator, has_machine
+from fstmetrics import AlignmentEvaluator, CompiledEvaluator, Evaluator, has_machine, quality
 from fstmetrics._native import WordMetric
 from fstmetrics.references import Tokens
 from lattices._native import Stop
@@ -137,6 +137,8 @@ def oracle(
             space, evaluator, k or 1, worst=worst, model_weight=model_weight, budget=budget
         )
         found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
+        # in the order of what is reported: units may have been rounded, where scores are not
+        found.sort(key=lambda each: _place(each, evaluator, worst, model_weight))
     else:
         found = oracles(
             [space], [evaluator], model_weight=model_weight, engine=engine, beam=beam, band=band
@@ -340,8 +342,17 @@ def _of_lattices(
             if path is None:
                 raise no_complete_path(lattice)
             hypothesis = lattice.hypothesis(prepared.original(path.arcs))
-            results[index] = judged(hypothesis, evaluator, machine.relation == "exact", chosen.name)
+            results[index] = judged(hypothesis, evaluator, machine.proves, chosen.name)
     return results
+
+
+def _place(
+    found: Oracle, evaluator: Evaluator, worst: bool, model_weight: float
+) -> tuple[float, float]:
+    """Return what the k best, or the worst, are sorted by, as lists are."""
+    model = found.hypothesis.score
+    worth = quality(evaluator.metric, found.score) + model_weight * model
+    return worth if worst else -worth, -model
 
 
 def _no_machine(evaluator: Evaluator) -> OptionError:

@@ -10,7 +10,7 @@ from fstmetrics import CompiledEvaluator, Evaluator
 from fstmetrics.machines import Machine
 from fstmetrics.metric import PreparedLattice, nbest_values
 from lattices.algorithms import k_best
-from lattices.arrays import FloatColumn
+from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.engines.ranked import best_sentences, worst_sentences
 from lattices.engines.row_search import cut_lowest_path, lowest_path
 from lattices.engines.rows import RowMachine
@@ -79,12 +79,25 @@ def compiled(lattice: Lattice, evaluator: CompiledEvaluator) -> tuple[PreparedLa
     return prepared, evaluator.machine(prepared.lattice.vocabulary, prepared.lattice.label)
 
 
+def _words(lattice: Lattice, prepared: PreparedLattice) -> IntColumn | None:
+    """Return the word that each arc of a prepared lattice begins, if its labels are no words."""
+    if prepared.origin is None:
+        return None
+    return ints(np.where(prepared.origin < 0, 0, lattice.label[prepared.origin]))
+
+
 def _k_best(
     lattice: Lattice, evaluator: CompiledEvaluator, k: int, model_weight: float
 ) -> list[RankedSentence]:
     prepared, machine = compiled(lattice, evaluator)
-    paths = best_sentences(prepared.lattice, machine.automaton, k, model_weight / machine.unit)
-    exact = machine.relation == "exact"
+    paths = best_sentences(
+        prepared.lattice,
+        machine.automaton,
+        k,
+        model_weight / machine.unit,
+        _words(lattice, prepared),
+    )
+    exact = machine.proves
     return [
         RankedSentence(lattice.hypothesis(prepared.original(path)), exact, "product")
         for path in paths
@@ -98,7 +111,7 @@ def _worst(
     prepared, machine = compiled(lattice, evaluator)
     rows = RowMachine(machine.automaton, prepared.lattice.num_states)
     weight = model_weight / machine.unit
-    exact = machine.relation == "exact"
+    exact = machine.proves
     if k == 1:
         found = lowest_path(prepared.lattice, rows, model_weight=weight, budget=budget)
         if found is None:
@@ -107,7 +120,8 @@ def _worst(
             found = cut_lowest_path(prepared.lattice, rows, model_weight=weight, widest=widest)
         paths = [found[1]]
     else:
-        ranked = worst_sentences(prepared.lattice, rows, k, weight, budget)
+        words = _words(lattice, prepared)
+        ranked = worst_sentences(prepared.lattice, rows, k, weight, budget, words)
         if ranked is None:
             return None
         paths = list(ranked)

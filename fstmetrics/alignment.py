@@ -39,17 +39,26 @@ from lattices.engines.automata import FINEST_UNIT
 from lattices.spaces import Lattice, NBest
 from lattices.vocabulary import Vocabulary
 
-#: costs with a larger denominator are put on a fine grid instead
-_LARGEST_DENOMINATOR = 1000
+#: costs with a larger denominator, or common multiple of them, are put on a fine grid instead
+_LARGEST_DENOMINATOR = 10_000
+_LARGEST_MULTIPLE = 1_000_000
+#: how far, in relation to itself, a cost may be moved where matches are soft and no better known
+_SOFT_COSTS = 1e-6
 
 
 @lru_cache(maxsize=256)
 def _unit(*costs: float) -> float:
-    """Return the largest unit of which a match and all costs are whole multiples."""
+    """Return the largest unit of which a match and all costs are whole multiples.
+
+    It is ``FINEST_UNIT`` where there is none, and costs have to be rounded to it.
+    """
     fractions = [Fraction(cost).limit_denominator(_LARGEST_DENOMINATOR) for cost in costs]
-    if any(float(fraction) != cost for fraction, cost in zip(fractions, costs, strict=True)):
+    multiple = math.lcm(*(fraction.denominator for fraction in fractions))
+    if multiple > _LARGEST_MULTIPLE or any(
+        float(fraction) != cost for fraction, cost in zip(fractions, costs, strict=True)
+    ):
         return FINEST_UNIT
-    return 1.0 / math.lcm(*(fraction.denominator for fraction in fractions))
+    return 1.0 / multiple
 
 
 @lru_cache(maxsize=256)
@@ -372,7 +381,7 @@ class AlignmentEvaluator:
                     word, position, weight, self._one,
                 )  # fmt: skip
                 parts.append(self._part(alignment, len(reference)))
-        return Machine(tuple(parts), "exact")
+        return Machine(tuple(parts), "exact", self._rounded)
 
     @cached_property
     def _unit(self) -> float:
@@ -380,6 +389,17 @@ class AlignmentEvaluator:
         if self.metric.similarity is not None:
             return FINEST_UNIT
         return _unit(float(self.metric.insertion), float(self.metric.deletion))
+
+    @cached_property
+    def _rounded(self) -> bool:
+        """Whether rounding the costs to whole units may change the order of sentences."""
+        if self.metric.similarity is None:
+            return self._unit == FINEST_UNIT
+        costs = (self.metric.insertion, self.metric.deletion)
+        return any(
+            abs(rounded * self._unit - cost) > _SOFT_COSTS * abs(cost)
+            for cost, rounded in zip(costs, self._costs, strict=True)
+        )
 
     @property
     def _one(self) -> float:

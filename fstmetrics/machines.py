@@ -42,6 +42,9 @@ class Machine:
     relation : {"exact", "bound", "proxy"}
         How the best value of a sentence relates to the metric: equal to it (or to its
         complement, for an error rate), never below it, or merely like it.
+    rounded : bool
+        Whether gains were rounded so far that the machine may take a sentence for better than
+        another which the metric puts before it: with a cost of 1e-9, say.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Machine:
 
     parts: tuple[Part, ...]
     relation: Relation = "exact"
+    rounded: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a machine that says nothing."""
@@ -70,7 +74,13 @@ class Machine:
         return Machine(
             tuple(part for machine in several for part in machine.parts),
             max((machine.relation for machine in several), key=_RELATIONS.index),
+            any(machine.rounded for machine in several),
         )
+
+    @property
+    def proves(self) -> bool:
+        """Whether the best sentence of the machine is sure to be the metric's."""
+        return self.relation == "exact" and not self.rounded
 
     def scaled(self, factor: float) -> Machine:
         """Return the machine with every value multiplied by a positive number."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from lattices._native import AlignmentColumns, search_forests
-from lattices.arrays import Array, column, kernel
-from lattices.engines.automata import SINGLE_PRECISION, Alignment, Machines, Part, SearchMachine
-from lattices.engines.forest_inside import fill_tables
-from lattices.engines.forest_plan import matchless_spans, plan_tables, table_stride
-from lattices.engines.forward import LANES
+from lattices.arrays import kernel
+from lattices.engines.automata import Alignment, Machines, SearchMachine
 from lattices.engines.found import Found
 from lattices.errors import EngineError
 from lattices.spaces.forest import Forest
@@ -120,65 +117,6 @@ class ForestKernel:
 ENGINE = ForestKernel()
 
 
-class Inside(NamedTuple):
-    """The filled tables of one part, in the order in which the way down takes them."""
-
-    value: float
-    top: Any
-    tables: tuple[Any, ...]
-
-
-def fill_part(
-    forest: Forest,
-    columns: tuple[Array, ...],
-    part: Part,
-    longest: float,
-    model_weight: float,
-) -> Inside:
-    """Fill the tables for one part of a machine, as the search for the k best takes them."""
-    alignment = part.automaton
-    assert isinstance(alignment, Alignment)
-    length, order = alignment.length, alignment.order
-    single = (longest + alignment.num_states) * alignment.largest_gain < SINGLE_PRECISION
-    precision = np.float32 if single and model_weight == 0.0 else np.float64
-    bias: Array = (model_weight * part.denominator * forest.score).astype(precision)
-    stride = int(table_stride(length))
-    chain, follow = _chained(alignment.word, len(forest.vocabulary))
-    plan = plan_tables(
-        *columns, forest.root, length, order, stride, chain, follow, alignment.position
-    )
-    _, base, width, left_offset, *_ = plan
-    if base[-1] > MOST_CELLS:
-        raise EngineError(
-            f"forest {forest.id!r} and a reference of {length} words take tables of {base[-1]} "
-            f"cells, more than {MOST_CELLS}"
-        )
-    table = np.empty(int(base[-1]), precision)
-    # up to where each row of each table has items
-    row_offset = np.cumsum(np.append(0, np.diff(base) // np.maximum(width, 1)))
-    row_high = np.empty(row_offset[-1], np.int32)
-    silent = np.empty(forest.num_nodes, precision)
-    most_rows = length + 1 + int(np.diff(left_offset).max()) * (order - 1)
-    most_levels = int(np.diff(forest.symbol_offset).max()) + 1
-    # a vector more than there are levels: a step looks at the place before the first
-    levels = np.full(max(2 * most_rows, most_levels) * order * stride + LANES, -np.inf, precision)
-    substitution = -np.inf if -alignment.insertion >= alignment.deletion else alignment.deletion
-    spans = matchless_spans(*columns, length, chain, follow, alignment.position)
-    gathered = np.empty(int(width.max()), precision)
-    arguments = (
-        table, silent, levels[LANES:], gathered, bias, *columns, length, order, stride,
-        precision(alignment.insertion), precision(substitution), precision(alignment.deletion),
-        chain, follow, alignment.position, column(alignment.weight, precision), *plan,
-        row_offset, row_high, spans,
-    )  # fmt: skip
-    fill_tables(*arguments)
-    start = int(base[forest.root])
-    top = table[start : start + length + 1].max()
-    # takes back what the last column carries for deletions
-    gain = float(top) - length * alignment.deletion
-    return Inside((gain + part.bonus) / part.denominator, top, arguments)
-
-
 @kernel
 def longest_sentence(in_offset, tail, tail_offset, symbol, symbol_offset, root):  # type: ignore[no-untyped-def]
     """Return the number of words of the longest sentence: it can be huge, hence a float."""
@@ -193,14 +131,3 @@ def longest_sentence(in_offset, tail, tail_offset, symbol, symbol_offset, root):
                     count += words[tail[tail_offset[edge] - 1 - symbol[index]]]
             words[node] = max(words[node], count)
     return words[root]
-
-
-@kernel
-def _chained(word, words):  # type: ignore[no-untyped-def]
-    """Return the first match of each word, and the next one of the same word for each match."""
-    chain = np.full(words, -1, np.int32)
-    follow = np.empty(len(word), np.int32)
-    for entry in range(len(word) - 1, -1, -1):
-        follow[entry] = chain[word[entry]]
-        chain[word[entry]] = entry
-    return chain, follow

@@ -17,15 +17,16 @@ strictly so or with the higher model score: then ``k`` sentences come before any
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from lattices.arrays import IntColumn, floats, ints, kernel
+from lattices import _native
+from lattices.algorithms.forest_derivations import too_many_edges
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.engines.automata import Automaton
 from lattices.engines.forest_kernel import longest_sentence
-from lattices.engines.forest_ranked import Near, in_order, original_edges, widened
-from lattices.engines.forest_ranked_search import Hypergraph, hypergraph
 from lattices.engines.forest_rows_matrices import anchors
 from lattices.engines.forest_rows_product import build_product
 from lattices.engines.rows import RowMachine, absent_gain
@@ -35,8 +36,69 @@ from lattices.spaces.forest import Forest, rows_in_order
 STEPS, LEAST_STEPS = 8, 2**16
 #: cells of matrices, and words of representatives, that may be kept
 MOST_CELLS = 2**25
-#: a product of no more edges is ranked as a whole
-_SMALL = 50_000
+
+
+class Hypergraph(NamedTuple):
+    """The product of a forest with a machine: columns as those of a forest, and its gains.
+
+    Nodes are numbered bottom-up, and the edges of one head stand together.
+
+    Attributes
+    ----------
+    head, tail, tail_offset, symbol, symbol_offset, in_offset
+        As in :class:`lattices.Forest`.
+    score : float64 column, one entry an edge
+        What the edge adds to the model score.
+    gain, denominator : float64 columns, one entry an edge
+        What the edge adds to the gain, and what turns gains into values: the same for all
+        edges below one.
+    origin : int32 column
+        The edge of the forest that stands behind each edge, or -1.
+    root : int
+    """
+
+    head: IntColumn
+    tail: IntColumn
+    tail_offset: IntColumn
+    symbol: IntColumn
+    symbol_offset: IntColumn
+    in_offset: IntColumn
+    score: FloatColumn
+    gain: FloatColumn
+    denominator: FloatColumn
+    origin: IntColumn
+    root: int
+
+
+def hypergraph(
+    nodes: int,
+    root: int,
+    head: Array,
+    tail: Array,
+    tail_offset: Array,
+    symbol: Array,
+    symbol_offset: Array,
+    score: Array,
+    gain: Array,
+    denominator: Array,
+    origin: Array,
+) -> Hypergraph:
+    """Return the columns with the edges sorted by their heads, otherwise in the order given."""
+    order = ints(np.argsort(head, kind="stable"))
+    tails = rows_in_order(ints(tail), ints(tail_offset), order)
+    symbols = rows_in_order(ints(symbol), ints(symbol_offset), order)
+    in_offset = np.searchsorted(head[order], np.arange(nodes + 1))
+    return Hypergraph(
+        ints(head[order]),
+        *tails,
+        *symbols,
+        ints(in_offset),
+        floats(score[order]),
+        floats(gain[order]),
+        floats(denominator[order]),
+        ints(origin[order]),
+        root,
+    )
 
 
 class ForestRowProduct(NamedTuple):
@@ -119,60 +181,6 @@ def forest_row_product(
     return ForestRowProduct(graph, pairs, rows)
 
 
-@kernel
-def _losses(graph, sign, weight):  # type: ignore[no-untyped-def]
-    """Return how much worse than the best the best derivation through each edge is."""
-    nodes, edges = len(graph.in_offset) - 1, len(graph.head)
-    inside, outside = np.full(nodes, -np.inf), np.full(nodes, -np.inf)
-    through = np.empty(edges)
-    for edge in range(edges):
-        total = sign * (graph.gain[edge] / graph.denominator[edge] + weight * graph.score[edge])
-        for place in range(graph.tail_offset[edge], graph.tail_offset[edge + 1]):
-            total += inside[graph.tail[place]]
-        through[edge] = total
-        inside[graph.head[edge]] = max(inside[graph.head[edge]], total)
-    outside[graph.root] = 0.0
-    for edge in range(edges - 1, -1, -1):
-        total = through[edge] + outside[graph.head[edge]]
-        through[edge] = total
-        for place in range(graph.tail_offset[edge], graph.tail_offset[edge + 1]):
-            below = graph.tail[place]
-            if inside[below] > -np.inf:
-                outside[below] = max(outside[below], total - inside[below])
-    return inside[graph.root] - through
-
-
-def near_part(graph: Hypergraph, slack: float, *, sign: float, weight: float) -> Near:
-    """Return the part of a hypergraph whose derivations lose no more than ``slack``, and more."""
-    losses = _losses(graph, sign, weight)
-    finite = losses[np.isfinite(losses)]
-    scale = max(1.0, float(np.abs(finite).max(initial=0.0)))
-    keep = losses <= slack + 1e-9 * scale
-    if keep.all():
-        return Near(graph, True)
-    edges = ints(np.flatnonzero(keep))
-    tail, tail_offset = rows_in_order(graph.tail, graph.tail_offset, edges)
-    symbol, symbol_offset = rows_in_order(graph.symbol, graph.symbol_offset, edges)
-    used = np.zeros(len(graph.in_offset) - 1, np.bool_)
-    used[graph.head[edges]] = True
-    number = np.cumsum(used) - 1
-    head = number[graph.head[edges]]
-    part = Hypergraph(
-        ints(head),
-        ints(number[tail]),
-        tail_offset,
-        symbol,
-        symbol_offset,
-        ints(np.searchsorted(head, np.arange(used.sum() + 1))),
-        floats(graph.score[edges]),
-        floats(graph.gain[edges]),
-        floats(graph.denominator[edges]),
-        ints(graph.origin[edges]),
-        int(number[graph.root]),
-    )
-    return Near(part, False)
-
-
 def ranked_forest_sentences(
     forest: Forest,
     automaton: Automaton,
@@ -181,12 +189,20 @@ def ranked_forest_sentences(
     budget: int,
     *,
     worst: bool,
+    words: IntColumn | None = None,
 ) -> list[IntColumn] | None:
     """Return the derivations of the ``k`` best or worst sentences, by rows; None beyond the budget.
 
     Sentences are ranked by the gain of the automaton plus the model score weighted in units of
-    gain. Ties go to the higher model score, then to the smaller sentence, as in
-    :func:`~.forest_ranked.best_forest_sentences`.
+    gain. Ties go to the higher model score. The parameters are those of
+    :func:`~.forest_ranked.best_forest_sentences`, and:
+
+    Parameters
+    ----------
+    budget : int
+        How many pairs of a node and a matrix may be kept.
+    worst : bool
+        Whether the lowest are looked for.
 
     Examples
     --------
@@ -204,13 +220,28 @@ def ranked_forest_sentences(
     )
     if product is None:
         return None
-    sign = -1.0 if worst else 1.0
-
-    def near(slack: float) -> Near:
-        if len(product.graph.head) <= _SMALL and slack > 0.0:
-            return Near(product.graph, True)
-        return near_part(product.graph, slack, sign=sign, weight=model_weight)
-
-    rank = forest.vocabulary.ranks()
-    graph, ranked = widened(near, rank, k, 1.0, sign=sign, weight=model_weight)
-    return in_order(forest, ranked, original_edges(graph, ranked, forest), k)
+    graph = product.graph
+    said = forest.symbol if words is None else words
+    found = _native.ranked_derivations(
+        _native.ForestColumns(
+            graph.head,
+            graph.tail,
+            graph.tail_offset,
+            graph.symbol,
+            graph.symbol_offset,
+            graph.score,
+            graph.in_offset,
+            graph.root,
+        ),
+        rows_in_order(said, forest.symbol_offset, graph.origin)[0],
+        graph.gain,
+        graph.denominator,
+        -1.0 if worst else 1.0,
+        model_weight,
+        k,
+    )
+    if found is None:
+        raise too_many_edges(forest)
+    edges, offset, _ = found
+    origin = graph.origin[edges]
+    return [ints(origin[begin:end]) for begin, end in pairwise(offset.tolist())]

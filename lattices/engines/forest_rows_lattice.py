@@ -6,16 +6,19 @@ may still have few rows; if it has few states.
 
 from __future__ import annotations
 
+import numpy as np
+
+from lattices import _native
 from lattices.algorithms.forest_to_lattice import forest_to_lattice
 from lattices.arrays import Array, IntColumn, ints
 from lattices.engines.automata import Automaton
-from lattices.engines.forest_ranked import in_tail_order
 from lattices.engines.ranked import best_sentences, worst_sentences
 from lattices.engines.row_search import lowest_path
 from lattices.engines.rows import RowMachine
 from lattices.errors import SpaceError
 from lattices.spaces.forest import Forest
 from lattices.spaces.lattice import Lattice
+from lattices.vocabulary import Vocabulary
 
 
 def ranked_lattice_sentences(
@@ -27,6 +30,7 @@ def ranked_lattice_sentences(
     *,
     worst: bool,
     max_states: int,
+    words: IntColumn | None = None,
 ) -> list[IntColumn] | None:
     """Return the derivations of the ``k`` best or worst sentences, best or worst first.
 
@@ -48,15 +52,15 @@ def ranked_lattice_sentences(
     ['a x', 'a y']
     """
     try:
-        lattice = forest_to_lattice(_marked(forest), max_states)
+        lattice, said = _expanded(forest, words, max_states)
     except SpaceError:
         return None
     paths: list[IntColumn] | None
     if not worst:
-        paths = best_sentences(lattice, automaton, k, model_weight)
+        paths = best_sentences(lattice, automaton, k, model_weight, said)
     elif k > 1:
         rows = RowMachine(automaton, lattice.num_states)
-        paths = worst_sentences(lattice, rows, k, model_weight, budget)
+        paths = worst_sentences(lattice, rows, k, model_weight, budget, said)
     else:
         rows = RowMachine(automaton, lattice.num_states)
         lowest = lowest_path(lattice, rows, model_weight=model_weight, budget=budget)
@@ -64,16 +68,49 @@ def ranked_lattice_sentences(
     return None if paths is None else [_derivation(forest, lattice, path) for path in paths]
 
 
-def _marked(forest: Forest) -> Forest:
+def _expanded(
+    forest: Forest, words: IntColumn | None, max_states: int
+) -> tuple[Lattice, IntColumn | None]:
+    """Return the lattice of a marked forest, and what its arcs say, if not their labels."""
+    if words is None:
+        return forest_to_lattice(
+            _marked(forest, forest.vocabulary, forest.symbol), max_states
+        ), None
+    # a label for each pair of what is read and what is said
+    spoken = forest.symbol > 0
+    pairs, number = np.unique(
+        np.stack([forest.symbol[spoken], words[spoken]]), axis=1, return_inverse=True
+    )
+    symbol = forest.symbol.copy()
+    symbol[spoken] = 1 + number.ravel()
+    names = Vocabulary(str(pair) for pair in range(pairs.shape[1]))
+    lattice = forest_to_lattice(_marked(forest, names, ints(symbol)), max_states)
+    read, said = (ints(np.append(0, row)[lattice.label]) for row in pairs)
+    relabelled = Lattice(
+        vocabulary=forest.vocabulary,
+        src=lattice.src,
+        dst=lattice.dst,
+        label=read,
+        score=lattice.score,
+        final=lattice.final,
+        start=lattice.start,
+        features=lattice.features,
+        feature_names=lattice.feature_names,
+        id=forest.id,
+    )
+    return relabelled, said
+
+
+def _marked(forest: Forest, vocabulary: Vocabulary, symbol: IntColumn) -> Forest:
     """Return the forest with a feature for every edge, which its lattice will have on one arc."""
     from scipy.sparse import eye_array
 
     return Forest(
-        vocabulary=forest.vocabulary,
+        vocabulary=vocabulary,
         head=forest.head,
         tail=forest.tail,
         tail_offset=forest.tail_offset,
-        symbol=forest.symbol,
+        symbol=symbol,
         symbol_offset=forest.symbol_offset,
         score=forest.score,
         num_nodes=forest.num_nodes,
@@ -89,12 +126,5 @@ def _derivation(forest: Forest, lattice: Lattice, path: Array) -> IntColumn:
     edges = ints(marks.indices)
     # a lattice that was made from the end has the edges from the top down there
     mirrored = bool(forest.head[edges[0]] != forest.root)
-    return ints(
-        in_tail_order(
-            ints(edges[::-1]) if mirrored else edges,
-            forest.tail_offset,
-            forest.symbol,
-            forest.symbol_offset,
-            mirrored,
-        )
-    )
+    top_down = ints(edges[::-1]) if mirrored else edges
+    return ints(_native.in_tail_order(forest.columns, top_down, mirrored))

@@ -3,8 +3,10 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "lattices/native/bindings.hpp"
@@ -18,6 +20,8 @@ namespace {
 // Rows of numbers, one after the other, and where each begins.
 struct Rows {
   std::vector<Index> entry, offset{0};
+  // what each was ranked by, where that is a merit
+  std::vector<double> worth;
 
   void end_row() { offset.push_back(static_cast<Index>(entry.size())); }
 };
@@ -49,6 +53,9 @@ std::optional<Rows> search(const G& graph, const Ranking& ranking, Index root, s
       return std::nullopt;
     search.made().unroll(derivation, [&](const auto& edge) { write(rows.entry, edge); });
     rows.end_row();
+    if constexpr (std::same_as<typename Ranking::Value, Merit>) {
+      rows.worth.push_back(search.made().value(derivation).worth);
+    }
   }
   if (static_cast<double>(rows.entry.size()) > kMostEdges) return std::nullopt;
   return rows;
@@ -123,6 +130,23 @@ std::optional<Rows> best_in_product(const Lattice& lattice, std::span<const Inde
                                     });
 }
 
+struct DerivationGains {
+  std::span<const double> edge, denominator;
+
+  double gain(Index number) const { return edge[number]; }
+  double in_values(Index number, double gain) const { return gain / denominator[number]; }
+};
+
+std::optional<Rows> ranked_derivations(const Forest& forest, std::span<const Index> said,
+                                       const DerivationGains& gains, double sign, double weight,
+                                       std::size_t k) {
+  const ForestDerivations graph{forest, said};
+  const ByMerit<ForestDerivations, DerivationGains> ranking{graph, gains, sign, weight};
+  return search<OneForEachSentence>(
+      graph, ranking, forest.root, k,
+      [](std::vector<Index>& row, Index edge) { row.push_back(edge); });
+}
+
 }  // namespace
 
 void bind_kbest(nb::module_& module) {
@@ -154,6 +178,26 @@ void bind_kbest(nb::module_& module) {
       nb::arg("lattice"), nb::arg("word"), nb::arg("gain"), nb::arg("final_gain"), nb::arg("sign"),
       nb::arg("weight"), nb::arg("k"),
       "Return the arcs of the sentences of the highest sign * (gain + weight * score).");
+  module.def(
+      "ranked_derivations",
+      [](const ForestColumns& forest, const Ints& said, const Floats& gain,
+         const Floats& denominator, double sign, double weight,
+         std::size_t k) -> std::optional<std::tuple<Array<Index>, Array<Index>, Array<double>>> {
+        check_length(view(said), forest.symbol.size(), "the column of words");
+        check_length(view(gain), forest.head.size(), "the column of gains");
+        check_length(view(denominator), forest.head.size(), "the column of denominators");
+        auto rows = unlocked([&] {
+          return ranked_derivations(forest, view(said), {view(gain), view(denominator)}, sign,
+                                    weight, k);
+        });
+        if (!rows) return std::nullopt;
+        return std::tuple(give(std::move(rows->entry)), give(std::move(rows->offset)),
+                          give(std::move(rows->worth)));
+      },
+      nb::arg("forest"), nb::arg("said"), nb::arg("gain"), nb::arg("denominator"), nb::arg("sign"),
+      nb::arg("weight"), nb::arg("k"),
+      "Return the edges of the sentences of the highest sign * (gain / denominator + weight * "
+      "score), where each begins, and these values; None if the edges are too many.");
   module.def(
       "best_in_product",
       [](const LatticeColumns& lattice, const Ints& word, const nb::object& automaton,

@@ -16,4 +16,5 @@ NB_MODULE(_native, module) {
   lattices::bind_forest_search(module);
   lattices::bind_ngrams(module);
   lattices::bind_intersection(module);
+  lattices::bind_forest_ranked(module);
 }

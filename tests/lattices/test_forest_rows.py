@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fstmetrics import GRR, WER, WRR, AffixSimilarity
+from fstmetrics import GRR, WER, AffixSimilarity
 from lattices import Lattice
 from lattices.engines import forest_rows
-from lattices.engines.forest_rows import forest_row_product, near_part, ranked_forest_sentences
+from lattices.engines.forest_rows import forest_row_product, ranked_forest_sentences
 from lattices.engines.forest_rows_lattice import ranked_lattice_sentences
 from lattices.engines.row_product import row_product
 from lattices.engines.rows import RowMachine
 from lattices.spaces import Forest
-from lattices.testing import sentences as sentences_of
-from tests.lattices.test_forest_ranked import METRICS, ranking
+from tests.lattices.test_forest_ranked import METRICS, check_ties, ranking
 from tests.strategies import sentences, small_forests, small_lattices
 
 REFERENCES = st.lists(sentences("abc"), min_size=1, max_size=3)
@@ -91,10 +89,7 @@ def test_ties_among_the_worst(forest, reference, metric, k):
     machine = evaluator.machine(forest.vocabulary)
     edges = ranked_forest_sentences(forest, machine.automaton, k, 0.0, 10_000, worst=True)
     found = [forest.hypothesis(each.tolist()) for each in edges]
-    wanted = ranking(forest, evaluator, 0.0, -1.0)[:k]
-    assert [(each.tokens, each.score) for each in found] == [
-        (tokens, -model) for _, model, tokens in wanted
-    ]
+    check_ties(found, ranking(forest, evaluator, 0.0, -1.0), k)
 
 
 @settings(max_examples=60)
@@ -186,20 +181,7 @@ def test_reference_lattices():
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
     automaton = WER().against([lattice]).machine(forest.vocabulary).automaton
     found = ranked_forest_sentences(forest, automaton, 3, 0.0, 100, worst=True)
-    assert [forest.hypothesis(edges.tolist()).text for edges in found] == ["x", "a", "b"]
-
-
-@settings(max_examples=60)
-@given(small_forests(exact=True, max_derivations=30), sentences("abc"), st.sampled_from([0.0, 1.0]))
-def test_near_parts_have_all_that_loses_no_more(forest, reference, slack):
-    automaton = WRR().against([" ".join(reference)]).machine(forest.vocabulary).automaton
-    graph = forest_row_product(forest, automaton, 10_000).graph
-    every = derivations(graph)
-    best = max(gain for _, gain in every)
-    part, whole = near_part(graph, slack, sign=1.0, weight=0.0)
-    kept = dict(derivations(part))
-    assert {edges for edges, gain in every if gain >= best - slack} <= kept.keys()
-    assert kept.items() <= dict(every).items()
-    assert whole == (len(part.head) == len(graph.head))
-    assert np.isfinite(part.gain).all()
-    assert len({forest.hypothesis(edges).tokens for edges in kept}) <= len(sentences_of(forest))
+    assert [forest.hypothesis(edges.tolist()).text for edges in found] in (
+        ["x", "a", "b"],
+        ["x", "b", "a"],
+    )
