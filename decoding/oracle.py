@@ -27,7 +27,7 @@ from lattices.spaces import Forest, Lattice, NBest, Space
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
 #: what a native search says of a lattice
-_FOUND, _NO_PATH = 0, 1
+_NO_PATH, _TOO_LARGE, _OVERFLOW = 1, 2, 3
 #: the most lattices that a thread takes at a time
 _CHUNK = 32
 
@@ -261,12 +261,14 @@ def _by_words(
             lattice, evaluator = lattices[place], evaluators[place]
             if outcome == _NO_PATH:
                 raise no_complete_path(lattice)
-            made = None
-            if outcome == _FOUND:
-                made = oracle_in_batch(found, place, score, reference, lattice, evaluator)
-                if workers > 1:
-                    # made while another thread searches, it takes no time of its own
-                    made.hypothesis  # noqa: B018
+            if outcome == _TOO_LARGE:
+                results[keys[place]] = None
+                continue
+            made = oracle_in_batch(found, place, score, reference, lattice, evaluator)
+            if workers > 1 or outcome == _OVERFLOW:
+                # an overflow is told now; and what is made while another thread searches takes
+                # no time of its own
+                made.hypothesis  # noqa: B018
             results[keys[place]] = made
 
     keys = list(problems)
