@@ -235,7 +235,7 @@ class AlignmentEvaluator:
         # max() keeps the first of equals
         return max(judgements, key=lambda judgement: quality(self.metric, judgement.score))
 
-    @property
+    @cached_property
     def word_alignment(self) -> tuple[WordMetric, tuple[Tokens, ...]] | None:
         """The metric as native code takes it and the words of the references, for whole batches.
 
@@ -248,14 +248,11 @@ class AlignmentEvaluator:
         plain = type(self) is AlignmentEvaluator and _is_plain(kind)
         if not plain or metric.characters or metric.similarity is not None:
             return None
-        words = self.__dict__.get("_words")
-        if words is None:
-            texts = [each for each in self.references if not isinstance(each, Lattice)]
-            if len(texts) < len(self.references):
-                return None
-            words = self.__dict__["_words"] = tuple(map(tokens_of, texts))
+        texts = [each for each in self.references if not isinstance(each, Lattice)]
+        if len(texts) < len(self.references):
+            return None
         costs = metric.order, float(metric.insertion), float(metric.deletion)
-        return _word_metric(*costs, metric.error_rate), words
+        return _word_metric(*costs, metric.error_rate), tuple(map(tokens_of, texts))
 
     def judgement(
         self, words: Tokens, reference: int, stats: FloatColumn, score: float
@@ -294,7 +291,8 @@ class AlignmentEvaluator:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the machine: who needs it compiles it for words of its own."""
-        return {name: value for name, value in self.__dict__.items() if name != "_latest"}
+        made = ("_latest", "word_alignment")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def _compiled(self, vocabulary: Vocabulary, labels: IntColumn | None) -> Machine:
         parts: list[Part] = []
