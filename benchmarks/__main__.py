@@ -18,17 +18,17 @@ read the ratios, not the times.
 
 One reference each, the path included. *OpenFst* is `compose` and `shortestpath` through
 pynini on automata compiled beforehand. The engine `openfst` does more: it compiles both
-automata, keeps all best paths and applies the tie rule. *plain C* is `benchmarks/plain.c`
+automata and keeps all best paths, of which the model chooses. *plain C* is `benchmarks/plain.c`
 with `cc -O3 -march=native`, one thread, on arrays packed beforehand, first path that fits. The
 kernel is called on the whole batch of lattices, with machines compiled beforehand and
-everything else included: packing the batch, the search, the tie rule, the result objects. *Of
-this, search* is the compiled part, the one to compare with C.
+everything else included: handles, the search, the choice among ties by the model, the result
+objects. *Of this, search* is the native part, the one to compare with C.
 
 {engines}
 
-### Where the kernel's time goes
+### Where the time of oracles goes
 
-On `{middle}`, one thread, by lattice. The way back finds the path and applies the tie rule:
+On `{middle}`, one thread, by lattice:
 
 {shares}
 

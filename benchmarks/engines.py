@@ -6,6 +6,7 @@ import ctypes
 import subprocess
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,14 +15,15 @@ import numpy as np
 import pynini
 
 from benchmarks.data import Corpus
+from decoding.oracle import oracles
 from fstmetrics import GRR, WER, AlignmentMetric, Machine
-from lattices import Lattice
 from lattices.engines import ENGINES, Engine
 from lattices.engines import kernel as kernel_module
-from lattices.engines.forward import forward_alignment
 from lattices.engines.openfst import acceptor_columns, transducer_columns
 from lattices.openfst_codec import encode
 
+# the package has a function of that name
+oracle_module = import_module("decoding.oracle")
 METRICS = {"WER": WER(), "4-GRR": GRR()}
 
 
@@ -162,25 +164,15 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
 
 
 def shares(corpus: Corpus) -> list[str]:
-    """Return where the kernel's time goes: packing, forward pass, and the way back."""
-    lines = ["| metric | whole | packing and results | forward pass | way back |"]
-    lines.append("|---|--:|--:|--:|--:|")
+    """Return where the time of oracles goes: the whole call, its native part, the search alone."""
+    lines = ["| metric | `oracles`, fresh evaluators, all read | of this, native | search alone |"]
+    lines.append("|---|--:|--:|--:|")
+    count = len(corpus.lattices)
     for name, metric in METRICS.items():
         machines = machines_of(corpus, metric)
-        engine = ENGINES.get("kernel")
-        whole, inside = _fastest_call(engine, corpus, machines)
-        cells = max(
-            lattice.num_states * machine.num_states * 8
-            for lattice, machine in zip(corpus.lattices, machines, strict=True)
-        )
-        rows = np.empty(cells, np.float32)  # one for all, as in the engine
-        passes = [
-            (rows, *_forward_arguments(lattice, machine))
-            for lattice, machine in zip(corpus.lattices, machines, strict=True)
-        ]
-        forward = fastest(15, _all_forward, passes) - fastest(15, _none_forward, passes)
-        count = len(corpus.lattices)
-        shown = (whole, whole - inside, forward, inside - forward)
+        _, search = _fastest_call(ENGINES.get("kernel"), corpus, machines)
+        whole, native = min(_timed_oracles(corpus, metric) for _ in range(15))
+        shown = (whole, native, search)
         lines.append(
             f"| {name} | " + " | ".join(f"{part / count * 1e6:.1f} µs" for part in shown) + " |"
         )
@@ -188,54 +180,43 @@ def shares(corpus: Corpus) -> list[str]:
 
 
 def _fastest_call(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[float, float]:
-    """Return the seconds of the fastest call, and of the compiled search in it."""
+    """Return the seconds of the fastest call, and of the native search in it."""
     engine.best(corpus.lattices, machines)
-    return min(_timed(engine, corpus, machines) for _ in range(15))
+    return min(
+        _timed(kernel_module, "search_lattices", engine.best, corpus.lattices, machines)
+        for _ in range(15)
+    )
 
 
-def _timed(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[float, float]:
-    """Return the seconds of one call of the engine, and those spent in the compiled search."""
+def _timed_oracles(corpus: Corpus, metric: AlignmentMetric) -> tuple[float, float]:
+    """Return the seconds of oracles with all that is read of them, and of the native call."""
+    evaluators = [metric.against([text]) for text in corpus.references]
+
+    def read() -> None:
+        for found in oracles(corpus.lattices, evaluators):
+            _ = found.tokens, found.score, found.hypothesis.score
+
+    return _timed(oracle_module, "search_words", read)
+
+
+def _timed(
+    module: Any, name: str, job: Callable[..., object], *arguments: object
+) -> tuple[float, float]:
+    """Return the seconds of a job, and those spent in a function that the module imports."""
     inside = 0.0
-    search = kernel_module.search_alignments
+    native = getattr(module, name)
 
-    def timed(*arguments: object) -> None:
+    def timed(*some: object) -> object:
         nonlocal inside
         begin = perf_counter()
-        search(*arguments)
+        result = native(*some)
         inside += perf_counter() - begin
+        return result
 
-    kernel_module.search_alignments = timed
+    setattr(module, name, timed)
     try:
         begin = perf_counter()
-        engine.best(corpus.lattices, machines)
+        job(*arguments)
         return perf_counter() - begin, inside
     finally:
-        kernel_module.search_alignments = search
-
-
-def _forward_arguments(lattice: Lattice, machine: Machine) -> tuple[object, ...]:
-    """Return the arguments of one forward pass, without the rows."""
-    alignment = machine.parts[0].automaton
-    head = np.full(len(lattice.vocabulary), -1, np.int32)
-    follow = np.empty(len(alignment.word), np.int32)
-    for entry in range(len(follow) - 1, -1, -1):
-        follow[entry] = head[alignment.word[entry]]
-        head[alignment.word[entry]] = entry
-    return (
-        lattice.src, lattice.label,
-        np.zeros(lattice.num_arcs, np.float32), lattice.in_arc, lattice.in_offset,
-        lattice.start, lattice.num_states, alignment.length, alignment.order,
-        np.float32(alignment.insertion), np.float32(alignment.deletion),
-        head, follow, alignment.position, alignment.weight.astype(np.float32),
-    )  # fmt: skip
-
-
-def _all_forward(passes: list[tuple[object, ...]]) -> None:
-    for arguments in passes:
-        forward_alignment(*arguments)
-
-
-def _none_forward(passes: list[tuple[object, ...]]) -> None:
-    """Pay for the calls alone: a lattice without states."""
-    for arguments in passes:
-        forward_alignment(*arguments[:7], 0, *arguments[8:])
+        setattr(module, name, native)

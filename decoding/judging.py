@@ -90,13 +90,14 @@ def oracle_in_batch(
     Until its sentence is asked for, it keeps the lattice.
     """
     result = Oracle.__new__(Oracle)
-    result.__dict__.update(
-        score=score,
-        reference=reference,
-        exact=True,
-        engine="kernel",
-        _in_batch=(found, place, lattice, evaluator),
-    )
+    fields = {
+        "score": score,
+        "reference": reference,
+        "exact": True,
+        "engine": "kernel",
+        "_in_batch": (found, place, lattice, evaluator),
+    }
+    object.__setattr__(result, "__dict__", fields)
     return result
 
 

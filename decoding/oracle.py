@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from threading import Thread
-from typing import Any, NamedTuple, TypeAlias, overload
-
-import numpy as np
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any, NamedTuple, overload
 
 from decoding._native import search_words
 from decoding.judging import Oracle as Oracle
 from decoding.judging import judged as judged
 from decoding.judging import oracle_in_batch
 from decoding.ranked import compiled, ranked_entries, ranked_sentences
+from decoding.threads import in_threads
 from fstmetrics import AlignmentEvaluator, CompiledEvaluator, Evaluator, has_machine, quality
 from fstmetrics._native import WordMetric
 from fstmetrics.references import Tokens
@@ -27,7 +26,7 @@ from lattices.spaces import Forest, Lattice, NBest, Space
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
 #: what a native search says of a lattice
-_FOUND, _NO_PATH = 0, 1
+_NO_PATH, _TOO_LARGE, _OVERFLOW = 1, 2, 3
 #: the most lattices that a thread takes at a time
 _CHUNK = 32
 
@@ -123,7 +122,7 @@ def oracle(
     """
     if k is not None and k < 1:
         raise OptionError(f"k is at least 1, not {k}")
-    if not np.isfinite(model_weight):
+    if not isfinite(model_weight):
         raise OptionError(f"a model weight is a finite number, not {model_weight}")
     ranked = worst or k not in (None, 1)
     _check_narrowing(space, ranked, beam, band)
@@ -187,7 +186,8 @@ def oracles(
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
     results: dict[int, Oracle] = {}
-    by_words: dict[int, _WordProblem] = {}
+    by_words: list[int] = []
+    alignments: list[Any] = []
     lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
     forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
     ours = engine in ("auto", "kernel")
@@ -197,7 +197,8 @@ def oracles(
         if isinstance(space, Lattice):
             alignment = getattr(evaluator, "word_alignment", None) if ours else None
             if alignment is not None:
-                by_words[index] = space, evaluator, *alignment
+                by_words.append(index)
+                alignments.append(alignment)
             elif has_machine(evaluator):
                 lattices[index] = space, evaluator
             else:
@@ -224,97 +225,76 @@ def oracles(
         )
         for index, found in zip(forests, derivations, strict=True):
             results[index] = judged(found.hypothesis, evaluators[index], found.exact, found.engine)
-    for index, oracle_of in _by_words(by_words, model_weight, workers).items():
-        if oracle_of is None:
-            lattices[index] = by_words[index][:2]
-        else:
-            results[index] = oracle_of
-    results |= _of_lattices(lattices, model_weight, engine, workers)
+    if by_words:
+        problems = _WordProblems(
+            [spaces[index] for index in by_words],  # type: ignore[misc]
+            [evaluators[index] for index in by_words],  # type: ignore[misc]
+            alignments,
+        )
+        of_words = problems.oracles(model_weight, workers)
+        for index, made in zip(by_words, of_words, strict=True):
+            if made is None:
+                lattices[index] = spaces[index], evaluators[index]  # type: ignore[assignment]
+            else:
+                results[index] = made
+    if lattices:
+        results |= _of_lattices(lattices, model_weight, engine, workers)
     return [results[index] for index in range(len(spaces))]
 
 
-#: a lattice, its evaluator, and what the evaluator's ``word_alignment`` is
-_WordProblem: TypeAlias = "tuple[Lattice, AlignmentEvaluator, WordMetric, tuple[Tokens, ...]]"
+class _WordProblems(NamedTuple):
+    """Lattices to be searched under metrics that align equal words.
 
-
-def _by_words(
-    problems: dict[int, _WordProblem], model_weight: float, workers: int
-) -> dict[int, Oracle | None]:
-    """Return the oracles of lattices under metrics that align equal words, under the same keys.
-
-    References are compiled, lattices searched and paths scored in one native call. A lattice that
-    is too large for the kernel has None.
+    Attributes
+    ----------
+    lattices, evaluators, alignments : lists
+        As many of each; an alignment is what the evaluator has for ``word_alignment``.
     """
-    results: dict[int, Oracle | None] = {}
-    stop = Stop()
 
-    def search(keys: list[int]) -> None:
-        lattices, evaluators, metrics, references = zip(*map(problems.get, keys), strict=True)
+    lattices: list[Lattice]
+    evaluators: list[AlignmentEvaluator]
+    alignments: list[tuple[WordMetric, tuple[Tokens, ...]]]
+
+    def oracles(self, model_weight: float, workers: int) -> list[Oracle | None]:
+        """Return the oracle of each lattice, or None if it is too large for the kernel."""
+        if workers <= 1:
+            return self._search(model_weight, None)
+        size = max(1, min(_CHUNK, len(self.lattices) // (4 * workers)))
+        chunks = [
+            self._part(slice(begin, begin + size)) for begin in range(0, len(self.lattices), size)
+        ]
+        found = in_threads(lambda chunk, stop: chunk._search(model_weight, stop), chunks, workers)
+        return [each for of_chunk in found for each in of_chunk]
+
+    def _part(self, some: slice) -> _WordProblems:
+        return _WordProblems(self.lattices[some], self.evaluators[some], self.alignments[some])
+
+    def _search(self, model_weight: float, stop: Stop | None) -> list[Oracle | None]:
+        """Compile, search and score in one native call."""
+        lattices, evaluators, alignments = self
         found = search_words(
             [lattice.columns for lattice in lattices],
             [lattice.vocabulary.numbers for lattice in lattices],
-            metrics,
-            list(references),
+            alignments,
             model_weight,
             kernel.MOST_CELLS,
             stop,
         )
+        results: list[Oracle | None] = []
         for place, (outcome, score, reference) in enumerate(found.heads()):
-            lattice, evaluator = lattices[place], evaluators[place]
-            if outcome == _NO_PATH:
-                raise no_complete_path(lattice)
             made = None
-            if outcome == _FOUND:
-                made = oracle_in_batch(found, place, score, reference, lattice, evaluator)
-                if workers > 1:
-                    # made while another thread searches, it takes no time of its own
+            if outcome == _NO_PATH:
+                raise no_complete_path(lattices[place])
+            if outcome != _TOO_LARGE:
+                made = oracle_in_batch(
+                    found, place, score, reference, lattices[place], evaluators[place]
+                )
+                if outcome == _OVERFLOW or stop is not None:
+                    # an overflow is told now; and what is made while another thread searches
+                    # takes no time of its own
                     made.hypothesis  # noqa: B018
-            results[keys[place]] = made
-
-    keys = list(problems)
-    size = len(keys) if workers <= 1 else min(_CHUNK, -(-len(keys) // (4 * workers)))
-    chunks = [keys[begin : begin + size] for begin in range(0, len(keys), max(1, size))]
-    _in_threads(search, chunks, workers, stop)
-    return results
-
-
-def _in_threads(
-    work: Callable[[list[int]], None], chunks: Iterable[list[int]], workers: int, stop: Stop
-) -> None:
-    """Do the work of all chunks in this thread and ``workers - 1`` others.
-
-    The first error ends them all, be it an interrupt that reaches this thread.
-    """
-    waiting = iter(chunks)
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            # one call of next() at a time: the interpreter's lock is held
-            for chunk in waiting:
-                work(chunk)
-                if errors:
-                    return
-        except BaseException as error:
-            errors.append(error)
-            stop.set()
-
-    started: list[Thread] = []
-    try:
-        for _ in range(workers - 1):
-            thread = Thread(target=run)
-            thread.start()
-            started.append(thread)
-        run()
-        for thread in started:
-            thread.join()
-    except BaseException:
-        stop.set()
-        for thread in started:
-            thread.join()
-        raise
-    if errors:
-        raise errors[0]
+            results.append(made)
+        return results
 
 
 def _of_lattices(

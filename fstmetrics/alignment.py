@@ -61,21 +61,6 @@ def _unit(*costs: float) -> float:
     return 1.0 / multiple
 
 
-@lru_cache(maxsize=256)
-def _word_metric(order: int, insertion: float, deletion: float, error_rate: bool) -> WordMetric:
-    """Return a metric of the family as native code takes it."""
-    unit = _unit(insertion, deletion)
-    costs = (float(round(insertion / unit)), float(round(deletion / unit)))
-    return WordMetric(order, insertion, deletion, *costs, float(round(1.0 / unit)), error_rate)
-
-
-@lru_cache(maxsize=256)
-def _is_plain(kind: type[Any]) -> bool:
-    """Tell whether a kind of metric is what its numbers say, with no definition of its own."""
-    defining = ("higher_is_better", "possible", "score", "units")
-    return all(getattr(kind, name) is getattr(AlignmentMetric, name) for name in defining)
-
-
 class AlignmentMetric(Signature):
     """A metric that scores the best monotone alignment; the family's common part.
 
@@ -120,6 +105,29 @@ class AlignmentMetric(Signature):
         """Return the number of k-grams, k = 1..order, of a reference of ``length`` words."""
         longest = min(self.order, length)
         return longest * length - longest * (longest - 1) // 2
+
+    @cached_property
+    def word_metric(self) -> WordMetric | None:
+        """The metric as native code takes it; None where more than equal words counts.
+
+        So it is where a subclass has a definition of its own.
+        """
+        defining = ("higher_is_better", "possible", "score", "units")
+        plain = all(
+            getattr(type(self), name) is getattr(AlignmentMetric, name) for name in defining
+        )
+        if not plain or self.characters or self.similarity is not None:
+            return None
+        insertion, deletion = float(self.insertion), float(self.deletion)
+        unit = _unit(insertion, deletion)
+        costs = (float(round(insertion / unit)), float(round(deletion / unit)))
+        return WordMetric(
+            self.order, insertion, deletion, *costs, float(round(1.0 / unit)), self.error_rate
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "word_metric"}
 
     def stats(
         self, hypothesis: str | Sequence[str], references: Iterable[Reference]
@@ -304,23 +312,20 @@ class AlignmentEvaluator:
     def word_alignment(self) -> tuple[WordMetric, tuple[Tokens, ...]] | None:
         """The metric as native code takes it and the words of the references, for whole batches.
 
-        None where something else than equal words counts, a reference is a lattice, or a subclass
-        has a definition of its own: then :meth:`prepare`, :meth:`machine` and :meth:`judge` say
-        what is searched and scored.
+        None where more than equal words counts, a reference is a lattice, or a subclass has a
+        definition of its own: then :meth:`prepare`, :meth:`machine` and :meth:`judge` say what is
+        searched and scored.
         """
-        metric = self.metric
-        kind: Any = type(metric)
-        plain = type(self) is AlignmentEvaluator and _is_plain(kind)
-        if not plain or metric.characters or metric.similarity is not None:
+        metric = self.metric.word_metric
+        if metric is None or type(self) is not AlignmentEvaluator:
             return None
         words = self.__dict__.get("_words")
         if words is None:
             texts = [each for each in self.references if not isinstance(each, Lattice)]
             if len(texts) < len(self.references):
                 return None
-            words = self.__dict__["_words"] = tuple(map(tokens_of, texts))
-        costs = metric.order, float(metric.insertion), float(metric.deletion)
-        return _word_metric(*costs, metric.error_rate), words
+            words = self.__dict__["_words"] = tuple([tokens_of(text) for text in texts])
+        return metric, words
 
     def judgement(
         self, words: Tokens, reference: int, stats: FloatColumn, score: float

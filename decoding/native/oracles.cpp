@@ -15,22 +15,35 @@ using namespace lattices;
 
 namespace {
 
-// The references of a segment as tuples of words, each word by its number in a vocabulary.
-void number_references(nb::handle references, nb::handle vocabulary, WordProblem& problem) {
-  if (!PyTuple_Check(references.ptr()) || !PyDict_Check(vocabulary.ptr())) {
-    throw nb::type_error("references are tuples of words, and a vocabulary is a dict");
+using Words = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
+using References = nb::typed<nb::tuple, Words, nb::ellipsis>;
+using WordAlignment = nb::typed<nb::tuple, WordMetric, References>;
+using WordNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
+
+std::span<PyObject* const> items(nb::handle tuple) {
+  if (!PyTuple_Check(tuple.ptr())) throw nb::type_error("a tuple was expected");
+  const auto size = static_cast<std::size_t>(PyTuple_GET_SIZE(tuple.ptr()));
+  return {size == 0 ? nullptr : &PyTuple_GET_ITEM(tuple.ptr(), 0), size};
+}
+
+// A metric, and the words of each reference by their numbers in a vocabulary.
+WordProblem problem_of(const Lattice& lattice, nb::handle vocabulary, nb::handle alignment) {
+  WordProblem problem;
+  problem.lattice = &lattice;
+  const auto parts = items(alignment);
+  if (parts.size() != 2 || !PyDict_Check(vocabulary.ptr())) {
+    throw nb::type_error("a metric with its references, and a vocabulary, were expected");
   }
-  for (Py_ssize_t number = 0; number < PyTuple_GET_SIZE(references.ptr()); ++number) {
-    PyObject* words = PyTuple_GET_ITEM(references.ptr(), number);
-    if (!PyTuple_Check(words)) throw nb::type_error("a reference is a tuple of words");
-    const Py_ssize_t length = PyTuple_GET_SIZE(words);
-    for (Py_ssize_t place = 0; place < length; ++place) {
-      PyObject* known = PyDict_GetItemWithError(vocabulary.ptr(), PyTuple_GET_ITEM(words, place));
+  problem.metric = nb::cast<const WordMetric*>(nb::handle(parts[0]));
+  for (PyObject* words : items(parts[1])) {
+    for (PyObject* word : items(words)) {
+      PyObject* known = PyDict_GetItemWithError(vocabulary.ptr(), word);
       if (known == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
       problem.reference.push_back(known == nullptr ? -1 : nb::cast<Index>(nb::handle(known)));
     }
     problem.offset.push_back(problem.reference.size());
   }
+  return problem;
 }
 
 // The oracles of a batch, to be read one by one.
@@ -55,24 +68,18 @@ class WordOracles {
   std::vector<WordOracle> found_;
 };
 
-using Words = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
-using References = nb::typed<nb::tuple, Words, nb::ellipsis>;
-using WordNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
-
 WordOracles search_words(const std::vector<const LatticeColumns*>& lattices,
                          const nb::typed<nb::list, WordNumbers>& vocabularies,
-                         const std::vector<const WordMetric*>& metrics,
-                         const nb::typed<nb::list, References>& references, double model_weight,
+                         const nb::typed<nb::list, WordAlignment>& alignments, double model_weight,
                          std::size_t most_cells, const Stop* stop) {
   const std::size_t count = lattices.size();
-  if (vocabularies.size() != count || metrics.size() != count || references.size() != count) {
-    throw option_error("not as many metrics or references as lattices");
+  if (vocabularies.size() != count || alignments.size() != count) {
+    throw option_error("not as many vocabularies or references as lattices");
   }
-  std::vector<WordProblem> problems(count);
+  std::vector<WordProblem> problems;
+  problems.reserve(count);
   for (std::size_t place = 0; place < count; ++place) {
-    problems[place].lattice = lattices[place];
-    problems[place].metric = metrics[place];
-    number_references(references[place], vocabularies[place], problems[place]);
+    problems.push_back(problem_of(*lattices[place], vocabularies[place], alignments[place]));
   }
   std::vector<WordOracle> found(count);
   unlocked([&] {
@@ -96,14 +103,16 @@ WordOracles search_words(const std::vector<const LatticeColumns*>& lattices,
 void bind_oracles(nb::module_& module) {
   nb::class_<WordOracles>(module, "WordOracles", "The oracles of a batch of lattices.")
       .def("heads", &WordOracles::heads,
-           "Return for each lattice the outcome (0: found, 1: no path is complete, 2: too large),\n"
-           "the score and the reference.")
+           "Return for each lattice the outcome (0: found, 1: no path is complete, 2: too large,\n"
+           "3: the model score of the path overflows), the score and the reference.")
       .def("arcs", &WordOracles::arcs, nb::arg("place"), "Return the arcs of a path.")
       .def("stats", &WordOracles::stats, nb::arg("place"), "Return the statistics of a path.");
   module.def("search_words", &search_words, nb::arg("lattices"), nb::arg("vocabularies"),
-             nb::arg("metrics"), nb::arg("references"), nb::arg("model_weight"),
-             nb::arg("most_cells"), nb::arg("stop").none() = nb::none(),
-             "Compile the references of each lattice, search it, and score what was found.");
+             nb::arg("alignments"), nb::arg("model_weight"), nb::arg("most_cells"),
+             nb::arg("stop").none() = nb::none(),
+             "Compile the references of each lattice, search it, and score what was found.\n"
+             "\n"
+             "An alignment is a metric with the words of the references.");
 }
 
 }  // namespace decoding

@@ -1,6 +1,7 @@
 // Oracles of lattices under alignment metrics: compiled, searched and scored without Python.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -35,7 +36,8 @@ struct WordProblem {
   }
 };
 
-enum class Outcome { Found, NoPath, TooLarge };
+// Overflow: a path was found, but its model score is beyond all numbers.
+enum class Outcome { Found, NoPath, TooLarge, Overflow };
 
 // The path that was found, with what the metric says of its words against the reference that
 // scores them best, the first of equals.
@@ -61,7 +63,7 @@ class WordSearch {
     compile(problem);
     intersection_.search(*problem.lattice, parts_, options, best_, poll);
     if (!best_.complete()) return found;
-    found.outcome = Outcome::Found;
+    found.outcome = std::isfinite(best_.model) ? Outcome::Found : Outcome::Overflow;
     found.arcs = best_.arcs;
     rescore(problem, found, poll);
     return found;

@@ -191,20 +191,14 @@ def _of_list(nbest: NBest, evaluator: Evaluator, scale: float) -> HopeFear:
 
 
 def first_best(nbest: NBest, values: FloatColumn) -> int:
-    """Return the entry of the highest value; of equals the one that the rule puts first.
-
-    Higher model score, then the smaller sentence in the order of its words, then the earlier.
+    """Return the entry of the highest value; of equals that of the highest score, then the first.
 
     Examples
     --------
     >>> from lattices import Hypothesis
-    >>> some = [Hypothesis(("b",), -1.0), Hypothesis(("a",), -1.0), Hypothesis(("c",), -2.0)]
+    >>> some = [Hypothesis(("a",), -2.0), Hypothesis(("b",), -1.0), Hypothesis(("c",), -1.0)]
     >>> first_best(NBest.from_hypotheses(some), np.array([0.5, 0.5, 0.5]))
     1
     """
     chosen = np.flatnonzero(values == values.max())
-    chosen = chosen[nbest.score[chosen] == nbest.score[chosen].max()]
-    if len(chosen) == 1:
-        return int(chosen[0])
-    entries: list[int] = chosen.tolist()
-    return min(entries, key=lambda entry: (nbest.tokens(entry), entry))
+    return int(chosen[np.argmax(nbest.score[chosen])])

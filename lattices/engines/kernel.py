@@ -43,17 +43,23 @@ class KernelEngine:
         workers: int = 1,
     ) -> list[Found | None]:
         """Return the best path of each lattice, or None where no path is complete."""
-        found = search_lattices(
+        values, parts, offset, arcs = search_lattices(
             [lattice.columns for lattice in lattices],
             [
-                [(automaton.columns, denominator, bonus) for automaton, denominator, bonus in parts]
-                for parts in (machine.parts for machine in machines)
+                [(part.automaton.columns, part.denominator, part.bonus) for part in machine.parts]
+                for machine in machines
             ],
             model_weight,
             MOST_CELLS,
             workers,
         )
-        return [None if each is None else Found(*each) for each in found]
+        bounds: list[int] = offset.tolist()
+        return [
+            None if part < 0 else Found(value, arcs[begin:end], part)
+            for value, part, begin, end in zip(
+                values.tolist(), parts.tolist(), bounds[:-1], bounds[1:], strict=True
+            )
+        ]
 
 
 ENGINE = KernelEngine()

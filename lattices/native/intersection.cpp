@@ -1,12 +1,10 @@
 // Intersection: handles of machines, and the search of a batch.
 #include "lattices/native/intersection.hpp"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
 #include <tuple>
 #include <variant>
 
@@ -68,17 +66,17 @@ AutomatonRows automaton_rows(const Ints& src, const Ints& dst, const Ints& label
 
 using GivenPart =
     std::tuple<std::variant<const AlignmentColumns*, const AutomatonRows*>, double, double>;
-using FoundPath = std::tuple<double, Array<Index>, Index>;
+// Values, parts (-1 where no path is complete), and the arcs of all paths with their offsets.
+using FoundPaths = std::tuple<Array<double>, Array<Index>, Array<std::int64_t>, Array<Index>>;
 
 Part part_of(const GivenPart& given) {
   const auto& [automaton, denominator, bonus] = given;
   return std::visit([&](const auto* each) { return Part{each, denominator, bonus}; }, automaton);
 }
 
-std::vector<std::optional<FoundPath>> search_lattices(
-    const std::vector<const LatticeColumns*>& lattices,
-    const std::vector<std::vector<GivenPart>>& machines, double model_weight,
-    std::size_t most_cells, int workers) {
+FoundPaths search_lattices(const std::vector<const LatticeColumns*>& lattices,
+                           const std::vector<std::vector<GivenPart>>& machines, double model_weight,
+                           std::size_t most_cells, int workers) {
   const std::size_t count = lattices.size();
   if (machines.size() != count) throw option_error("not as many machines as lattices");
   std::vector<std::vector<Part>> parts(count);
@@ -93,12 +91,17 @@ std::vector<std::optional<FoundPath>> search_lattices(
       pool.take()->search(*lattices[place], parts[place], options, found[place], poll);
     });
   });
-  std::vector<std::optional<FoundPath>> results(count);
-  for (std::size_t place = 0; place < count; ++place) {
-    auto& best = found[place];
-    if (best.complete()) results[place].emplace(best.value, give(std::move(best.arcs)), best.part);
+  std::vector<double> values;
+  std::vector<Index> numbers, arcs;
+  std::vector<std::int64_t> offset{0};
+  for (const auto& best : found) {
+    values.push_back(best.value);
+    numbers.push_back(best.part);
+    arcs.insert(arcs.end(), best.arcs.begin(), best.arcs.end());
+    offset.push_back(static_cast<std::int64_t>(arcs.size()));
   }
-  return results;
+  return {give(std::move(values)), give(std::move(numbers)), give(std::move(offset)),
+          give(std::move(arcs))};
 }
 
 }  // namespace
@@ -117,7 +120,8 @@ void bind_intersection(nb::module_& module) {
            nb::arg("gain"), nb::arg("initial"), nb::arg("final"), nb::arg("order"));
   module.def("search_lattices", &search_lattices, nb::arg("lattices"), nb::arg("machines"),
              nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
-             "Return for each lattice the value, the arcs and the part of the best path, or None.\n"
+             "Return the value of the best path of each lattice, the part of the machine it comes\n"
+             "from (-1 where no path is complete), and where its arcs begin in a column of all.\n"
              "\n"
              "A machine is a sequence of parts (automaton, denominator, bonus).");
 }

@@ -86,6 +86,20 @@ class Intersection {
     Index cell;  // the next one; -1 at the end
   };
 
+  template <class T>
+  static T* make(Room<T>& room, std::size_t cells) {
+    try {
+      return room.make(cells);
+    } catch (const std::bad_alloc&) {
+      throw engine_error("there is no memory for " + std::to_string(cells) + " cells of " +
+                         std::to_string(sizeof(T)) + " bytes");
+    }
+  }
+
+  static Error overflow() {
+    return space_error("the weighted scores of a lattice are too large to be added up");
+  }
+
   static void check_cells(const Lattice& lattice, const Part& part, std::size_t most) {
     const std::size_t states = num_states(part);
     if (static_cast<std::size_t>(lattice.num_nodes()) <= most / std::max<std::size_t>(states, 1)) {
@@ -130,11 +144,13 @@ class Intersection {
                    double model_weight, BestPath& best, Poll& poll, Room<Real>& room) {
     const Bias<Real> bias{model_weight * part.denominator};
     const std::size_t size = machine.size();
-    Real* rows = room.make(size * lattice.num_nodes());
+    Real* rows = make(room, size * lattice.num_nodes());
     dispatch([&] { machine.fill(lattice, bias, rows, poll); });
     Real total = kWorst<Real>;
+    finals_.clear();
     for (Index state = lattice.start; state < lattice.num_nodes(); ++state) {
       if (lattice.final[state] == kMinusInfinity) continue;
+      finals_.push_back(state);
       const Real extra = bias(lattice.final[state]);
       machine.endings([&](Index cell, Real gain) {
         raise_to(total, (rows[state * size + cell] + extra) + gain);
@@ -142,9 +158,10 @@ class Intersection {
     }
     if (total == kWorst<Real>) return false;
     const double value = (static_cast<double>(total) + part.bonus) / part.denominator;
+    if (!std::isfinite(value)) throw overflow();
     if (value < best.value) return false;
     const Suffix* first = trace(lattice, machine, bias, rows, total, poll);
-    if (first == nullptr) throw space_error("the scores of a path are too large to be added up");
+    if (first == nullptr) throw overflow();
     if (value == best.value && first->model <= best.model) return false;
     best.value = value;
     best.model = first->model;
@@ -157,8 +174,8 @@ class Intersection {
   const Suffix* trace(const Lattice& lattice, const Machine& machine, Bias<Real> bias,
                       const Real* rows, Real total, Poll& poll) {
     const std::size_t size = machine.size(), words = (size + 63) / 64;
-    suffix_ = suffixes_.make(size * lattice.num_nodes());
-    tight_.assign(words * lattice.num_nodes(), 0);
+    suffix_ = make(suffixes_, size * lattice.num_nodes());
+    tight_.assign(words * (finals_.back() + 1), 0);
     // offer a cell the suffix that begins with an arc and goes on at another cell
     auto offer = [&](Index state, Index cell, const Suffix& suffix) {
       auto& word = tight_[state * words + cell / 64];
@@ -168,8 +185,7 @@ class Intersection {
       word |= bit;
       known = suffix;
     };
-    for (Index state = lattice.start; state < lattice.num_nodes(); ++state) {
-      if (lattice.final[state] == kMinusInfinity) continue;
+    for (const Index state : finals_) {
       const Real extra = bias(lattice.final[state]);
       machine.endings([&](Index cell, Real gain) {
         if ((rows[state * size + cell] + extra) + gain == total) {
@@ -178,6 +194,7 @@ class Intersection {
       });
     }
     auto visit = [&](Index state, Index cell) {
+      poll();
       const Real* row = rows + state * size;
       const Real value = row[cell];
       const double model = suffix_[state * size + cell].model;
@@ -198,8 +215,7 @@ class Intersection {
         });
       }
     };
-    for (Index state = lattice.num_nodes() - 1; state >= lattice.start; --state) {
-      poll();
+    for (Index state = finals_.back(); state >= lattice.start; --state) {
       for (std::size_t word = words; word-- > 0;) {
         // from the highest cell down: epsilon arcs add lower ones while this goes on
         std::uint64_t below = ~std::uint64_t{0};
@@ -239,6 +255,7 @@ class Intersection {
   Room<Suffix> suffixes_;
   Suffix* suffix_ = nullptr;
   std::vector<std::uint64_t> tight_;
+  std::vector<Index> finals_;
 };
 
 }  // namespace lattices

@@ -243,6 +243,7 @@ class AlignmentRows {
 
   template <class Use>
   void matches_into(Index place, Index run, Index word, Use& use) const {
+    if (place == 0) return;
     for (Index entry = index_.first(word); entry >= 0; entry = index_.next(entry)) {
       if (position_[entry] != place - 1) continue;
       const Real weight = static_cast<Real>(weight_[entry]);
