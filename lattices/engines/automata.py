@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from lattices._native import AutomatonColumns, epsilon_order
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 
@@ -73,6 +74,8 @@ class Automaton:
             put(name, ints(getattr(self, name)))
         for name in ("gain", "initial", "final"):
             put(name, floats(getattr(self, name)))
+        forgotten, kept, lead = self.dominated
+        put("dominated", (ints(forgotten), ints(kept), floats(lead)))
         states = self.num_states
         if not len(self.src) == len(self.dst) == len(self.label) == len(self.gain):
             raise OptionError("the columns of an automaton differ in length")
@@ -84,23 +87,27 @@ class Automaton:
             raise OptionError(f"an arc names a state that is not one of 0..{states - 1}")
         if not np.isfinite(self.gain).all():
             raise OptionError("a gain is not finite")
-        put("order", ints(self._epsilon_order()))
-
-    def _epsilon_order(self) -> list[int]:
-        silent = np.flatnonzero(self.label == 0)
-        waiting = np.bincount(self.dst[silent], minlength=self.num_states)
-        after: dict[int, list[int]] = {}
-        for arc in silent.tolist():
-            after.setdefault(int(self.src[arc]), []).append(int(self.dst[arc]))
-        order: list[int] = np.flatnonzero(waiting == 0).tolist()
-        for state in order:  # grows while it is walked
-            for target in after.get(state, ()):
-                waiting[target] -= 1
-                if waiting[target] == 0:
-                    order.append(target)
-        if len(order) < self.num_states:
+        put("order", ints(epsilon_order(states, self.src, self.dst, self.label)))
+        if len(self.order) < states:
             raise OptionError("an automaton has a cycle of epsilon arcs")
-        return order
+
+    @cached_property
+    def columns(self) -> AutomatonColumns:
+        """The columns as native code takes them: checked once, for any number of calls."""
+        return AutomatonColumns(
+            self.src,
+            self.dst,
+            self.label,
+            self.gain,
+            self.initial,
+            self.final,
+            self.order,
+            *self.dominated,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "columns"}
 
     @property
     def num_states(self) -> int:

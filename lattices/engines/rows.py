@@ -22,12 +22,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lattices._native import AutomatonRows
 from lattices.arrays import Array, IntColumn, column, ints, kernel
 from lattices.engines.automata import ANY, Automaton
 from lattices.engines.row_units import fitting, largest_total
 from lattices.errors import OptionError
 from lattices.vocabulary import Vocabulary
 
+#: bytes that the rows of one search, its pairs and their arcs may take
+MEMORY = 2 * 10**9
 #: gains whose sums stay below this are kept in 32 bits
 _SMALL = 2.0**29
 
@@ -71,6 +74,8 @@ class RowMachine:
         would grow too large, a power of two there.
     dtype : dtype
         Of the gains in rows.
+    native : AutomatonRows
+        The handle that native searches take.
 
     Examples
     --------
@@ -80,14 +85,12 @@ class RowMachine:
     """
 
     def __init__(self, automaton: Automaton, steps: int) -> None:
-        whole = np.concatenate(
-            [automaton.gain, *map(_finite, (automaton.initial, automaton.final))]
-        )
-        if (whole != np.rint(whole)).any():
+        if not automaton.columns.has_whole_gains():
             raise OptionError("rows need gains that are whole numbers")
         self.automaton, self.unit = fitting(automaton, steps)
         small = largest_total(self.automaton, steps) < _SMALL
         self.dtype = np.dtype(np.int32 if small else np.int64)
+        self.native = AutomatonRows(self.automaton.columns, small)
 
     @cached_property
     def words(self) -> IntColumn:
@@ -145,10 +148,6 @@ class RowMachine:
 def absent_gain(dtype: np.dtype[Any]) -> int:
     """Return what stands for minus infinity; twice that does not overflow."""
     return int(np.iinfo(dtype).min // 2)
-
-
-def _finite(values: Array) -> Array:
-    return values[np.isfinite(values)]
 
 
 @kernel

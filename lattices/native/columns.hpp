@@ -4,6 +4,7 @@
 // nanobind domain), so that a call passes one object instead of nine arrays.
 #pragma once
 
+#include "lattices/native/automata.hpp"
 #include "lattices/native/border.hpp"
 #include "lattices/native/spaces.hpp"
 
@@ -25,6 +26,16 @@ struct ForestColumns : Forest {
  private:
   Ints head_, tail_, tail_offset_, symbol_, symbol_offset_, in_offset_;
   Floats score_;
+};
+
+// Made by `Automaton.columns`.
+struct AutomatonColumns : Automaton {
+  AutomatonColumns(Ints src, Ints dst, Ints label, Floats gain, Floats initial, Floats final,
+                   Ints order, Ints forgotten, Ints kept, Floats lead);
+
+ private:
+  Ints src_, dst_, label_, order_, forgotten_, kept_;
+  Floats gain_, initial_, final_, lead_;
 };
 
 }  // namespace lattices

@@ -1,0 +1,94 @@
+// Rows: the bindings.
+#include "lattices/native/rows.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+#include "lattices/native/row_handles.hpp"
+#include "lattices/native/row_product.hpp"
+
+namespace lattices {
+
+namespace {
+
+template <class Reader>
+std::vector<Index> classes_of(const Lattice& lattice, const Reader& reader) {
+  auto found = arc_classes(lattice, [&](Index word) { return reader.class_of(word); });
+  // callers say which lattice it is
+  if (!found) throw space_error("a lattice has no complete path");
+  return *std::move(found);
+}
+
+auto given(RowProduct&& product) {
+  return std::tuple(product.opening, product.rows, give(std::move(product.state)),
+                    give(std::move(product.ending)), give(std::move(product.src)),
+                    give(std::move(product.dst)), give(std::move(product.origin)),
+                    give(std::move(product.gain)));
+}
+
+// The rows of all prefixes of a sentence: for tests, and to look at.
+auto read_rows(const AutomatonRows& machine, const Ints& words) {
+  return machine.visit([&](const auto& reader) {
+    using Gain = typename std::decay_t<decltype(reader)>::Gain;
+    const std::size_t width = reader.width();
+    const auto said = view(words);
+    std::vector<std::int64_t> rows, gains;
+    std::vector<Gain> row(width), next(width);
+    gains.push_back(reader.open(row));
+    rows.insert(rows.end(), row.begin(), row.end());
+    for (const Index word : said) {
+      gains.push_back(reader.step(row, reader.class_of(word), next));
+      row.swap(next);
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+    gains.push_back(reader.ending(row));
+    return std::tuple(give(std::move(rows), said.size() + 1, width), give(std::move(gains)));
+  });
+}
+
+}  // namespace
+
+void bind_rows(nb::module_& module) {
+  nb::class_<AutomatonRows>(module, "AutomatonRows", "An automaton, ready to be read by rows.")
+      .def(
+          "__init__",
+          [](AutomatonRows* place, const AutomatonColumns& automaton, bool narrow) {
+            new (place) AutomatonRows(automaton, narrow);
+          },
+          nb::arg("automaton"), nb::arg("narrow"))
+      .def("read", &read_rows, nb::arg("words"),
+           "Return the rows before, between and behind the words of a sentence, and what was\n"
+           "gained with each, then by ending. What is absent is less than -2**29.")
+      .def(
+          "words",
+          [](const AutomatonRows& machine) {
+            return machine.visit([](const auto& reader) {
+              const auto words = reader.words();
+              return give(std::vector<Index>(words.begin(), words.end()));
+            });
+          },
+          "Return the words that some arc reads, ascending.");
+  module.def(
+      "row_product",
+      [](const LatticeColumns& lattice, const AutomatonRows& machine, std::size_t pairs,
+         std::size_t bytes) {
+        auto found = unlocked([&] {
+          return machine.visit([&](const auto& reader) {
+            RowMachine rows(reader);
+            Poll poll(check_signals);
+            return row_product(lattice, classes_of(lattice, reader), rows, {pairs, bytes}, poll);
+          });
+        });
+        return found ? std::optional(given(*std::move(found))) : std::nullopt;
+      },
+      nb::arg("lattice"), nb::arg("machine"), nb::arg("pairs"), nb::arg("bytes"),
+      "Return the product of a lattice with rows, or None beyond the budget of pairs and bytes:\n"
+      "the opening gain, the number of rows; state and ending of each pair; source, target,\n"
+      "origin and gain of each arc.");
+}
+
+}  // namespace lattices
