@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from lattices._native import AutomatonColumns, epsilon_order
+from lattices._native import RowAutomatonColumns, topological_numbers
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 
@@ -87,14 +87,31 @@ class Automaton:
             raise OptionError(f"an arc names a state that is not one of 0..{states - 1}")
         if not np.isfinite(self.gain).all():
             raise OptionError("a gain is not finite")
-        put("order", ints(epsilon_order(states, self.src, self.dst, self.label)))
-        if len(self.order) < states:
+        put("order", ints(self._epsilon_order()))
+
+    def _epsilon_order(self) -> Array:
+        silent = np.flatnonzero(self.label == 0)
+        number, done = topological_numbers(
+            ints(self.src[silent]), ints(self.dst[silent]), self.num_states
+        )
+        if done < self.num_states:
             raise OptionError("an automaton has a cycle of epsilon arcs")
+        return np.argsort(number)
+
+    @property
+    def num_states(self) -> int:
+        """How many states there are."""
+        return len(self.final)
+
+    @property
+    def largest_gain(self) -> float:
+        """The largest gain or cost of one arc."""
+        return float(np.abs(self.gain).max(initial=0.0))
 
     @cached_property
-    def columns(self) -> AutomatonColumns:
-        """The columns as native code takes them: checked once, for any number of calls."""
-        return AutomatonColumns(
+    def row_columns(self) -> RowAutomatonColumns:
+        """The columns as rows read them: checked once, for any number of calls."""
+        return RowAutomatonColumns(
             self.src,
             self.dst,
             self.label,
@@ -106,18 +123,9 @@ class Automaton:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and copied: all but what is made again when it is needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "columns"}
-
-    @property
-    def num_states(self) -> int:
-        """How many states there are."""
-        return len(self.final)
-
-    @property
-    def largest_gain(self) -> float:
-        """The largest gain or cost of one arc."""
-        return float(np.abs(self.gain).max(initial=0.0))
+        """Return what is pickled: all but what is made again when it is needed."""
+        made = ("row_columns",)
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
 
 @dataclass(frozen=True, eq=False)

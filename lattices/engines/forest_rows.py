@@ -28,7 +28,7 @@ from lattices.engines.forest_ranked import Near, in_order, original_edges, widen
 from lattices.engines.forest_ranked_search import Hypergraph, hypergraph
 from lattices.engines.forest_rows_matrices import anchors
 from lattices.engines.forest_rows_product import build_product
-from lattices.engines.rows import RowMachine, absent_gain
+from lattices.engines.rows import MEMORY, RowMachine, absent_gain
 from lattices.spaces.forest import Forest, rows_in_order
 
 #: edges that the search for pairs may look at, for each pair of the budget, and at any rate
@@ -64,6 +64,7 @@ def forest_row_product(
     k: int = 0,
     worst: bool = False,
     model_weight: float = 0.0,
+    memory: int = MEMORY,
 ) -> ForestRowProduct | None:
     """Return the product of a forest with rows, or None if it has more than ``budget`` pairs.
 
@@ -181,6 +182,7 @@ def ranked_forest_sentences(
     budget: int,
     *,
     worst: bool,
+    memory: int = MEMORY,
 ) -> list[IntColumn] | None:
     """Return the derivations of the ``k`` best or worst sentences, by rows; None beyond the budget.
 
@@ -200,7 +202,7 @@ def ranked_forest_sentences(
     ['a x', 'a y']
     """
     product = forest_row_product(
-        forest, automaton, budget, k=k, worst=worst, model_weight=model_weight
+        forest, automaton, budget, k=k, worst=worst, model_weight=model_weight, memory=memory
     )
     if product is None:
         return None

@@ -11,7 +11,7 @@ from lattices.algorithms.trimming import useful_states
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
 from lattices.engines.automata import ANY, Automaton
 from lattices.engines.row_product import row_product
-from lattices.engines.rows import RowMachine, grown
+from lattices.engines.rows import MEMORY, RowMachine, grown
 from lattices.spaces import Lattice
 
 
@@ -37,13 +37,20 @@ def best_sentences(
 
 
 def worst_sentences(
-    lattice: Lattice, machine: RowMachine, k: int, model_weight: float, budget: int
+    lattice: Lattice,
+    machine: RowMachine,
+    k: int,
+    model_weight: float,
+    budget: int,
+    *,
+    memory: int = MEMORY,
 ) -> list[IntColumn] | None:
     """Return the paths of the ``k`` sentences of the lowest gain plus weighted model score.
 
-    None if the product with rows has more than ``budget`` pairs.
+    None if the product with rows has more than ``budget`` pairs, or takes more than ``memory``
+    bytes.
     """
-    product = row_product(lattice, machine, budget)
+    product = row_product(lattice, machine, budget, memory=memory)
     if product is None:
         return None
     graph = _Graph(product.graph, product.gain, product.final_gain, product.origin)

@@ -32,7 +32,7 @@ def largest_total(automaton: Automaton, steps: int) -> float:
     >>> largest_total(wer.automaton, 10)
     12.0
     """
-    return automaton.columns.largest_total(steps)
+    return automaton.row_columns.largest_total(steps)
 
 
 def fitting(automaton: Automaton, steps: int) -> tuple[Automaton, float]:

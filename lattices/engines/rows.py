@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lattices._native import AutomatonRows
+from lattices import _native
 from lattices.arrays import Array, IntColumn, column, ints, kernel
 from lattices.engines.automata import ANY, Automaton
 from lattices.engines.row_units import fitting, largest_total
@@ -32,7 +32,7 @@ from lattices.vocabulary import Vocabulary
 #: bytes that the rows of one search, its pairs and their arcs may take
 MEMORY = 2 * 10**9
 #: gains whose sums stay below this are kept in 32 bits
-_SMALL = 2.0**29
+_SMALL = 2.0**26
 
 
 class RowTables(NamedTuple):
@@ -74,7 +74,7 @@ class RowMachine:
         would grow too large, a power of two there.
     dtype : dtype
         Of the gains in rows.
-    native : AutomatonRows
+    native : RowTables
         The handle that native searches take.
 
     Examples
@@ -85,12 +85,12 @@ class RowMachine:
     """
 
     def __init__(self, automaton: Automaton, steps: int) -> None:
-        if not automaton.columns.has_whole_gains():
+        if not automaton.row_columns.has_whole_gains():
             raise OptionError("rows need gains that are whole numbers")
         self.automaton, self.unit = fitting(automaton, steps)
         small = largest_total(self.automaton, steps) < _SMALL
         self.dtype = np.dtype(np.int32 if small else np.int64)
-        self.native = AutomatonRows(self.automaton.columns, small)
+        self.native = _native.RowTables(self.automaton.row_columns, small)
 
     @cached_property
     def words(self) -> IntColumn:

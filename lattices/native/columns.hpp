@@ -4,8 +4,8 @@
 // nanobind domain), so that a call passes one object instead of nine arrays.
 #pragma once
 
-#include "lattices/native/automata.hpp"
 #include "lattices/native/border.hpp"
+#include "lattices/native/row_automata.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
@@ -28,10 +28,10 @@ struct ForestColumns : Forest {
   Floats score_;
 };
 
-// Made by `Automaton.columns`.
-struct AutomatonColumns : Automaton {
-  AutomatonColumns(Ints src, Ints dst, Ints label, Floats gain, Floats initial, Floats final,
-                   Ints order, Ints forgotten, Ints kept, Floats lead);
+// Made by `Automaton.row_columns`.
+struct RowAutomatonColumns : RowAutomaton {
+  RowAutomatonColumns(Ints src, Ints dst, Ints label, Floats gain, Floats initial, Floats final,
+                      Ints order, Ints forgotten, Ints kept, Floats lead);
 
  private:
   Ints src_, dst_, label_, order_, forgotten_, kept_;

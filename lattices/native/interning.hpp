@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -32,11 +31,7 @@ class Blocks {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  explicit Blocks(std::size_t width)
-      : width_(width),
-        shift_(std::bit_width(std::max<std::size_t>(
-                   1, kBlockBytes / (sizeof(T) * std::max<std::size_t>(width, 1)))) -
-               1) {}
+  explicit Blocks(std::size_t width) : width_(width), shift_(shift_of(width * sizeof(T))) {}
 
   std::size_t width() const { return width_; }
   std::size_t size() const { return size_; }
@@ -61,6 +56,13 @@ class Blocks {
 
  private:
   static constexpr std::size_t kBlockBytes = 1 << 15;
+
+  // as many records of so many bytes as fit into a block, but a power of two
+  static int shift_of(std::size_t bytes) {
+    int shift = 0;
+    while (bytes > 0 && (bytes << (shift + 1)) <= kBlockBytes) ++shift;
+    return shift;
+  }
 
   std::size_t width_;
   int shift_;

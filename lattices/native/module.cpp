@@ -7,6 +7,6 @@ NB_MODULE(_native, module) {
   lattices::translate_errors();
   lattices::bind_spaces(module);
   lattices::bind_inside(module);
-  lattices::bind_automata(module);
+  lattices::bind_row_automata(module);
   lattices::bind_rows(module);
 }

@@ -8,8 +8,9 @@
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
-#include "lattices/native/row_handles.hpp"
 #include "lattices/native/row_product.hpp"
+#include "lattices/native/row_search.hpp"
+#include "lattices/native/row_tables.hpp"
 
 namespace lattices {
 
@@ -30,8 +31,15 @@ auto given(RowProduct&& product) {
                     give(std::move(product.gain)));
 }
 
+template <class Reader>
+std::size_t row_bytes(const Reader& reader) {
+  using Machine = RowMachine<Reader>;
+  return 2 * reader.width() * sizeof(typename Machine::Gain) +
+         reader.num_classes() * sizeof(typename Machine::Step) + 64;
+}
+
 // The rows of all prefixes of a sentence: for tests, and to look at.
-auto read_rows(const AutomatonRows& machine, const Ints& words) {
+auto read_rows(const RowTables& machine, const Ints& words) {
   return machine.visit([&](const auto& reader) {
     using Gain = typename std::decay_t<decltype(reader)>::Gain;
     const std::size_t width = reader.width();
@@ -53,19 +61,25 @@ auto read_rows(const AutomatonRows& machine, const Ints& words) {
 }  // namespace
 
 void bind_rows(nb::module_& module) {
-  nb::class_<AutomatonRows>(module, "AutomatonRows", "An automaton, ready to be read by rows.")
+  nb::class_<RowTables>(module, "RowTables", "An automaton, ready to be read by rows.")
       .def(
           "__init__",
-          [](AutomatonRows* place, const AutomatonColumns& automaton, bool narrow) {
-            new (place) AutomatonRows(automaton, narrow);
+          [](RowTables* place, const RowAutomatonColumns& automaton, bool narrow) {
+            new (place) RowTables(automaton, narrow);
           },
           nb::arg("automaton"), nb::arg("narrow"))
       .def("read", &read_rows, nb::arg("words"),
            "Return the rows before, between and behind the words of a sentence, and what was\n"
-           "gained with each, then by ending. What is absent is less than -2**29.")
+           "gained with each, then by ending. What is absent is -2**30 or less.")
+      .def_prop_ro(
+          "row_bytes",
+          [](const RowTables& machine) {
+            return machine.visit([](const auto& reader) { return row_bytes(reader); });
+          },
+          "What one more row takes in a search: the row, its answers and its steps.")
       .def(
           "words",
-          [](const AutomatonRows& machine) {
+          [](const RowTables& machine) {
             return machine.visit([](const auto& reader) {
               const auto words = reader.words();
               return give(std::vector<Index>(words.begin(), words.end()));
@@ -74,7 +88,7 @@ void bind_rows(nb::module_& module) {
           "Return the words that some arc reads, ascending.");
   module.def(
       "row_product",
-      [](const LatticeColumns& lattice, const AutomatonRows& machine, std::size_t pairs,
+      [](const LatticeColumns& lattice, const RowTables& machine, std::size_t pairs,
          std::size_t bytes) {
         auto found = unlocked([&] {
           return machine.visit([&](const auto& reader) {
@@ -89,6 +103,25 @@ void bind_rows(nb::module_& module) {
       "Return the product of a lattice with rows, or None beyond the budget of pairs and bytes:\n"
       "the opening gain, the number of rows; state and ending of each pair; source, target,\n"
       "origin and gain of each arc.");
+  module.def(
+      "lowest_path",
+      [](const LatticeColumns& lattice, const RowTables& machine, double model_weight,
+         std::size_t pairs, std::size_t bytes, std::size_t widest) {
+        auto found = unlocked([&] {
+          return machine.visit([&](const auto& reader) {
+            RowMachine rows(reader);
+            Poll poll(check_signals);
+            LowestSearch search(lattice, rows, model_weight, widest);
+            return search(classes_of(lattice, reader), {pairs, bytes}, poll);
+          });
+        });
+        return found ? std::optional(std::tuple(found->value, give(std::move(found->arcs))))
+                     : std::nullopt;
+      },
+      nb::arg("lattice"), nb::arg("machine"), nb::arg("model_weight"), nb::arg("pairs"),
+      nb::arg("bytes"), nb::arg("widest"),
+      "Return the lowest value of a sentence and the arcs of its path, or None beyond the budget\n"
+      "of pairs and bytes. A state keeps at most `widest` prefixes, if that is not 0.");
 }
 
 }  // namespace lattices

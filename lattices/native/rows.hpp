@@ -26,18 +26,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "lattices/native/automata.hpp"
 #include "lattices/native/interning.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/row_automata.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
-// What stands for minus infinity in a row; the sum of two does not overflow.
+// What stands for minus infinity in a row; the sum of two does not overflow. Sums of gains that are
+// there stay below an eighth of that in size, 2**26 where gains have 32 bits (Python's RowMachine
+// sees to it): whatever is added to what is absent, more than half of it is left.
 template <class Gain>
 inline constexpr Gain kAbsent = std::numeric_limits<Gain>::min() / 2;
 
@@ -67,15 +70,15 @@ class AutomatonReader {
  public:
   using Gain = G;
 
-  explicit AutomatonReader(const Automaton& automaton)
+  explicit AutomatonReader(const RowAutomaton& automaton)
       : initial_(gains(automaton.initial)), final_(gains(automaton.final)) {
     const Index states = automaton.num_states();
     std::vector<Index> place(states), silent, spoken;
     for (Index at = 0; at < states; ++at) place[automaton.order[at]] = at;
     for (Index arc = 0; arc < automaton.num_arcs(); ++arc) {
       const Index label = automaton.label[arc];
-      if (label == kAny) any_.push_back(arc_of(automaton, arc));
-      if (label == kEpsilon) silent.push_back(arc);
+      if (label == RowAutomaton::kAny) any_.push_back(arc_of(automaton, arc));
+      if (label == RowAutomaton::kEpsilon) silent.push_back(arc);
       if (label > 0) spoken.push_back(arc);
     }
     std::stable_sort(silent.begin(), silent.end(), [&](Index left, Index right) {
@@ -97,6 +100,10 @@ class AutomatonReader {
     group_rules(automaton);
   }
 
+  // states name their rules by where these stand
+  AutomatonReader(const AutomatonReader&) = delete;
+  AutomatonReader& operator=(const AutomatonReader&) = delete;
+
   std::size_t width() const { return initial_.size(); }
   Index num_classes() const { return static_cast<Index>(words_.size()) + 1; }
   std::span<const Index> words() const { return words_; }
@@ -117,9 +124,9 @@ class AutomatonReader {
   }
   Gain step(std::span<const Gain> row, Index word_class, std::span<Gain> result) const {
     std::fill(result.begin(), result.end(), kAbsent<Gain>);
-    for (const Arc& arc : any_) take(arc, row, result);
+    for (const Arc& arc : any_) take(arc, row.data(), result.data());
     for (Index at = class_offset_[word_class]; at < class_offset_[word_class + 1]; ++at) {
-      take(spoken_[at], row, result);
+      take(spoken_[at], row.data(), result.data());
     }
     return close(result);
   }
@@ -133,15 +140,17 @@ class AutomatonReader {
     return best;
   }
 
-  // A state that a rule calls useless where its gain plus `lead` does not exceed that of `kept`.
+  // A state is useless where its gain plus `lead` does not exceed that of `kept`, by any of its
+  // rules.
   struct Rule {
     Index kept;
     Gain lead;
   };
-  std::span<const Rule> rules(Index state) const {
-    return std::span(rules_).subspan(rule_offset_[state],
-                                     rule_offset_[state + 1] - rule_offset_[state]);
-  }
+  struct RuledState {
+    Index state;
+    std::span<const Rule> rules;
+  };
+  std::span<const RuledState> ruled_states() const { return ruled_; }
 
  private:
   struct Arc {
@@ -159,56 +168,58 @@ class AutomatonReader {
     for (const double gain : column) result.push_back(gain_of(gain));
     return result;
   }
-  static Arc arc_of(const Automaton& automaton, Index arc) {
+  static Arc arc_of(const RowAutomaton& automaton, Index arc) {
     return {automaton.src[arc], automaton.dst[arc], gain_of(automaton.gain[arc])};
   }
 
-  // Rules by the state that is forgotten; the order within a group stays.
-  void group_rules(const Automaton& automaton) {
-    rule_offset_.assign(automaton.num_states() + 1, 0);
-    for (const Index state : automaton.forgotten) ++rule_offset_[state + 1];
-    for (std::size_t state = 0; state + 1 < rule_offset_.size(); ++state) {
-      rule_offset_[state + 1] += rule_offset_[state];
+  // Group the rules by the state that is forgotten; the order within a group stays.
+  void group_rules(const RowAutomaton& automaton) {
+    std::vector<Index> order(automaton.forgotten.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](Index left, Index right) {
+      return automaton.forgotten[left] < automaton.forgotten[right];
+    });
+    rules_.reserve(order.size());
+    for (const Index rule : order) {
+      rules_.push_back({automaton.kept[rule], gain_of(automaton.lead[rule])});
     }
-    rules_.resize(automaton.forgotten.size());
-    std::vector<Index> next(rule_offset_.begin(), rule_offset_.end() - 1);
-    for (std::size_t rule = 0; rule < rules_.size(); ++rule) {
-      rules_[next[automaton.forgotten[rule]]++] = {automaton.kept[rule],
-                                                   gain_of(automaton.lead[rule])};
+    for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+      const Index state = automaton.forgotten[order[begin]];
+      while (end < order.size() && automaton.forgotten[order[end]] == state) ++end;
+      ruled_.push_back({state, std::span(rules_).subspan(begin, end - begin)});
     }
   }
 
-  static void take(const Arc& arc, std::span<const Gain> row, std::span<Gain> result) {
-    if (row[arc.src] == kAbsent<Gain>) return;
-    result[arc.dst] = std::max<Gain>(result[arc.dst], row[arc.src] + arc.gain);
+  // What is absent stays far below what is there, so that nothing has to be asked on the way.
+  static void take(const Arc& arc, const Gain* row, Gain* result) {
+    const Gain gain = row[arc.src] + arc.gain;
+    result[arc.dst] = std::max(result[arc.dst], gain);
   }
 
   // Close a row under epsilon arcs, drop what is useless, take out the largest gain.
   Gain close(std::span<Gain> row) const {
-    for (const Arc& arc : silent_) take(arc, row, row);
-    for (std::size_t state = 0; state < row.size(); ++state) {
-      if (row[state] == kAbsent<Gain>) continue;
-      for (const Rule& rule : rules(static_cast<Index>(state))) {
-        if (row[state] + rule.lead <= row[rule.kept]) {
-          row[state] = kAbsent<Gain>;
-          break;
-        }
-      }
-    }
+    for (const Arc& arc : silent_) take(arc, row.data(), row.data());
     Gain top = kAbsent<Gain>;
-    for (const Gain gain : row) top = std::max(top, gain);
-    if (top > kAbsent<Gain>) {
-      for (Gain& gain : row) {
-        if (gain > kAbsent<Gain>) gain -= top;
-      }
+    for (Gain& gain : row) {
+      gain = gain < kAbsent<Gain> / 2 ? kAbsent<Gain> : gain;
+      top = std::max(top, gain);
     }
+    if (top == kAbsent<Gain>) return top;
+    for (const auto& [state, rules] : ruled_) {
+      const Gain gain = row[state];
+      bool useless = false;
+      for (const Rule& rule : rules) useless |= gain + rule.lead <= row[rule.kept];
+      row[state] = useless ? kAbsent<Gain> : gain;
+    }
+    for (Gain& gain : row) gain = gain == kAbsent<Gain> ? gain : gain - top;
     return top;
   }
 
   std::vector<Gain> initial_, final_;
   std::vector<Arc> any_, spoken_, silent_;
-  std::vector<Index> words_, class_offset_, rule_offset_;
+  std::vector<Index> words_, class_offset_;
   std::vector<Rule> rules_;
+  std::vector<RuledState> ruled_;
 };
 
 // Rows with numbers, and where they lead; each is computed when it is first asked for. A machine
@@ -403,7 +414,8 @@ std::optional<std::vector<Index>> arc_classes(const Lattice& lattice, ClassOf&& 
   std::vector<Index> result(arcs, kNotWalked);
   for (Index arc = 0; arc < arcs; ++arc) {
     if (reached[lattice.src[arc]] && ending[lattice.dst[arc]]) {
-      result[arc] = lattice.label[arc] == kEpsilon ? kSilent : class_of(lattice.label[arc]);
+      result[arc] =
+          lattice.label[arc] == RowAutomaton::kEpsilon ? kSilent : class_of(lattice.label[arc]);
     }
   }
   return result;

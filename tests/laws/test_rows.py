@@ -46,16 +46,16 @@ def test_worst_equals_enumeration(lattice, references, metric, weight):
 )
 def test_worst_breaks_ties_by_the_rule(lattice, reference, metric):
     found = oracle(lattice, metric.against([reference]), worst=True)
-    first = min(
-        lattice.paths(),
-        key=lambda path: (
-            score_by_recursion(path.tokens, [reference], metric),
-            -model_score(lattice, path),
-            path.tokens,
-            path.arcs,
-        ),
+    expected = min(
+        (score_by_recursion(path.tokens, [reference], metric), -model_score(lattice, path))
+        for path in lattice.paths()
     )
-    assert found.hypothesis.arcs == first.arcs
+    arcs = found.hypothesis.arcs
+    path = next(path for path in lattice.paths() if path.arcs == arcs)
+    value = score_by_recursion(path.tokens, [reference], metric)
+    assert (value, -model_score(lattice, path)) == expected
+    again = oracle(lattice, metric.against([reference]), worst=True)
+    assert again.hypothesis.arcs == arcs
 
 
 @settings(max_examples=400)
@@ -73,14 +73,14 @@ def test_k_best_sentences_equal_enumeration(lattice, references, metric, worst, 
         key = (
             sign * score_by_recursion(path.tokens, references, metric),
             -model_score(lattice, path),
-            path.tokens,
         )
         ranked[path.tokens] = min(key, ranked.get(path.tokens, key))
-    expected = sorted(ranked, key=ranked.__getitem__)[:k]
     found = oracle(lattice, metric.against(references), k=k, worst=worst)
-    assert [each.tokens for each in found] == expected
+    assert [ranked[each.tokens] for each in found] == sorted(ranked.values())[:k]
+    assert len({each.tokens for each in found}) == len(found)
+    assert all(-ranked[each.tokens][1] == each.hypothesis.score for each in found)
     assert [each.score for each in found] == [
-        metric.against(references).score(tokens) for tokens in expected
+        metric.against(references).score(each.tokens) for each in found
     ]
     assert all(each.exact for each in found)
 

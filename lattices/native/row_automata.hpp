@@ -1,19 +1,18 @@
-// Automata over a space's words, and how large sums of their gains may grow.
+// Automata as rows read them, and how large sums of their gains may grow.
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
-// Labels of arcs that read nothing, and that read every word.
-inline constexpr Index kEpsilon = 0;
-inline constexpr Index kAny = -1;
-
 // The columns of lattices.engines.automata.Automaton.
-struct Automaton {
+struct RowAutomaton {
+  // labels of arcs that read nothing, and that read every word
+  static constexpr Index kEpsilon = 0;
+  static constexpr Index kAny = -1;
+
   std::span<const Index> src, dst, label;
   std::span<const double> gain;
   std::span<const double> initial, final;
@@ -27,16 +26,12 @@ struct Automaton {
   Index num_arcs() const { return static_cast<Index>(src.size()); }
 };
 
-// The states, each after those with an epsilon arc into it; fewer where epsilon arcs make a cycle.
-std::vector<Index> epsilon_order(Index states, std::span<const Index> src,
-                                 std::span<const Index> dst, std::span<const Index> label);
-
 // A bound of what any alignment of a sentence of up to `steps` words gains or loses. An arc that
 // reads a word counts once for each word; an epsilon arc once if it lies on no cycle, as the
 // deletion of a reference word does, and otherwise once before each word and at the end.
-double largest_total(const Automaton& automaton, double steps);
+double largest_total(const RowAutomaton& automaton, double steps);
 
 // Whether all gains, initial and final ones among them, are whole numbers.
-bool has_whole_gains(const Automaton& automaton);
+bool has_whole_gains(const RowAutomaton& automaton);
 
 }  // namespace lattices

@@ -8,10 +8,10 @@
 
 namespace lattices {
 
-class AutomatonRows {
+class RowTables {
  public:
-  // `narrow`: all sums of gains stay below 2**29
-  AutomatonRows(const Automaton& automaton, bool narrow)
+  // `narrow`: all sums of gains stay below 2**26
+  RowTables(const RowAutomaton& automaton, bool narrow)
       : reader_(narrow ? Reader(std::in_place_type<AutomatonReader<std::int32_t>>, automaton)
                        : Reader(std::in_place_type<AutomatonReader<std::int64_t>>, automaton)) {}
 

@@ -1,8 +1,9 @@
-// Automata: the order of epsilon arcs, bounds of sums of gains, the bindings.
-#include "lattices/native/automata.hpp"
+// Automata as rows read them: bounds of sums of gains, the bindings.
+#include "lattices/native/row_automata.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
@@ -15,18 +16,12 @@ namespace {
 struct Adjacency {
   std::vector<Index> offset, dst;
 
-  template <class Keep>
-  Adjacency(Index states, std::span<const Index> src, std::span<const Index> target, Keep keep)
-      : offset(states + 1) {
-    for (std::size_t arc = 0; arc < src.size(); ++arc) {
-      if (keep(arc)) ++offset[src[arc] + 1];
-    }
+  Adjacency(Index states, std::span<const Index> src, std::span<const Index> target)
+      : offset(states + 1), dst(src.size()) {
+    for (const Index state : src) ++offset[state + 1];
     for (Index state = 0; state < states; ++state) offset[state + 1] += offset[state];
-    dst.resize(offset[states]);
     std::vector<Index> next(offset.begin(), offset.end() - 1);
-    for (std::size_t arc = 0; arc < src.size(); ++arc) {
-      if (keep(arc)) dst[next[src[arc]]++] = target[arc];
-    }
+    for (std::size_t arc = 0; arc < src.size(); ++arc) dst[next[src[arc]]++] = target[arc];
   }
 };
 
@@ -87,34 +82,17 @@ bool all_whole(std::span<const double> values) {
 
 }  // namespace
 
-std::vector<Index> epsilon_order(Index states, std::span<const Index> src,
-                                 std::span<const Index> dst, std::span<const Index> label) {
-  const Adjacency silent(states, src, dst, [&](auto arc) { return label[arc] == kEpsilon; });
-  std::vector<Index> waiting(states), order;
-  for (const Index target : silent.dst) ++waiting[target];
-  for (Index state = 0; state < states; ++state) {
-    if (waiting[state] == 0) order.push_back(state);
-  }
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    for (Index at = silent.offset[order[place]]; at < silent.offset[order[place] + 1]; ++at) {
-      if (--waiting[silent.dst[at]] == 0) order.push_back(silent.dst[at]);
-    }
-  }
-  return order;
-}
-
-double largest_total(const Automaton& automaton, double steps) {
+double largest_total(const RowAutomaton& automaton, double steps) {
+  const Index states = automaton.num_states();
   double spoken = 0.0, once = 0.0, looping = 0.0;
   std::vector<Index> component;
   for (Index arc = 0; arc < automaton.num_arcs(); ++arc) {
     const double size = std::abs(automaton.gain[arc]);
-    if (automaton.label[arc] != kEpsilon) {
+    if (automaton.label[arc] != RowAutomaton::kEpsilon) {
       spoken = std::max(spoken, size);
     } else if (size > 0.0) {
       if (component.empty()) {
-        component =
-            components(automaton.num_states(), Adjacency(automaton.num_states(), automaton.src,
-                                                         automaton.dst, [](auto) { return true; }));
+        component = components(states, Adjacency(states, automaton.src, automaton.dst));
       }
       const bool cyclic = component[automaton.src[arc]] == component[automaton.dst[arc]];
       (cyclic ? looping : once) += size;
@@ -126,18 +104,19 @@ double largest_total(const Automaton& automaton, double steps) {
   return spoken * std::max(1.0, steps) + once + looping * (steps + 1.0) + ends;
 }
 
-bool has_whole_gains(const Automaton& automaton) {
+bool has_whole_gains(const RowAutomaton& automaton) {
   return all_whole(automaton.gain) && all_whole(automaton.initial) && all_whole(automaton.final);
 }
 
-AutomatonColumns::AutomatonColumns(Ints src_column, Ints dst_column, Ints label_column,
-                                   Floats gain_column, Floats initial_column, Floats final_column,
-                                   Ints order_column, Ints forgotten_column, Ints kept_column,
-                                   Floats lead_column)
-    : Automaton{view(src_column),   view(dst_column),       view(label_column),
-                view(gain_column),  view(initial_column),   view(final_column),
-                view(order_column), view(forgotten_column), view(kept_column),
-                view(lead_column)},
+RowAutomatonColumns::RowAutomatonColumns(Ints src_column, Ints dst_column, Ints label_column,
+                                         Floats gain_column, Floats initial_column,
+                                         Floats final_column, Ints order_column,
+                                         Ints forgotten_column, Ints kept_column,
+                                         Floats lead_column)
+    : RowAutomaton{view(src_column),   view(dst_column),       view(label_column),
+                   view(gain_column),  view(initial_column),   view(final_column),
+                   view(order_column), view(forgotten_column), view(kept_column),
+                   view(lead_column)},
       src_(std::move(src_column)),
       dst_(std::move(dst_column)),
       label_(std::move(label_column)),
@@ -164,29 +143,22 @@ AutomatonColumns::AutomatonColumns(Ints src_column, Ints dst_column, Ints label_
   }
 }
 
-void bind_automata(nb::module_& module) {
-  nb::class_<AutomatonColumns>(module, "AutomatonColumns")
+void bind_row_automata(nb::module_& module) {
+  nb::class_<RowAutomatonColumns>(module, "RowAutomatonColumns")
       .def(nb::init<Ints, Ints, Ints, Floats, Floats, Floats, Ints, Ints, Ints, Floats>(),
            nb::arg("src"), nb::arg("dst"), nb::arg("label"), nb::arg("gain"), nb::arg("initial"),
            nb::arg("final"), nb::arg("order"), nb::arg("forgotten"), nb::arg("kept"),
            nb::arg("lead"))
       .def(
           "largest_total",
-          [](const AutomatonColumns& automaton, double steps) {
+          [](const RowAutomatonColumns& automaton, double steps) {
             return largest_total(automaton, steps);
           },
           nb::arg("steps"), "Return a bound of what any alignment gains or loses.")
       .def(
           "has_whole_gains",
-          [](const AutomatonColumns& automaton) { return has_whole_gains(automaton); },
+          [](const RowAutomatonColumns& automaton) { return has_whole_gains(automaton); },
           "Tell whether all gains are whole numbers.");
-  module.def(
-      "epsilon_order",
-      [](Index states, const Ints& src, const Ints& dst, const Ints& label) {
-        return give(epsilon_order(states, view(src), view(dst), view(label)));
-      },
-      nb::arg("states"), nb::arg("src"), nb::arg("dst"), nb::arg("label"),
-      "Return the states, each after those with an epsilon arc into it, unless there is a cycle.");
 }
 
 }  // namespace lattices
