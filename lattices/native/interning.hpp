@@ -100,7 +100,7 @@ class Interning {
   static_assert(std::has_unique_object_representations_v<T>, "sequences are compared by bytes");
 
  public:
-  explicit Interning(std::size_t width) : sequences_(width), table_(64) {}
+  explicit Interning(std::size_t width) : sequences_(width), table_(kSlots) {}
 
   std::size_t size() const { return sequences_.size(); }
   std::size_t width() const { return sequences_.width(); }
@@ -138,7 +138,7 @@ class Interning {
   void clear() {
     sequences_.clear();
     hashes_.clear();
-    std::fill(table_.begin(), table_.end(), Slot{});
+    table_.assign(kSlots, Slot{});
   }
 
  private:
@@ -146,6 +146,8 @@ class Interning {
     Index number = -1;
     std::uint32_t tag = 0;
   };
+  static constexpr std::size_t kSlots = 64;
+
   // the upper half: the lower decides the place
   static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
 

@@ -6,12 +6,8 @@
 //
 // and base(x) + row(x)[q] is how high its best alignment into state q of the automaton stands. Of
 // prefixes with the same state and row the lowest goes on, of equal ones that with the higher model
-// score. Among different rows of one state, x beats y if for every q
-//
-//   base(x) + row(x)[q] <= base(y) + row(y)[q],
-//
-// where a state of y may answer for another (`AutomatonReader::rules`): whatever follows, x ends no
-// higher. y is dropped if x ends lower, or has no lower model score.
+// score. Among different rows of one state, y is dropped for x if x ends no higher, whatever
+// follows (row_dominance.hpp), and ends lower or has no lower model score.
 #pragma once
 
 #include <algorithm>
@@ -21,48 +17,10 @@
 #include <vector>
 
 #include "lattices/native/dispatch.hpp"
+#include "lattices/native/row_dominance.hpp"
 #include "lattices/native/rows.hpp"
 
 namespace lattices {
-
-// Gains of two rows that are there differ by less than this, see kAbsent; more, or less than its
-// negative, if one is absent and `write_answers` wrote the other.
-template <class Gain>
-inline constexpr Gain kFar = -(kAbsent<Gain> / 4);
-
-// Write how high each state of a row is answered: by itself, or by another that is never worth
-// less than `lead` less, whatever follows.
-template <class Reader>
-void write_answers(const Reader& reader, std::span<const typename Reader::Gain> row,
-                   std::span<typename Reader::Gain> answers) {
-  using Gain = typename Reader::Gain;
-  for (std::size_t state = 0; state < row.size(); ++state) {
-    answers[state] = std::max<Gain>(row[state], kAbsent<Gain> / 2);
-  }
-  for (const auto& [state, rules] : reader.ruled_states()) {
-    Gain best = answers[state];
-    for (const auto& rule : rules) best = std::max<Gain>(best, row[rule.kept] - rule.lead);
-    answers[state] = best;
-  }
-}
-
-// Whether a row stands nowhere above what another answers by more than `limit`.
-template <class Gain>
-bool stands_below(std::span<const Gain> row, const Gain* answers, Gain limit) {
-  constexpr std::size_t kBlock = 16;
-  const Gain* mine = row.data();
-  const std::size_t width = row.size();
-  std::size_t state = 0;
-  for (; state + kBlock <= width; state += kBlock) {
-    Gain above = 0;
-    for (std::size_t at = state; at < state + kBlock; ++at) above |= mine[at] - answers[at] > limit;
-    if (above != 0) return false;
-  }
-  for (; state < width; ++state) {
-    if (mine[state] - answers[state] > limit) return false;
-  }
-  return true;
-}
 
 // The lowest value of a sentence and the arcs of its path.
 struct LowestPath {
@@ -81,7 +39,7 @@ class LowestSearch {
         machine_(machine),
         weight_(model_weight),
         widest_(widest),
-        answers_(machine.reader().width()) {}
+        answers_(machine) {}
 
   // Nothing beyond the budget.
   std::optional<LowestPath> operator()(std::span<const Index> arc_class, const RowBudget& budget,
@@ -144,7 +102,7 @@ class LowestSearch {
   }
   std::size_t bytes() const {
     return growing_bytes(prefixes_) + growing_bytes(order_) + growing_bytes(kept_) +
-           answers_.bytes() + growing_bytes(answers_of_);
+           answers_.bytes();
   }
 
  private:
@@ -169,22 +127,13 @@ class LowestSearch {
     });
     kept_.clear();
     winner_ = 0;
-    for (const Index pair : order_) learn_answers(pairs.row[pair]);
+    for (const Index pair : order_) answers_.learn(pairs.row[pair]);
     dispatch([&] {
       for (const Index pair : order_) {
         if (widest_ > 0 && kept_.size() == widest_) break;
         if (!is_beaten(pair, pairs)) kept_.push_back(pair);
       }
     });
-  }
-
-  // The answers of a row are made once.
-  void learn_answers(Index row) {
-    if (answers_of_.size() < machine_.size()) answers_of_.resize(machine_.size(), -1);
-    if (answers_of_[row] >= 0) return;
-    write_answers(machine_.reader(), machine_[row], {answers_.draft(), answers_.width()});
-    answers_of_[row] = static_cast<Index>(answers_.size());
-    answers_.keep();
   }
 
   // Whether one of the lowest prefixes beats another. The one that beat the last is tried first.
@@ -202,11 +151,8 @@ class LowestSearch {
 
   bool beats(Index rival, Index pair, const RowPairs& pairs) const {
     const Prefix &other = prefixes_[rival], &mine = prefixes_[pair];
-    // not negative: the lowest come first
-    const double ahead = std::min(mine.base - other.base, static_cast<double>(kFar<Gain>));
-    const double limit = other.model >= mine.model ? std::floor(ahead) : std::ceil(ahead) - 1.0;
-    return stands_below(machine_[pairs.row[rival]], answers_[answers_of_[pairs.row[pair]]],
-                        static_cast<Gain>(limit));
+    return answers_.below(pairs.row[rival], pairs.row[pair], mine.base - other.base,
+                          other.model < mine.model);
   }
 
   const Lattice& lattice_;
@@ -216,8 +162,7 @@ class LowestSearch {
   RowPairs pairs_;
   std::vector<Prefix> prefixes_;
   std::vector<Index> order_, kept_;
-  Blocks<Gain> answers_;
-  std::vector<Index> answers_of_;
+  RowAnswers<Machine> answers_;
 };
 
 }  // namespace lattices

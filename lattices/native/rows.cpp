@@ -8,6 +8,7 @@
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
+#include "lattices/native/forest_rows.hpp"
 #include "lattices/native/row_product.hpp"
 #include "lattices/native/row_search.hpp"
 #include "lattices/native/row_tables.hpp"
@@ -29,6 +30,12 @@ auto given(RowProduct&& product) {
                     give(std::move(product.ending)), give(std::move(product.src)),
                     give(std::move(product.dst)), give(std::move(product.origin)),
                     give(std::move(product.gain)));
+}
+
+auto given(ForestRowProduct&& product) {
+  return std::tuple(product.pairs, product.rows, give(std::move(product.head)),
+                    give(std::move(product.origin)), give(std::move(product.gain)),
+                    give(std::move(product.tail)), give(std::move(product.tail_offset)));
 }
 
 template <class Reader>
@@ -122,6 +129,33 @@ void bind_rows(nb::module_& module) {
       nb::arg("bytes"), nb::arg("widest"),
       "Return the lowest value of a sentence and the arcs of its path, or None beyond the budget\n"
       "of pairs and bytes. A state keeps at most `widest` prefixes, if that is not 0.");
+  nb::class_<ForestRowAim>(module, "ForestRowAim", "What a product of a forest is made for.")
+      .def(nb::init<double, double, std::size_t>(), nb::arg("sign"), nb::arg("weight"),
+           nb::arg("k"));
+  module.def(
+      "forest_row_product",
+      [](const ForestColumns& forest, const RowTables& machine, const ForestRowAim& aim,
+         std::size_t pairs, std::size_t bytes, std::size_t steps, std::size_t cells) {
+        auto found = unlocked([&] {
+          return machine.visit([&](const auto& reader) {
+            RowMachine rows(reader);
+            Poll poll(check_signals);
+            ForestRowSearch search(forest, rows, aim);
+            return search({{pairs, bytes}, steps, cells}, poll);
+          });
+        });
+        return found ? std::optional(given(*std::move(found))) : std::nullopt;
+      },
+      nb::arg("forest"), nb::arg("machine"), nb::arg("aim"), nb::arg("pairs"), nb::arg("bytes"),
+      nb::arg("steps"), nb::arg("cells"),
+      "Return the product of a forest with rows, or None beyond the budget of pairs, of bytes, of\n"
+      "edges that are looked at, and of cells of matrices: the numbers of pairs and of rows; "
+      "head,\n"
+      "origin and gain of each edge; tails and their offsets.");
+  module.def(
+      "longest_sentence", [](const ForestColumns& forest) { return longest_sentence_of(forest); },
+      nb::arg("forest"),
+      "Return the number of words of the longest sentence: it can be huge, hence a float.");
 }
 
 }  // namespace lattices

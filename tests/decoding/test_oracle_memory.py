@@ -51,7 +51,7 @@ print(peak() - before, any(each.exact for each in found))
 """
 
 
-@pytest.mark.parametrize(("kind", "k"), [("lattice", 1), ("lattice", 3)])
+@pytest.mark.parametrize(("kind", "k"), [("lattice", 1), ("lattice", 3), ("forest", 1)])
 def test_the_peak_stays_below_the_limit(kind: str, k: int) -> None:
     command = [sys.executable, "-c", GROWTH, kind, str(k)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

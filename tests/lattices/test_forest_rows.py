@@ -91,10 +91,11 @@ def test_ties_among_the_worst(forest, reference, metric, k):
     machine = evaluator.machine(forest.vocabulary)
     edges = ranked_forest_sentences(forest, machine.automaton, k, 0.0, 10_000, worst=True)
     found = [forest.hypothesis(each.tolist()) for each in edges]
-    wanted = ranking(forest, evaluator, 0.0, -1.0)[:k]
-    assert [(each.tokens, each.score) for each in found] == [
-        (tokens, -model) for _, model, tokens in wanted
-    ]
+    wanted = ranking(forest, evaluator, 0.0, -1.0)
+    worth = {tokens: (loss, model) for loss, model, tokens in wanted}
+    assert [worth[each.tokens] for each in found] == [key[:2] for key in wanted[:k]]
+    assert [-each.score for each in found] == [worth[each.tokens][1] for each in found]
+    assert len({each.tokens for each in found}) == len(found)
 
 
 @settings(max_examples=60)
