@@ -229,27 +229,24 @@ class Alignment:
         longer one that has earned as much already, makes this one useless. Gains of
         matches are at most the largest weight, and no more than the words left can match.
         """
-        rows: list[tuple[int, int, float]] = []
+        if self.order == 1:
+            return ints([]), ints([]), floats([])
+        place = np.arange(self.length + 1)
+        ahead = np.minimum(self.order, self.length - place)
+        matches = np.minimum(
+            np.arange(self.order)[:, None] + np.arange(1, self.order + 1), self.order
+        )
+        earned = np.pad(np.cumsum(matches, axis=1), ((0, 0), (1, 0)))
+        runs = [
+            (run, other)
+            for run in range(1, self.order)
+            for other in (*range(run + 1, self.order), *range(run))
+        ]
+        run, other = np.array(runs).T
+        lead = self.heaviest * np.maximum(earned[run] - earned[other], 0.0)[:, ahead]
         width = self.length + 1
-        for place in range(width):
-            ahead = np.arange(1, min(self.order, self.length - place) + 1)
-            for run in range(1, self.order):
-                mine = np.minimum(run + ahead, self.order)
-                rows.extend(
-                    (run * width + place, longer * width + place, 0.0)
-                    for longer in range(run + 1, self.order)
-                )
-                rows.extend(
-                    (
-                        run * width + place,
-                        shorter * width + place,
-                        self.heaviest
-                        * float((mine - np.minimum(shorter + ahead, self.order)).sum()),
-                    )
-                    for shorter in range(run)
-                )
-        forgotten, kept, lead = zip(*rows, strict=True) if rows else ((), (), ())
-        return ints(forgotten), ints(kept), floats(lead)
+        forgotten, kept = ((each[:, None] * width + place).ravel() for each in (run, other))
+        return ints(forgotten), ints(kept), floats(lead.ravel())
 
 
 class Part(NamedTuple):
