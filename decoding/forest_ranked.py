@@ -14,6 +14,7 @@ from lattices.engines.forest_kernel import ENGINE
 from lattices.engines.forest_ranked import best_forest_sentences
 from lattices.engines.forest_rows import ranked_forest_sentences
 from lattices.engines.forest_rows_lattice import ranked_lattice_sentences
+from lattices.engines.rows import MEMORY
 from lattices.spaces import Forest
 
 #: pairs of a node and a matrix with which rows are the quicker way to the k best
@@ -30,6 +31,7 @@ def ranked_derivations(
     worst: bool,
     model_weight: float,
     budget: int,
+    memory: int = MEMORY,
 ) -> list[FoundDerivation] | None:
     """Return the k best or worst sentences of a forest, each once; None beyond the budget.
 
@@ -42,6 +44,8 @@ def ranked_derivations(
     ----------
     budget : int
         How many pairs of a node and a matrix may be kept.
+    memory : int
+        How many bytes they may take.
 
     Examples
     --------
@@ -74,6 +78,7 @@ def ranked_derivations(
         min(budget, QUICK_PAIRS) if by_kernel else budget,
         worst=worst,
         words=words,
+        memory=memory,
     )
     if found is None and by_kernel:
         engine = "product"
@@ -89,6 +94,7 @@ def ranked_derivations(
             worst=worst,
             max_states=min(budget, MOST_STATES),
             words=words,
+            memory=memory,
         )
     return None if found is None else _hypotheses(forest, units, machine, found, engine)
 

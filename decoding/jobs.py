@@ -13,6 +13,7 @@ from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_path, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
+from lattices.engines.rows import MEMORY
 from lattices.errors import OptionError
 from lattices.formats.references import References
 from lattices.formats.writing import kind_of
@@ -85,7 +86,7 @@ class OracleJob:
     metrics : tuple of Metric
     references : References or None
         Those of the segments themselves if None.
-    k, worst, model_weight, engine, budget, beam, band
+    k, worst, model_weight, engine, budget, memory, beam, band
         As in :func:`decoding.oracle.oracle`; the best alone are found batch by batch.
 
     Examples
@@ -107,6 +108,7 @@ class OracleJob:
     model_weight: float = 0.0
     engine: str = "auto"
     budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
     beam: float | None = None
     band: int | None = None
 
@@ -159,6 +161,7 @@ class OracleJob:
             model_weight=self.model_weight,
             engine=self.engine,
             budget=self.budget,
+            memory=self.memory,
             beam=self.beam,
             band=self.band,
         )

@@ -20,6 +20,7 @@ from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.engines import choose, kernel
+from lattices.engines.rows import MEMORY
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 
@@ -41,6 +42,7 @@ def oracle(
     model_weight: float = 0.0,
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
     beam: float | None = None,
     band: int | None = None,
 ) -> Oracle: ...
@@ -54,6 +56,7 @@ def oracle(
     model_weight: float = 0.0,
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
     beam: float | None = None,
     band: int | None = None,
 ) -> list[Oracle]: ...
@@ -66,6 +69,7 @@ def oracle(
     model_weight: float = 0.0,
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
     beam: float | None = None,
     band: int | None = None,
 ) -> Oracle | list[Oracle]:
@@ -81,8 +85,8 @@ def oracle(
     The best of a lattice or forest takes one intersection, and the ``k`` best no more than
     that in kind; both are exact (but see ``beam``, and references that are lattices). The
     worst goes through rows (:mod:`lattices.engines.rows`, and for forests
-    :mod:`lattices.engines.forest_rows`) and is exact within ``budget``; beyond it the result
-    says ``exact=False``.
+    :mod:`lattices.engines.forest_rows`) and is exact within ``budget`` and
+    ``memory``; beyond them the result says ``exact=False``.
 
     Parameters
     ----------
@@ -100,6 +104,10 @@ def oracle(
     budget : int
         How many prefixes the search for the worst may keep; of a forest, how many pairs of a
         node and a matrix.
+    memory : int
+        How many bytes that search may take for its prefixes and their rows, 2 GB if nothing is
+        said. Many references make long rows. Beyond it the answer is that beyond the budget; if
+        there is room for no answer at all, an error says so.
     beam, band : float and int, optional
         Narrow the search for the best sentence of a forest, and of nothing else: see
         :func:`decoding.forest_oracle.best_derivations`. Then ``exact`` says whether the
@@ -122,6 +130,8 @@ def oracle(
     """
     if k is not None and k < 1:
         raise OptionError(f"k is at least 1, not {k}")
+    if budget < 1 or memory < 1:
+        raise OptionError(f"budget and memory are at least 1, not {budget} and {memory}")
     if not isfinite(model_weight):
         raise OptionError(f"a model weight is a finite number, not {model_weight}")
     ranked = worst or k not in (None, 1)
@@ -133,7 +143,13 @@ def oracle(
         raise _no_machine(evaluator)
     elif ranked:
         sentences = ranked_sentences(
-            space, evaluator, k or 1, worst=worst, model_weight=model_weight, budget=budget
+            space,
+            evaluator,
+            k or 1,
+            worst=worst,
+            model_weight=model_weight,
+            budget=budget,
+            memory=memory,
         )
         found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
         # in the order of what is reported: units may have been rounded, where scores are not

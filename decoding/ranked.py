@@ -13,7 +13,7 @@ from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.engines.ranked import best_sentences, worst_sentences
 from lattices.engines.row_search import cut_lowest_path, lowest_path
-from lattices.engines.rows import RowMachine
+from lattices.engines.rows import MEMORY, RowMachine
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 
@@ -37,11 +37,12 @@ def ranked_sentences(
     worst: bool,
     model_weight: float,
     budget: int,
+    memory: int = MEMORY,
 ) -> list[RankedSentence]:
     """Return the k best or worst sentences of a lattice or forest, each once.
 
-    Beyond the budget, they are the best or worst of the ``STAND_INS`` sentences that the model
-    likes best, and labelled as such.
+    Beyond the budget of prefixes and of bytes, they are the best or worst of the ``STAND_INS``
+    sentences that the model likes best, and labelled as such.
 
     Examples
     --------
@@ -57,12 +58,18 @@ def ranked_sentences(
         from decoding.forest_ranked import ranked_derivations
 
         found = ranked_derivations(
-            space, evaluator, k, worst=worst, model_weight=model_weight, budget=budget
+            space,
+            evaluator,
+            k,
+            worst=worst,
+            model_weight=model_weight,
+            budget=budget,
+            memory=memory,
         )
         if found is not None:
             return [RankedSentence(*each) for each in found]
     elif worst:
-        paths = _worst(space, evaluator, k, model_weight, budget)
+        paths = _worst(space, evaluator, k, model_weight, budget, memory)
         if paths is not None:
             return paths
     else:
@@ -105,7 +112,12 @@ def _k_best(
 
 
 def _worst(
-    lattice: Lattice, evaluator: CompiledEvaluator, k: int, model_weight: float, budget: int
+    lattice: Lattice,
+    evaluator: CompiledEvaluator,
+    k: int,
+    model_weight: float,
+    budget: int,
+    memory: int,
 ) -> list[RankedSentence] | None:
     """Return the worst of a lattice; None if more than one are asked for beyond the budget."""
     prepared, machine = compiled(lattice, evaluator)
@@ -113,15 +125,19 @@ def _worst(
     weight = model_weight / machine.unit
     exact = machine.proves
     if k == 1:
-        found = lowest_path(prepared.lattice, rows, model_weight=weight, budget=budget)
+        found = lowest_path(
+            prepared.lattice, rows, model_weight=weight, budget=budget, memory=memory
+        )
         if found is None:
             exact = False
             widest = max(1, budget // prepared.lattice.num_states)
-            found = cut_lowest_path(prepared.lattice, rows, model_weight=weight, widest=widest)
+            found = cut_lowest_path(
+                prepared.lattice, rows, model_weight=weight, widest=widest, memory=memory
+            )
         paths = [found[1]]
     else:
         words = _words(lattice, prepared)
-        ranked = worst_sentences(prepared.lattice, rows, k, weight, budget, words)
+        ranked = worst_sentences(prepared.lattice, rows, k, weight, budget, words, memory=memory)
         if ranked is None:
             return None
         paths = list(ranked)

@@ -39,6 +39,25 @@ def finite(text: str) -> float:
     return number
 
 
+def size(text: str) -> int:
+    """Return a number of bytes, as ``500M`` or ``2G``; for argparse.
+
+    Examples
+    --------
+    >>> size("2G"), size("1.5k"), size("300")
+    (2000000000, 1500, 300)
+    """
+    factors = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    factor = factors.get(text[-1:].upper())
+    try:
+        number = finite(text if factor is None else text[:-1])
+    except ValueError:
+        number = 0.0
+    if number * (factor or 1) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes, as 500M or 2G")
+    return int(number * (factor or 1))
+
+
 def option(text: str) -> tuple[str, str]:
     """Return the two sides of ``KEY=VALUE``; for argparse."""
     key, equals, value = text.partition("=")

@@ -16,6 +16,7 @@ from decoding.commands.arguments import (
     opened_references,
     parsed_metrics,
     positive,
+    size,
 )
 from decoding.commands.running import add_resuming, add_running, check_running
 from decoding.commands.summarised import check_summary, task_over_corpus, write_summarised
@@ -75,6 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="prefixes a search for the worst may keep before it settles for less than a proof",
     )
     parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=size,
+        help="bytes that such a search may take, as 500M (default: 2G)",
+    )
+    parser.add_argument(
         "--beam",
         metavar="X",
         type=_not_negative,
@@ -132,7 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
         "budget": arguments.budget or DEFAULT_BUDGET,
     }
     # only those given: a run without them resumes what a version without them began
-    for name in ("beam", "band"):
+    for name in ("memory", "beam", "band"):
         if getattr(arguments, name) is not None:
             search[name] = getattr(arguments, name)
     job = OracleLines(metrics, references, arguments.format, search)
@@ -173,6 +180,6 @@ def _for_people(summary: dict[str, Any], references: References | None) -> str:
     if unproven:
         lines.append(
             f"{unproven} of {summary['results']} results are not proven "
-            "(see --budget, and for forests --beam and --band)"
+            "(see --budget and --memory, and for forests --beam and --band)"
         )
     return "\n".join(lines)

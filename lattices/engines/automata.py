@@ -17,7 +17,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from lattices._native import AlignmentColumns, AutomatonColumns, topological_numbers
+from lattices._native import (
+    AlignmentColumns,
+    AutomatonColumns,
+    RowAutomatonColumns,
+    topological_numbers,
+)
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 
@@ -74,6 +79,8 @@ class Automaton:
             put(name, ints(getattr(self, name)))
         for name in ("gain", "initial", "final"):
             put(name, floats(getattr(self, name)))
+        forgotten, kept, lead = self.dominated
+        put("dominated", (ints(forgotten), ints(kept), floats(lead)))
         states = self.num_states
         if not len(self.src) == len(self.dst) == len(self.label) == len(self.gain):
             raise OptionError("the columns of an automaton differ in length")
@@ -113,9 +120,24 @@ class Automaton:
             self.src, self.dst, self.label, self.gain, self.initial, self.final, self.order
         )
 
+    @cached_property
+    def row_columns(self) -> RowAutomatonColumns:
+        """The columns as rows read them: checked once, for any number of calls."""
+        return RowAutomatonColumns(
+            self.src,
+            self.dst,
+            self.label,
+            self.gain,
+            self.initial,
+            self.final,
+            self.order,
+            *self.dominated,
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but what is made again when it is needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "columns"}
+        made = ("columns", "row_columns")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,27 +259,24 @@ class Alignment:
         longer one that has earned as much already, makes this one useless. Gains of
         matches are at most the largest weight, and no more than the words left can match.
         """
-        rows: list[tuple[int, int, float]] = []
+        if self.order == 1:
+            return ints([]), ints([]), floats([])
+        place = np.arange(self.length + 1)
+        ahead = np.minimum(self.order, self.length - place)
+        matches = np.minimum(
+            np.arange(self.order)[:, None] + np.arange(1, self.order + 1), self.order
+        )
+        earned = np.pad(np.cumsum(matches, axis=1), ((0, 0), (1, 0)))
+        runs = [
+            (run, other)
+            for run in range(1, self.order)
+            for other in (*range(run + 1, self.order), *range(run))
+        ]
+        run, other = np.array(runs).T
+        lead = self.heaviest * np.maximum(earned[run] - earned[other], 0.0)[:, ahead]
         width = self.length + 1
-        for place in range(width):
-            ahead = np.arange(1, min(self.order, self.length - place) + 1)
-            for run in range(1, self.order):
-                mine = np.minimum(run + ahead, self.order)
-                rows.extend(
-                    (run * width + place, longer * width + place, 0.0)
-                    for longer in range(run + 1, self.order)
-                )
-                rows.extend(
-                    (
-                        run * width + place,
-                        shorter * width + place,
-                        self.heaviest
-                        * float((mine - np.minimum(shorter + ahead, self.order)).sum()),
-                    )
-                    for shorter in range(run)
-                )
-        forgotten, kept, lead = zip(*rows, strict=True) if rows else ((), (), ())
-        return ints(forgotten), ints(kept), floats(lead)
+        forgotten, kept = ((each[:, None] * width + place).ravel() for each in (run, other))
+        return ints(forgotten), ints(kept), floats(lead.ravel())
 
 
 class Part(NamedTuple):

@@ -26,10 +26,7 @@ from lattices import _native
 from lattices.algorithms.forest_derivations import too_many_edges
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.engines.automata import Automaton
-from lattices.engines.forest_kernel import longest_sentence
-from lattices.engines.forest_rows_matrices import anchors
-from lattices.engines.forest_rows_product import build_product
-from lattices.engines.rows import RowMachine, absent_gain
+from lattices.engines.rows import MEMORY, RowMachine
 from lattices.spaces.forest import Forest, rows_in_order
 
 #: edges that the search for pairs may look at, for each pair of the budget, and at any rate
@@ -126,11 +123,13 @@ def forest_row_product(
     k: int = 0,
     worst: bool = False,
     model_weight: float = 0.0,
+    memory: int = MEMORY,
 ) -> ForestRowProduct | None:
     """Return the product of a forest with rows, or None if it has more than ``budget`` pairs.
 
     With ``k``, pairs that cannot be among the ``k`` best (or worst) are left out. None, too, if
-    more than ``STEPS * budget`` edges (and ``LEAST_STEPS``) have to be looked at.
+    more than ``STEPS * budget`` edges (and ``LEAST_STEPS``) have to be looked at, or if more
+    than ``memory`` bytes have to be kept.
     Cost: a step of each row of a matrix for each word of all but the first tail of those edges.
 
     Examples
@@ -144,30 +143,24 @@ def forest_row_product(
     >>> product.pairs, forest_row_product(forest, machine.automaton, 2)
     (3, None)
     """
-    columns = (
-        forest.in_offset,
-        forest.tail,
-        forest.tail_offset,
-        forest.symbol,
-        forest.symbol_offset,
-    )
-    steps = int(min(longest_sentence(*columns, forest.root), 2.0**31))
+    steps = int(min(_native.longest_sentence(forest.columns), 2.0**31))
     machine = RowMachine(automaton, steps)
-    model_weight /= machine.unit
-    rule_offset = np.searchsorted(machine.tables.forgotten, np.arange(automaton.num_states + 1))
-    sign = -1.0 if worst else 1.0
-    pairs, rows, root, head, origin, gain, tails, tails_offset = build_product(
-        machine.tables, machine.dtype.type(absent_gain(machine.dtype)), ints(rule_offset),
-        len(machine.words) + 1, machine.classes(forest.vocabulary), *columns, forest.score,
-        *anchors(*columns, forest.root), sign, float(model_weight), k, budget,
-        max(STEPS * budget, LEAST_STEPS), MOST_CELLS,
-    )  # fmt: skip
-    if pairs < 0 or not len(origin) or forest.head[origin[-1]] != forest.root:
+    found = _native.forest_row_product(
+        forest.columns,
+        machine.native,
+        _native.ForestRowAim(-1.0 if worst else 1.0, model_weight / machine.unit, k),
+        budget,
+        memory,
+        max(STEPS * budget, LEAST_STEPS),
+        MOST_CELLS,
+    )
+    if found is None:
         return None
+    pairs, rows, head, origin, gain, tails, tails_offset = found
     symbol, symbol_offset = rows_in_order(forest.symbol, forest.symbol_offset, ints(origin))
     graph = hypergraph(
         pairs,
-        root,
+        pairs - 1,
         head,
         tails,
         tails_offset,
@@ -190,6 +183,7 @@ def ranked_forest_sentences(
     *,
     worst: bool,
     words: IntColumn | None = None,
+    memory: int = MEMORY,
 ) -> list[IntColumn] | None:
     """Return the derivations of the ``k`` best or worst sentences, by rows; None beyond the budget.
 
@@ -201,6 +195,8 @@ def ranked_forest_sentences(
     ----------
     budget : int
         How many pairs of a node and a matrix may be kept.
+    memory : int
+        How many bytes may be kept.
     worst : bool
         Whether the lowest are looked for.
 
@@ -216,7 +212,7 @@ def ranked_forest_sentences(
     ['a x', 'a y']
     """
     product = forest_row_product(
-        forest, automaton, budget, k=k, worst=worst, model_weight=model_weight
+        forest, automaton, budget, k=k, worst=worst, model_weight=model_weight, memory=memory
     )
     if product is None:
         return None

@@ -14,7 +14,7 @@ from lattices.arrays import Array, IntColumn, ints
 from lattices.engines.automata import Automaton
 from lattices.engines.ranked import best_sentences, worst_sentences
 from lattices.engines.row_search import lowest_path
-from lattices.engines.rows import RowMachine
+from lattices.engines.rows import MEMORY, RowMachine
 from lattices.errors import SpaceError
 from lattices.spaces.forest import Forest
 from lattices.spaces.lattice import Lattice
@@ -31,6 +31,7 @@ def ranked_lattice_sentences(
     worst: bool,
     max_states: int,
     words: IntColumn | None = None,
+    memory: int = MEMORY,
 ) -> list[IntColumn] | None:
     """Return the derivations of the ``k`` best or worst sentences, best or worst first.
 
@@ -60,11 +61,11 @@ def ranked_lattice_sentences(
         paths = best_sentences(lattice, automaton, k, model_weight, said)
     elif k > 1:
         rows = RowMachine(automaton, lattice.num_states)
-        paths = worst_sentences(lattice, rows, k, model_weight, budget, said)
+        paths = worst_sentences(lattice, rows, k, model_weight, budget, said, memory=memory)
     else:
         rows = RowMachine(automaton, lattice.num_states)
-        lowest = lowest_path(lattice, rows, model_weight=model_weight, budget=budget)
-        paths = None if lowest is None else [ints(lowest[1])]
+        lowest = lowest_path(lattice, rows, model_weight=model_weight, budget=budget, memory=memory)
+        paths = None if lowest is None else [lowest[1]]
     return None if paths is None else [_derivation(forest, lattice, path) for path in paths]
 
 

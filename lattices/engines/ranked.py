@@ -7,7 +7,7 @@ from lattices.algorithms.kbest import k_best_ranked, paths_found, rows
 from lattices.arrays import IntColumn, ints
 from lattices.engines.automata import Automaton
 from lattices.engines.row_product import row_product
-from lattices.engines.rows import RowMachine
+from lattices.engines.rows import MEMORY, RowMachine
 from lattices.spaces import Lattice
 
 
@@ -42,13 +42,15 @@ def worst_sentences(
     model_weight: float,
     budget: int,
     words: IntColumn | None = None,
+    *,
+    memory: int = MEMORY,
 ) -> list[IntColumn] | None:
     """Return the paths of the ``k`` sentences of the lowest gain plus weighted model score.
 
-    None if the product with rows has more than ``budget`` pairs. The other parameters are those
-    of :func:`best_sentences`.
+    None if the product with rows has more than ``budget`` pairs, or takes more than ``memory``
+    bytes. The other parameters are those of :func:`best_sentences`.
     """
-    product = row_product(lattice, machine, budget)
+    product = row_product(lattice, machine, budget, memory=memory)
     if product is None:
         return None
     word = lattice.label if words is None else words

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from lattices.arrays import Array, floats
+from lattices.arrays import floats
 from lattices.engines.automata import Automaton
 
 #: totals stay below this: whole numbers in double precision, and far from the end of 64 bits
@@ -32,32 +32,7 @@ def largest_total(automaton: Automaton, steps: int) -> float:
     >>> largest_total(wer.automaton, 10)
     12.0
     """
-    silent = automaton.label == 0
-    spoken = float(np.abs(automaton.gain[~silent]).max(initial=0.0))
-    ends = sum(
-        float(np.abs(each[np.isfinite(each)]).max(initial=0.0))
-        for each in (automaton.initial, automaton.final, automaton.dominated[2])
-    )
-    costly = np.flatnonzero(silent & (automaton.gain != 0.0))
-    once = looping = 0.0
-    if len(costly):
-        cost = np.abs(automaton.gain[costly])
-        cyclic = _on_a_cycle(automaton, costly)
-        once, looping = float(cost[~cyclic].sum()), float(cost[cyclic].sum())
-    # every gain is written down, even if no sentence has a word
-    return spoken * max(1, steps) + once + looping * (steps + 1.0) + ends
-
-
-def _on_a_cycle(automaton: Automaton, arcs: Array) -> Array:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    states = automaton.num_states
-    ones = np.ones(len(automaton.src), np.int8)
-    graph = coo_array((ones, (automaton.src, automaton.dst)), shape=(states, states))
-    _, component = connected_components(graph, connection="strong")
-    found: Array = component[automaton.src[arcs]] == component[automaton.dst[arcs]]
-    return found
+    return automaton.row_columns.largest_total(steps)
 
 
 def fitting(automaton: Automaton, steps: int) -> tuple[Automaton, float]:

@@ -22,14 +22,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lattices import _native
 from lattices.arrays import Array, IntColumn, column, ints, kernel
 from lattices.engines.automata import ANY, Automaton
 from lattices.engines.row_units import fitting, largest_total
 from lattices.errors import OptionError
 from lattices.vocabulary import Vocabulary
 
+#: bytes that the rows of one search, its pairs and their arcs may take
+MEMORY = 2 * 10**9
 #: gains whose sums stay below this are kept in 32 bits
-_SMALL = 2.0**29
+_SMALL = 2.0**26
 
 
 class RowTables(NamedTuple):
@@ -71,6 +74,8 @@ class RowMachine:
         would grow too large, a power of two there.
     dtype : dtype
         Of the gains in rows.
+    native : RowTables
+        The handle that native searches take.
 
     Examples
     --------
@@ -80,14 +85,12 @@ class RowMachine:
     """
 
     def __init__(self, automaton: Automaton, steps: int) -> None:
-        whole = np.concatenate(
-            [automaton.gain, *map(_finite, (automaton.initial, automaton.final))]
-        )
-        if (whole != np.rint(whole)).any():
+        if not automaton.row_columns.has_whole_gains():
             raise OptionError("rows need gains that are whole numbers")
         self.automaton, self.unit = fitting(automaton, steps)
         small = largest_total(self.automaton, steps) < _SMALL
         self.dtype = np.dtype(np.int32 if small else np.int64)
+        self.native = _native.RowTables(self.automaton.row_columns, small)
 
     @cached_property
     def words(self) -> IntColumn:
@@ -145,10 +148,6 @@ class RowMachine:
 def absent_gain(dtype: np.dtype[Any]) -> int:
     """Return what stands for minus infinity; twice that does not overflow."""
     return int(np.iinfo(dtype).min // 2)
-
-
-def _finite(values: Array) -> Array:
-    return values[np.isfinite(values)]
 
 
 @kernel
@@ -214,74 +213,8 @@ def row_hash(row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find_row(row, pool, table):  # type: ignore[no-untyped-def]
-    """Return the place of a row in the hash table: that of the equal row, or an empty one."""
-    mask = np.uint64(len(table) - 1)
-    place = row_hash(row) & mask
-    while table[place] >= 0:
-        other = pool[table[place]]
-        equal = True
-        for index in range(len(row)):
-            if row[index] != other[index]:
-                equal = False
-                break
-        if equal:
-            break
-        place = (place + np.uint64(1)) & mask
-    return place
-
-
-@kernel
-def larger_table(pool, rows, table):  # type: ignore[no-untyped-def]
-    """Return a hash table of twice the size with the same rows."""
-    result = np.full(2 * len(table), -1, np.int32)
-    for row in range(rows):
-        result[find_row(pool[row], pool, result)] = row
-    return result
-
-
-@kernel
 def grown(array, fill):  # type: ignore[no-untyped-def]
     """Return the array with twice the room in its first dimension."""
     result = np.full((2 * array.shape[0], *array.shape[1:]), fill, array.dtype)
     result[: array.shape[0]] = array
     return result
-
-
-@kernel
-def first_row(absent, tables, classes):  # type: ignore[no-untyped-def]
-    """Return the gain before the first word, and the stores of rows with the first one in them.
-
-    The stores are the rows, and for each row and class of words the next row (-1 while it
-    is not known) and what the step gains; then the hash table of the rows.
-    """
-    room = 256
-    pool = np.full((room, len(tables.initial)), absent, tables.initial.dtype)
-    target = np.full((room, classes), -1, np.int32)
-    gained = np.zeros((room, classes), tables.initial.dtype)
-    table = np.full(4 * room, -1, np.int32)
-    row = tables.initial.copy()
-    opening = close_row(row, absent, tables)
-    pool[0] = row
-    table[find_row(row, pool, table)] = 0
-    return opening, pool, target, gained, table
-
-
-@kernel
-def learn_step(row, word_class, absent, tables, pool, target, gained, table, rows):  # type: ignore[no-untyped-def]
-    """Compute the step of a row by a class of words; return the stores and the number of rows."""
-    result = np.empty(pool.shape[1], pool.dtype)
-    gained[row, word_class] = step_row(pool[row], word_class, absent, tables, result)
-    place = find_row(result, pool, table)
-    if table[place] < 0:
-        if rows == len(pool):
-            pool = grown(pool, absent)
-            target = grown(target, -1)
-            gained = grown(gained, 0)
-            table = larger_table(pool, rows, table)
-            place = find_row(result, pool, table)
-        pool[rows] = result
-        table[place] = rows
-        rows += 1
-    target[row, word_class] = table[place]
-    return pool, target, gained, table, rows

@@ -9,6 +9,7 @@
 
 #include "lattices/native/border.hpp"
 #include "lattices/native/machines.hpp"
+#include "lattices/native/row_automata.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
@@ -45,6 +46,16 @@ struct AlignmentColumns : Alignment {
  private:
   Ints word_, position_;
   Floats weight_;
+};
+
+// Made by `Automaton.row_columns`.
+struct RowAutomatonColumns : RowAutomaton {
+  RowAutomatonColumns(Ints src, Ints dst, Ints label, Floats gain, Floats initial, Floats final,
+                      Ints order, Ints forgotten, Ints kept, Floats lead);
+
+ private:
+  Ints src_, dst_, label_, order_, forgotten_, kept_;
+  Floats gain_, initial_, final_, lead_;
 };
 
 }  // namespace lattices

@@ -17,4 +17,6 @@ NB_MODULE(_native, module) {
   lattices::bind_ngrams(module);
   lattices::bind_intersection(module);
   lattices::bind_forest_ranked(module);
+  lattices::bind_row_automata(module);
+  lattices::bind_rows(module);
 }

@@ -75,6 +75,8 @@ def test_every_help_has_an_example(command: str, capsys: pytest.CaptureFixture[s
         ["oracle", "x", "-k", "two"],
         ["oracle", "x", "--workers", "0"],
         ["oracle", "x", "--budget", "-1"],
+        ["oracle", "x", "--memory", "much"],
+        ["oracle", "x", "--memory", "-1G"],
         ["oracle", "x", "--model-weight", "inf"],
         ["oracle", "x", "--format", "xml"],
         ["oracle", "x", "--option", "tags"],

@@ -173,6 +173,19 @@ def test_beyond_the_budget_results_are_not_proven(
     assert (written["results"], written["exact"], written["worst"]) == (1, 0, True)
 
 
+def test_beyond_the_memory_results_are_not_proven(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arcs = [(state, state + 1, letter, 0.0) for state in range(10) for letter in "abcdef"]
+    path, summary = tmp_path / "a.jsonl", tmp_path / "s.json"
+    path.write_text(lattice_line("x", arcs, ["a b c d e f a b c d", "f e d c b a f e d c b"]))
+    assert run(path, "--worst", "--memory", "100k", "--summary", summary) == 0
+    assert "1 of 1 results are not proven" in capsys.readouterr().err
+    assert json.loads(summary.read_text())["exact"] == 0
+    assert run(path, "--worst", "--memory", "9") == 2
+    assert "needs more than 9 bytes of memory" in capsys.readouterr().err
+
+
 def test_references_by_id_and_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = cats(tmp_path / "cats.jsonl", 2, refs=False)
     by_id = words(tmp_path / "text", "s1 a hat", "other x", "s0 the cat")

@@ -1,0 +1,164 @@
+// Automata as rows read them: bounds of sums of gains, the bindings.
+#include "lattices/native/row_automata.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+
+namespace lattices {
+
+namespace {
+
+// The arcs of a graph grouped by their source.
+struct Adjacency {
+  std::vector<Index> offset, dst;
+
+  Adjacency(Index states, std::span<const Index> src, std::span<const Index> target)
+      : offset(states + 1), dst(src.size()) {
+    for (const Index state : src) ++offset[state + 1];
+    for (Index state = 0; state < states; ++state) offset[state + 1] += offset[state];
+    std::vector<Index> next(offset.begin(), offset.end() - 1);
+    for (std::size_t arc = 0; arc < src.size(); ++arc) dst[next[src[arc]]++] = target[arc];
+  }
+};
+
+// The strongly connected component of each state (Tarjan 1972), without recursion.
+std::vector<Index> components(Index states, const Adjacency& graph) {
+  constexpr Index unseen = -1;
+  std::vector<Index> number(states, unseen), low(states), component(states, unseen);
+  std::vector<Index> open, path, next(graph.offset.begin(), graph.offset.end() - 1);
+  Index seen = 0, found = 0;
+  for (Index root = 0; root < states; ++root) {
+    if (number[root] != unseen) continue;
+    path.push_back(root);
+    while (!path.empty()) {
+      const Index state = path.back();
+      if (number[state] == unseen) {
+        number[state] = low[state] = seen++;
+        open.push_back(state);
+      }
+      bool deeper = false;
+      while (!deeper && next[state] < graph.offset[state + 1]) {
+        const Index target = graph.dst[next[state]++];
+        if (number[target] == unseen) {
+          path.push_back(target);
+          deeper = true;
+        } else if (component[target] == unseen) {
+          low[state] = std::min(low[state], number[target]);
+        }
+      }
+      if (deeper) continue;
+      path.pop_back();
+      if (!path.empty()) low[path.back()] = std::min(low[path.back()], low[state]);
+      if (low[state] < number[state]) continue;
+      Index member;
+      do {
+        member = open.back();
+        open.pop_back();
+        component[member] = found;
+      } while (member != state);
+      ++found;
+    }
+  }
+  return component;
+}
+
+double largest_finite(std::span<const double> values) {
+  double largest = 0.0;
+  for (const double value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+bool all_whole(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double value) {
+    return !std::isfinite(value) || value == std::nearbyint(value);
+  });
+}
+
+}  // namespace
+
+double largest_total(const RowAutomaton& automaton, double steps) {
+  const Index states = automaton.num_states();
+  double spoken = 0.0, once = 0.0, looping = 0.0;
+  std::vector<Index> component;
+  for (Index arc = 0; arc < automaton.num_arcs(); ++arc) {
+    const double size = std::abs(automaton.gain[arc]);
+    if (automaton.label[arc] != RowAutomaton::kEpsilon) {
+      spoken = std::max(spoken, size);
+    } else if (size > 0.0) {
+      if (component.empty()) {
+        component = components(states, Adjacency(states, automaton.src, automaton.dst));
+      }
+      const bool cyclic = component[automaton.src[arc]] == component[automaton.dst[arc]];
+      (cyclic ? looping : once) += size;
+    }
+  }
+  const double ends = largest_finite(automaton.initial) + largest_finite(automaton.final) +
+                      largest_finite(automaton.lead);
+  // every gain is written down, even if no sentence has a word
+  return spoken * std::max(1.0, steps) + once + looping * (steps + 1.0) + ends;
+}
+
+bool has_whole_gains(const RowAutomaton& automaton) {
+  return all_whole(automaton.gain) && all_whole(automaton.initial) && all_whole(automaton.final);
+}
+
+RowAutomatonColumns::RowAutomatonColumns(Ints src_column, Ints dst_column, Ints label_column,
+                                         Floats gain_column, Floats initial_column,
+                                         Floats final_column, Ints order_column,
+                                         Ints forgotten_column, Ints kept_column,
+                                         Floats lead_column)
+    : RowAutomaton{view(src_column),   view(dst_column),       view(label_column),
+                   view(gain_column),  view(initial_column),   view(final_column),
+                   view(order_column), view(forgotten_column), view(kept_column),
+                   view(lead_column)},
+      src_(std::move(src_column)),
+      dst_(std::move(dst_column)),
+      label_(std::move(label_column)),
+      order_(std::move(order_column)),
+      forgotten_(std::move(forgotten_column)),
+      kept_(std::move(kept_column)),
+      gain_(std::move(gain_column)),
+      initial_(std::move(initial_column)),
+      final_(std::move(final_column)),
+      lead_(std::move(lead_column)) {
+  const Index states = num_states();
+  const auto fits = [&](std::span<const Index> column) {
+    return std::all_of(column.begin(), column.end(),
+                       [&](Index state) { return state >= 0 && state < states; });
+  };
+  const bool even = dst.size() == src.size() && label.size() == src.size() &&
+                    gain.size() == src.size() && initial.size() == final.size() &&
+                    order.size() == final.size() && kept.size() == forgotten.size() &&
+                    lead.size() == forgotten.size();
+  if (!even) throw option_error("the columns of an automaton differ in length");
+  if (!fits(src) || !fits(dst) || !fits(order) || !fits(forgotten) || !fits(kept)) {
+    throw option_error("an automaton names a state that is not one of 0.." +
+                       std::to_string(states - 1));
+  }
+}
+
+void bind_row_automata(nb::module_& module) {
+  nb::class_<RowAutomatonColumns>(module, "RowAutomatonColumns")
+      .def(nb::init<Ints, Ints, Ints, Floats, Floats, Floats, Ints, Ints, Ints, Floats>(),
+           nb::arg("src"), nb::arg("dst"), nb::arg("label"), nb::arg("gain"), nb::arg("initial"),
+           nb::arg("final"), nb::arg("order"), nb::arg("forgotten"), nb::arg("kept"),
+           nb::arg("lead"))
+      .def(
+          "largest_total",
+          [](const RowAutomatonColumns& automaton, double steps) {
+            return largest_total(automaton, steps);
+          },
+          nb::arg("steps"), "Return a bound of what any alignment gains or loses.")
+      .def(
+          "has_whole_gains",
+          [](const RowAutomatonColumns& automaton) { return has_whole_gains(automaton); },
+          "Tell whether all gains are whole numbers.");
+}
+
+}  // namespace lattices
