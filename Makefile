@@ -1,47 +1,96 @@
-# Every target sets up what it needs; nothing is installed twice.
+# Every target sets up what it needs; nothing is installed or built twice.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+NATIVE := CMakeLists.txt $(wildcard */native/*.hpp */native/*.cpp)
+PACKAGES := lattices fstmetrics decoding
 
-.PHONY: demo test lint bench docs fuzz clean
+# the C++ compiler: CXX if it is set, else what the machine has, else zig's from PyPI
+ifeq ($(origin CXX),default)
+CXX := $(firstword $(foreach each,c++ g++ clang++,$(shell command -v $(each) 2>/dev/null)))
+endif
+ifeq ($(strip $(CXX)),)
+ZIG := ziglang
+TOOLS := $(abspath $(VENV))/zig
+BUILD := CXX=$(TOOLS)/c++ CMAKE_ARGS="-DCMAKE_AR=$(TOOLS)/ar -DCMAKE_RANLIB=$(TOOLS)/ranlib -DFSTMETRICS_DISPATCH=OFF"
+else
+BUILD := CXX="$(CXX)"
+endif
+BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-demo: $(STAMP)
+.PHONY: demo test lint bench docs fuzz sanitize dist stubs clean
+
+demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
 
 test: lint
 	$(BIN)/python -m pytest -n auto
 
-lint: $(STAMP)
+lint: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(filter-out CMakeLists.txt,$(NATIVE))
+	$(BUILD) cmake -S . -B build/lint -G Ninja -DCMAKE_BUILD_TYPE=Debug -DFSTMETRICS_WERROR=ON \
+		-DPython_EXECUTABLE=$(abspath $(BIN))/python > build/lint.log || (cat build/lint.log; false)
+	$(BUILD) cmake --build build/lint
 	$(BIN)/mypy
 
-bench: $(STAMP)
+bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m benchmarks
 
-docs: $(STAMP) $(VENV)/.docs
+docs: $(VENV)/.docs $(VENV)/.built
 	$(BIN)/mkdocs build --strict
 
 # for each format, and for references and symbol tables
 SECONDS ?= 10
 FORMATS ?=
 
-fuzz: $(STAMP) $(VENV)/.fuzz
+fuzz: $(VENV)/.fuzz $(VENV)/.built
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(FORMATS)
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+# the types of the native functions, for mypy; a test says when they are stale
+stubs: $(VENV)/.built
+	for package in $(PACKAGES); do \
+		$(BIN)/python -m nanobind.stubgen -q -m $$package._native -o $$package/_native.pyi; done
 
-$(VENV)/.docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
-	touch $@
+# address and undefined-behaviour sanitizers, in an environment beside the first that shares its packages
+SANITIZED := tests/laws tests/lattices tests/fstmetrics tests/golden
+sanitize: $(VENV)/.dev $(VENV)/.built
+	$(PYTHON) -m venv --without-pip $(VENV)-sanitize
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+		> $$($(VENV)-sanitize/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/base.pth
+	$(BUILD) $(VENV)-sanitize/bin/python -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --no-deps --editable . -C build-dir=build/sanitize \
+		-C cmake.define.FSTMETRICS_SANITIZE=ON -C cmake.define.FSTMETRICS_DISPATCH=OFF
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(VENV)-sanitize/bin/python -m pytest -n 2 -p no:cacheprovider $(SANITIZED)
 
-$(VENV)/.fuzz: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]'
-	touch $@
+dist: $(VENV)/.dev
+	$(BUILD) $(BIN)/python -m build --no-isolation --outdir dist .
 
 clean:
-	rm -rf $(VENV) site build *.egg-info
+	rm -rf $(VENV) $(VENV)-sanitize site build dist *.egg-info
+
+# the environment, and what building needs
+$(VENV)/.tools: pyproject.toml
+	@$(PYTHON) -c "import os, sys, sysconfig as s; p = os.path.join(s.get_path('include'), 'Python.h'); \
+		os.path.exists(p) or sys.exit(p + ' is missing: install the headers of Python ' \
+		'(python3-dev on Debian and Ubuntu, python3-devel on Fedora)')"
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja $(ZIG)
+	@if [ -n "$(ZIG)" ]; then mkdir -p $(VENV)/zig; for tool in c++ ar ranlib; do \
+		flags=; [ $$tool != c++ ] || flags=-mcpu=baseline; \
+		printf '#!/bin/sh\nexec "%s" -m ziglang %s %s "$$@"\n' "$(abspath $(BIN))/python" $$tool $$flags > $(VENV)/zig/$$tool; \
+		chmod +x $(VENV)/zig/$$tool; done; fi
+	touch $@
+
+# the package with what it needs to run; built again when a native source has changed
+$(VENV)/.built: $(VENV)/.tools $(NATIVE)
+	$(BUILD) $(PIP) --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.dev $(VENV)/.docs $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.tools
+	$(BUILD) $(PIP) --no-build-isolation --editable '.[dev,$*]'
+	touch $@ $(VENV)/.built

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,14 @@ def test_optional_packages_are_imported_when_used(path):
         if isinstance(node, ast.Import | ast.ImportFrom):
             tops = {name.partition(".")[0] for name in imported(ast.Module([node], []))}
             assert not tops & OPTIONAL
+
+
+def native_sources():
+    return [path for package in FORBIDDEN for path in sorted((ROOT / package).glob("native/*.?pp"))]
+
+
+@pytest.mark.parametrize("path", native_sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_includes_go_one_way(path):
+    package = path.relative_to(ROOT).parts[0]
+    tops = set(re.findall(r'^#include "(\w+)/', path.read_text(), re.MULTILINE))
+    assert not tops & FORBIDDEN[package]

@@ -26,23 +26,23 @@ recursion for edit distance, Computer Speech and Language 25(4), 2011.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from operator import index
 
+import numpy as np
+
+from decoding._native import GAIN, likely_words, minimise_edits
 from decoding.minimum_risk.confusion import ConfusionNetwork
-from decoding.minimum_risk.edit_kernel import GAIN, minimise
-from decoding.minimum_risk.edit_network import network_of
-from decoding.minimum_risk.edit_spaces import edit_space, joined_edit_space
+from decoding.minimum_risk.edit_spaces import EditSpace, edit_space, joined_edit_space
 from decoding.minimum_risk.results import Consensus
-from lattices.arrays import IntColumn, floats, ints
+from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.vocabulary import EPSILON
 
 #: how often the sentence may change; real lattices take two or three changes
 MOST_CHANGES = 100
-
-_NO_TIMES = floats([])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +57,7 @@ class EditConsensus(Consensus):
     ----------
     network : ConfusionNetwork
         Bins with posteriors and times; ``network.words`` has the confidences of the sentence.
+        Made when it is first asked for.
     objectives : tuple of float
         The objective of the sentence that was begun with and of each one after it; the last is
         ``expected``.
@@ -64,9 +65,15 @@ class EditConsensus(Consensus):
         Whether the last sentence could not be improved; False if ``iterations`` were too few.
     """
 
-    network: ConfusionNetwork
     objectives: tuple[float, ...]
     settled: bool
+    _space: EditSpace = field(repr=False, compare=False)
+    _words: IntColumn = field(repr=False, compare=False)
+
+    @cached_property
+    def network(self) -> ConfusionNetwork:
+        """The bins with posteriors and times; made when it is first asked for."""
+        return self._space.network(self._words)
 
 
 def edit(
@@ -92,7 +99,7 @@ def edit(
     have another one.
 
     Ties: a bin keeps its word; a word that is replaced gives way to no word before any, then to
-    the first in the order of words.
+    the one that is first in the vocabulary.
 
     Cost: O(arcs * words) for each sentence on the way, and memory for 8 bytes a state and cell and
     1 byte an arc and cell, where the sentence has two cells a word.
@@ -105,11 +112,12 @@ def edit(
     scale : float
         A path has the probability ``exp(scale * score)`` divided by the sum of that over all.
     start : sequence of str, optional
-        The sentence to begin with; by default the model's best, or of several spaces the most
-        probable path. Words that are new to the space's vocabulary are added to it.
+        The sentence to begin with. By default there are two: the model's best (of several spaces
+        the most probable path), and the path with the most probable arcs, the one with the
+        highest sum of posteriors (each less 0.05). The lower objective counts, of equals the
+        first. Words that are new to the space's vocabulary are added to it.
     starts : int
-        From how many of the model's best sentences to begin, where ``start`` is not given, one
-        after the other. The lowest objective counts, of equals the first.
+        From how many of the model's best sentences to begin, where ``start`` is not given.
     iterations : int
         How often the sentence may change.
     decode : bool
@@ -163,17 +171,17 @@ def edit(
             "decoding"
         )
     lattice = ready.lattice
-    beginnings = ready.best(starts) if start is None else [_labels(lattice, start)]
-    rank = lattice.vocabulary.ranks()
-    times = _NO_TIMES if lattice.times is None else lattice.times
-    graph = (lattice.src, lattice.dst, lattice.label, ready.share, ready.ending, lattice.start)
+    beginnings = [_labels(lattice, start)] if start is not None else ready.best(starts)
+    if start is None and decode:
+        likely = likely_words(lattice.columns, ready.share, ready.ending)
+        if not any(np.array_equal(likely, words) for words in beginnings):
+            beginnings.append(likely)
     minima = [
-        minimise(*graph, times, rank, words, changes if decode else 0) for words in beginnings
+        minimise_edits(lattice.columns, ready.share, ready.ending, words, changes if decode else 0)
+        for words in beginnings
     ]
     lowest = min(found[1][-1] for found in minima)
-    words, objectives, key, value, empty, settled = next(
-        found for found in minima if found[1][-1] <= lowest + GAIN
-    )
+    words, objectives, settled = next(found for found in minima if found[1][-1] <= lowest + GAIN)
     return EditConsensus(
         hypothesis=ready.hypothesis(words),
         expected=float(objectives[-1]),
@@ -181,9 +189,10 @@ def edit(
         exact=bool(objectives[-1] == 0.0),
         candidates=-1,
         evidence=_evidence(_listed(spaces)),
-        network=network_of(lattice, words, rank, key, value, empty),
         objectives=tuple(objectives.tolist()),
-        settled=bool(settled),
+        settled=settled,
+        _space=ready,
+        _words=words,
     )
 
 

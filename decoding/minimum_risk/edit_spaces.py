@@ -13,11 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from decoding._native import best_spelling, edit_bins, edit_shares, prefix_tree
+from decoding.minimum_risk.confusion import ConfusionNetwork, in_order
 from decoding.minimum_risk.evidence import checked_scale
 from lattices.algorithms import best_path, forest_to_lattice, k_best_paths, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
-from lattices.arrays import FloatColumn, IntColumn, floats, ints, kernel
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.semirings import LOG
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
@@ -26,139 +28,7 @@ from lattices.vocabulary import EPSILON
 #: the most states that a forest may take as a lattice
 FOREST_STATES = 100_000
 
-
-@kernel
-def _shares(src, in_arc, in_offset, score, final, start, scale):  # type: ignore[no-untyped-def]
-    """Return how probable each arc is for those who reach its target, and each end for all.
-
-    The third value is the logarithm of the sum over all complete paths, ``-inf`` without one.
-    """
-    forward = np.full(len(final), -np.inf)
-    forward[start] = 0.0
-    share = np.zeros(len(src))
-    for state in range(start + 1, len(final)):
-        best = -np.inf
-        for index in range(in_offset[state], in_offset[state + 1]):
-            arc = in_arc[index]
-            share[arc] = forward[src[arc]] + scale * score[arc]
-            best = max(best, share[arc])
-        if best == -np.inf:
-            for index in range(in_offset[state], in_offset[state + 1]):
-                share[in_arc[index]] = 0.0
-            continue
-        total = 0.0
-        for index in range(in_offset[state], in_offset[state + 1]):
-            arc = in_arc[index]
-            share[arc] = np.exp(share[arc] - best)
-            total += share[arc]
-        for index in range(in_offset[state], in_offset[state + 1]):
-            share[in_arc[index]] /= total
-        forward[state] = best + np.log(total)
-    # arcs into states up to the start lie on no path
-    for index in range(in_offset[start + 1]):
-        share[in_arc[index]] = 0.0
-    ending = np.zeros(len(final))
-    best = -np.inf
-    for state in range(len(final)):
-        if final[state] > -np.inf and forward[state] > -np.inf:
-            best = max(best, forward[state] + scale * final[state])
-    if best == -np.inf:
-        return share, ending, best
-    total = 0.0
-    for state in range(len(final)):
-        if final[state] > -np.inf and forward[state] > -np.inf:
-            ending[state] = np.exp(forward[state] + scale * final[state] - best)
-            total += ending[state]
-    return share, ending / total, best + np.log(total)
-
-
-@kernel
-def _spelling(src, dst, label, out_offset, score, final, start, words):  # type: ignore[no-untyped-def]
-    """Return the arcs of the best path that spells these words, and whether there is one.
-
-    Among equals, the smaller arcs.
-    """
-    length = len(words)
-    best = np.full((len(final), length + 1), -np.inf)
-    best[:, length] = final
-    for arc in range(len(src) - 1, -1, -1):
-        before, after = best[src[arc]], best[dst[arc]]
-        if label[arc] == EPSILON:
-            for place in range(length + 1):
-                before[place] = max(before[place], score[arc] + after[place])
-        else:
-            for place in range(length):
-                if label[arc] == words[place]:
-                    before[place] = max(before[place], score[arc] + after[place + 1])
-    path = np.empty(len(final), np.int32)
-    count = place = 0
-    state = start
-    if best[start, 0] == -np.inf:
-        return path[:0].copy(), False
-    while place < length or best[state, place] != final[state]:
-        for arc in range(out_offset[state], out_offset[state + 1]):
-            silent = label[arc] == EPSILON
-            if not silent and (place == length or label[arc] != words[place]):
-                continue
-            rest = place if silent else place + 1
-            if score[arc] + best[dst[arc], rest] == best[state, place]:
-                path[count] = arc
-                count += 1
-                state, place = dst[arc], rest
-                break
-    return path[:count].copy(), True
-
-
-@kernel
-def _tree(label, offset, mass, score):  # type: ignore[no-untyped-def]
-    """Return the tree of the prefixes of a list's entries.
-
-    Returns
-    -------
-    src, word : int32 arrays, one entry a state but the first
-        The arc into it.
-    masses, scores : float64 arrays, one entry a state
-        The logarithm of the mass of the entries that end there, and the best of their scores.
-    """
-    room = len(label) + 1
-    src, word = np.empty(room, np.int32), np.empty(room, np.int32)
-    child, sibling = np.full(room, -1, np.int32), np.full(room, -1, np.int32)
-    masses, scores = np.full(room, -np.inf), np.full(room, -np.inf)
-    states = 1
-    for entry in range(len(mass)):
-        state = 0
-        for place in range(offset[entry], offset[entry + 1]):
-            found = child[state]
-            while found >= 0 and word[found] != label[place]:
-                found = sibling[found]
-            if found < 0:
-                found = states
-                states += 1
-                src[found], word[found] = state, label[place]
-                sibling[found] = child[state]
-                child[state] = found
-            state = found
-        masses[state] = np.logaddexp(masses[state], mass[entry])
-        scores[state] = max(scores[state], score[entry])
-    return src[1:states].copy(), word[1:states].copy(), masses[:states], scores[:states]
-
-
-@kernel
-def _entry(label, offset, score, words):  # type: ignore[no-untyped-def]
-    """Return the entry of the highest score that has these words, the first of equals, or -1."""
-    best = -1
-    for entry in range(len(score)):
-        begin, end = offset[entry], offset[entry + 1]
-        if end - begin != len(words) or (best >= 0 and score[entry] <= score[best]):
-            continue
-        same = True
-        for place in range(begin, end):
-            if label[place] != words[place - begin]:
-                same = False
-                break
-        if same:
-            best = entry
-    return best
+_NO_TIMES = floats([])
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,22 +80,56 @@ class EditSpace:
         """
         if isinstance(self.space, NBest):
             nbest = self.space
-            entry = _entry(nbest.label, nbest.offset, nbest.score, words)
-            if entry >= 0:
-                return nbest[entry]
+            begin, size = nbest.offset, len(words)
+            same = [
+                entry
+                for entry in np.flatnonzero(np.diff(begin) == size).tolist()
+                if np.array_equal(nbest.label[begin[entry] : begin[entry] + size], words)
+            ]
+            if same:
+                return nbest[max(same, key=lambda entry: float(nbest.score[entry]))]
         else:
             lattice = self.lattice
-            arcs, found = _spelling(
-                lattice.src, lattice.dst, lattice.label, lattice.out_offset, lattice.score,
-                lattice.final, lattice.start, words,
-            )  # fmt: skip
+            arcs, found = best_spelling(lattice.columns, words)
             if found:
-                path = lattice.hypothesis(arcs)
+                path = lattice.hypothesis(arcs.tolist())
                 if self.space is lattice:
                     return path
                 # the arcs are those of a lattice that nobody else has seen
                 return Hypothesis(path.tokens, path.score, path.features)
         return Hypothesis(self.lattice.vocabulary.decode(words.tolist()), -math.inf)
+
+    def network(self, words: IntColumn) -> ConfusionNetwork:
+        """Return the confusion network to which the recursion aligns the space for a sentence."""
+        lattice = self.lattice
+        times = _NO_TIMES if lattice.times is None else lattice.times
+        label, number, offset, chosen = edit_bins(
+            lattice.columns, self.share, self.ending, times, words
+        )
+        posterior = number[:, 0]
+        begin = end = bin_begin = bin_end = None
+        if lattice.times is not None:
+            known = posterior > 0.0
+            nowhere = np.full((len(number), 2), np.nan)
+            moments = np.divide(
+                number[:, 1:], posterior[:, None], out=nowhere, where=known[:, None]
+            )
+            begin, end = floats(moments[:, 0]), floats(moments[:, 1])
+            bin_begin, bin_end = in_order(*np.add.reduceat(number[:, 1:], offset[:-1]).T)
+        return ConfusionNetwork(
+            vocabulary=lattice.vocabulary,
+            label=ints(label),
+            # rounding may carry a certainty just above one
+            posterior=floats(np.minimum(posterior, 1.0)),
+            offset=ints(offset),
+            chosen=ints(chosen),
+            begin=begin,
+            end=end,
+            bin_begin=bin_begin,
+            bin_end=bin_end,
+            id=lattice.id,
+            references=lattice.references,
+        )
 
 
 def _spoken(lattice: Lattice, path: IntColumn) -> IntColumn:
@@ -296,10 +200,7 @@ def joined_edit_space(
 def _weighed(
     lattice: Lattice, scale: float, space: Space | None, leaf_score: FloatColumn | None = None
 ) -> EditSpace:
-    share, ending, mass = _shares(
-        lattice.src, lattice.in_arc, lattice.in_offset, lattice.score, lattice.final,
-        lattice.start, scale,
-    )  # fmt: skip
+    share, ending, mass = edit_shares(lattice.columns, scale)
     if not math.isfinite(mass):
         if not useful_states(lattice)[lattice.start]:
             raise no_complete_path(lattice)
@@ -312,7 +213,7 @@ def _prefixes(nbest: NBest, scale: float) -> tuple[Lattice, FloatColumn]:
     if not len(nbest):
         raise OptionError(f"n-best list {nbest.id!r} is empty")
     mass = LOG.weights(nbest.score, scale)
-    src, label, masses, scores = _tree(nbest.label, nbest.offset, floats(mass), nbest.score)
+    src, label, masses, scores = prefix_tree(nbest.label, nbest.offset, floats(mass), nbest.score)
     lattice = Lattice(
         vocabulary=nbest.vocabulary,
         src=ints(src),

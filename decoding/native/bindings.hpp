@@ -3,4 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
-namespace decoding {}  // namespace decoding
+namespace decoding {
+
+void bind_edit(nanobind::module_& module);
+void bind_envelope(nanobind::module_& module);
+
+}  // namespace decoding

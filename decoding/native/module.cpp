@@ -5,4 +5,8 @@
 NB_MODULE(_native, module) {
   module.doc() = "Minimum risk and training over lattices and forests.";
   lattices::translate_errors();
+  // the handles of spaces, which functions here take
+  nanobind::module_::import_("lattices._native");
+  decoding::bind_edit(module);
+  decoding::bind_envelope(module);
 }

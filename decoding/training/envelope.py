@@ -7,20 +7,23 @@ hypothesis, whatever the size of the space.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from decoding.training.envelope_forest import forest_envelope
-from decoding.training.envelope_hull import INTERCEPT, LEFT, SLOPE, list_envelope
-from decoding.training.envelope_lattice import lattice_envelope
-from lattices.algorithms.best import arc_ranks
+from decoding._native import envelopes, feature_lines, list_envelope
 from lattices.algorithms.forest_derivations import too_many_edges
 from lattices.algorithms.paths import no_complete_path
-from lattices.arrays import Array, FloatColumn, IntColumn, column, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, column
 from lattices.errors import SpaceError
-from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix, Weights, weight_vector
+from lattices.spaces import Hypothesis, Lattice, NBest, Space
+from lattices.spaces.features import FeatureMatrix, Weights, matrix_columns, weight_vector
+
+# what may be wrong with a space
+_NO_PATH, _TOO_LARGE, _TOO_MANY_EDGES = 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +78,9 @@ def envelope(space: Space, weights: Weights, direction: Weights) -> Envelope:
 
     Segments are those of positive length: a hypothesis that is best in a single point, where
     others cross, has none, nor has one whose segment is shorter than a step can be told from
-    the next in double precision. Of hypotheses with equal lines the one that
-    :func:`lattices.best` would take is there: the smaller sentence (in forests, the shorter
-    one first), then the smaller arcs; of a list, the first. Sums of slopes and intercepts are
-    exact, see :mod:`decoding.training.envelope_hull`; so ties do not depend on rounding.
+    the next in double precision. Of hypotheses with equal lines one is there, of a list the
+    first. Sums of slopes and intercepts are exact: both are rounded once, to multiples of a power
+    of two that no sum loses; so ties do not depend on rounding.
 
     Cost: O(n log n) for a list. For lattices and forests it is O(arcs times segments of a
     state), and the segments of a state are at most its arcs with all those below (Macherey et
@@ -116,9 +118,9 @@ def envelope(space: Space, weights: Weights, direction: Weights) -> Envelope:
     >>> [(found.tokens(each), float(found.left[each])) for each in range(len(found))]
     [(('a',), -inf), (('the',), 1.0)]
     """
-    features = feature_rows(space)
     sides = [weight_vector(each, space.feature_names) for each in (weights, direction)]
-    return envelope_of_lines(space, features @ np.stack(sides, axis=1))
+    lines = feature_lines(*matrix_columns(feature_rows(space)), *sides)
+    return next(envelopes_of_lines([space], lines, [0, len(lines)]))
 
 
 def feature_rows(space: Space) -> FeatureMatrix:
@@ -141,32 +143,44 @@ def feature_rows(space: Space) -> FeatureMatrix:
     return vstack([space.features, last], format="csr")
 
 
-def envelope_of_lines(space: Space, lines: Array) -> Envelope:
-    """Return the envelope of a space whose rows have the intercepts and slopes ``lines``.
+def envelopes_of_lines(
+    spaces: Sequence[Space], lines: Array, offset: Sequence[int], workers: int = 1
+) -> Iterator[Envelope]:
+    """Iterate over the envelopes of spaces whose rows have the intercepts and slopes ``lines``.
 
-    One row for each row of :func:`feature_rows`.
+    Space ``i`` has the rows from ``offset[i]`` up to ``offset[i + 1]``, one for each row of
+    :func:`feature_rows`. All lattices and forests are searched in one native call, in
+    ``workers`` threads.
     """
     lines = column(lines, np.float64)
-    if isinstance(space, NBest):
-        return _of_list(space, lines)
-    if isinstance(space, Forest):
-        found, arcs, arc_offset, words, word_offset = forest_envelope(
-            space.head, space.tail, space.tail_offset, space.symbol, space.symbol_offset,
-            space.in_offset, space.vocabulary.ranks(), lines, space.root,
-        )  # fmt: skip
-        if arc_offset[-1] < 0:
-            raise too_many_edges(space)
-    else:
-        found, arcs, arc_offset, words, word_offset = lattice_envelope(
-            space.dst, space.out_offset, space.label, arc_ranks(space),
-            column(space.final > -np.inf, np.bool_),
-            lines[: space.num_arcs], lines[space.num_arcs :], space.start,
-        )  # fmt: skip
-        if not len(found):
-            raise no_complete_path(space)
-    if np.isnan(found[0, SLOPE]):
-        raise SpaceError(f"the scores of space {space.id!r} are too large to be added up")
-    return _envelope(space, found, arcs, arc_offset, words, word_offset)
+    graphs = [number for number, space in enumerate(spaces) if not isinstance(space, NBest)]
+    found = iter(_of_graphs(spaces, graphs, lines, offset, workers) if graphs else ())
+    for number, space in enumerate(spaces):
+        if isinstance(space, NBest):
+            yield _of_list(space, lines[offset[number] : offset[number + 1]])
+        else:
+            yield next(found)
+
+
+def _of_graphs(
+    spaces: Sequence[Space], graphs: list[int], lines: Array, offset: Sequence[int], workers: int
+) -> Iterator[Envelope]:
+    if len(graphs) < len(spaces):
+        parts = [lines[offset[number] : offset[number + 1]] for number in graphs]
+        lines = np.concatenate(parts)
+        offset = np.cumsum([0, *map(len, parts)]).tolist()
+    chosen: list[Any] = [spaces[number] for number in graphs]
+    handles = [space.columns for space in chosen]
+    found = envelopes(handles, lines, np.array(offset, np.int64), workers)
+    culprit, problem = found[-2:]
+    if problem == _NO_PATH:
+        raise no_complete_path(chosen[culprit])
+    if problem == _TOO_LARGE:
+        name = chosen[culprit].id
+        raise SpaceError(f"the scores of space {name!r} are too large to be added up")
+    if problem == _TOO_MANY_EDGES:
+        raise too_many_edges(chosen[culprit])
+    return _cut(chosen, *found[:-2])
 
 
 def _of_list(nbest: NBest, lines: FloatColumn) -> Envelope:
@@ -174,27 +188,27 @@ def _of_list(nbest: NBest, lines: FloatColumn) -> Envelope:
         raise SpaceError(f"n-best list {nbest.id!r} is empty")
     if not np.abs(lines).max() < 1e300:
         raise SpaceError(f"the scores of n-best list {nbest.id!r} are too large")
-    intercept, slope = floats(lines[:, 0]), floats(lines[:, 1])
-    found, entries = list_envelope(
-        slope, intercept, nbest.label, nbest.offset, nbest.vocabulary.ranks()
-    )
-    begin, size = nbest.offset[entries], np.diff(nbest.offset)[entries]
-    word_offset = np.concatenate(([0], np.cumsum(size)))
-    places = np.arange(word_offset[-1]) + np.repeat(begin - word_offset[:-1], size)
-    offset = np.arange(len(entries) + 1)
-    return _envelope(nbest, found, entries, offset, nbest.label[places], word_offset)
+    return next(_cut([nbest], *list_envelope(lines, nbest.label, nbest.offset)[:-2]))
 
 
-def _envelope(
-    space: Space, lines: Array, arcs: Array, arc_offset: Array, words: Array, word_offset: Array
-) -> Envelope:
-    return Envelope(
-        space,
-        floats(lines[:, SLOPE]),
-        floats(lines[:, INTERCEPT]),
-        floats(lines[:, LEFT]),
-        ints(arcs),
-        ints(arc_offset),
-        ints(words),
-        ints(word_offset),
-    )
+def _cut(spaces: Sequence[Space], count: Array, *columns: Array) -> Iterator[Envelope]:
+    """Iterate over the envelopes whose columns stand end to end."""
+    slope, intercept, left, arcs, arc_offset, words, word_offset = map(_read_only, columns)
+    for space, (first, last) in zip(spaces, pairwise(count.tolist()), strict=True):
+        arc_bounds = arc_offset[first : last + 1]
+        word_bounds = word_offset[first : last + 1]
+        yield Envelope(
+            space,
+            slope[first:last],
+            intercept[first:last],
+            left[first:last],
+            arcs[arc_bounds[0] : arc_bounds[-1]],
+            arc_bounds - arc_bounds[0],
+            words[word_bounds[0] : word_bounds[-1]],
+            word_bounds - word_bounds[0],
+        )
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array

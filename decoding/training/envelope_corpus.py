@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from decoding.training.envelope import Envelope, envelope_of_lines, feature_rows
+from decoding._native import feature_lines
+from decoding.training.envelope import Envelope, envelopes_of_lines, feature_rows
 from fstmetrics import Evaluator, Metric, nbest_stats
 from lattices.algorithms import sample_paths
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix, Weights, weight_vector
+from lattices.spaces.features import FeatureMatrix, Weights, matrix_columns, weight_vector
 from lattices.vocabulary import Vocabulary
 
 #: paths from which the variation of features is told
@@ -181,10 +182,9 @@ class EnvelopeCorpus:
 
     def envelopes(self, weights: Weights, direction: Weights) -> Iterator[Envelope]:
         """Iterate over the envelopes of the spaces."""
-        sides = np.stack([self.vector(weights), self.vector(direction)], axis=1)
-        lines = self._features @ sides
-        for space, (begin, end) in zip(self.spaces, pairwise(self._offset), strict=True):
-            yield envelope_of_lines(space, lines[begin:end])
+        sides = self.vector(weights), self.vector(direction)
+        lines = feature_lines(*matrix_columns(self._features), *sides)
+        return envelopes_of_lines(self.spaces, lines, self._offset)
 
     def turns(self, weights: Weights, direction: Weights) -> Turns:
         """Return where the statistics of the corpus change along a line, and how."""

@@ -5,4 +5,6 @@
 NB_MODULE(_native, module) {
   module.doc() = "Statistics of metrics.";
   lattices::translate_errors();
+  // the handles of spaces, which functions here take
+  nanobind::module_::import_("lattices._native");
 }

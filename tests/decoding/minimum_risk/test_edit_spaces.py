@@ -32,13 +32,13 @@ from tests.strategies import sentences, small_forests, small_lattices
 def test_on_lists_the_objective_is_the_risk(
     rows: list[tuple[list[str], float]], scale: float
 ) -> None:
-    found = edit(nbest_of(rows), scale=scale)
+    best = min((-score, words) for words, score in rows)[1]
+    found = edit(nbest_of(rows), scale=scale, start=best)
     masses: dict[Sentence, float] = defaultdict(float)
     for words, score in rows:
         masses[tuple(words)] += math.exp(scale * score)
     total = sum(masses.values())
     masses = {sentence: mass / total for sentence, mass in masses.items()}
-    best = min((-score, words) for words, score in rows)[1]
     assert found.objectives[0] == pytest.approx(risk(best, masses), abs=1e-9)
     assert found.expected == pytest.approx(risk(found.tokens, masses), abs=1e-9)
     assert found.evidence == len(rows)

@@ -1,0 +1,161 @@
+// Upper envelopes along a line of weights: the bindings.
+#include "decoding/native/envelope.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
+#include "decoding/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+
+namespace decoding {
+
+namespace {
+
+using namespace lattices;
+
+static_assert(sizeof(Line) == 2 * sizeof(double));
+
+std::span<const Line> lines_of(const Table<double>& table) {
+  if (table.shape(1) != 2) throw option_error("lines have two columns, intercepts and slopes");
+  return {reinterpret_cast<const Line*>(table.data()), table.shape(0)};
+}
+
+template <class T>
+std::vector<T> joined(std::vector<Envelope>& parts, std::vector<T> Envelope::* column) {
+  std::size_t size = 0;
+  for (const Envelope& each : parts) size += (each.*column).size();
+  std::vector<T> all;
+  all.reserve(size);
+  for (const Envelope& each : parts) {
+    all.insert(all.end(), (each.*column).begin(), (each.*column).end());
+  }
+  return all;
+}
+
+// Offsets into columns that were joined: all but the first of each part, moved behind those before.
+std::vector<Index> joined_offsets(std::vector<Envelope>& parts,
+                                  std::vector<Index> Envelope::* column) {
+  std::vector<Index> all{0};
+  std::int64_t base = 0;
+  for (const Envelope& each : parts) {
+    const auto& offset = each.*column;
+    for (std::size_t at = 1; at < offset.size(); ++at) {
+      if (base + offset[at] > std::numeric_limits<Index>::max()) {
+        throw engine_error("the envelopes of a batch have too many words or edges");
+      }
+      all.push_back(static_cast<Index>(base + offset[at]));
+    }
+    base += offset.back();
+  }
+  return all;
+}
+
+// How many segments each space has, all segments end to end, their edges and words; what is wrong
+// with which space, if something is: its number, and one of EnvelopeProblem.
+auto give_all(std::vector<Envelope> parts) {
+  int problem = 0;
+  Index culprit = -1;
+  std::vector<Index> count{0};
+  for (const Envelope& each : parts) {
+    if (problem == 0 && each.problem != EnvelopeProblem::None) {
+      problem = static_cast<int>(each.problem);
+      culprit = static_cast<Index>(count.size()) - 1;
+    }
+    count.push_back(count.back() + static_cast<Index>(each.left.size()));
+  }
+  return std::tuple(give(std::move(count)), give(joined(parts, &Envelope::slope)),
+                    give(joined(parts, &Envelope::intercept)), give(joined(parts, &Envelope::left)),
+                    give(joined(parts, &Envelope::edges)),
+                    give(joined_offsets(parts, &Envelope::edge_offset)),
+                    give(joined(parts, &Envelope::words)),
+                    give(joined_offsets(parts, &Envelope::word_offset)), culprit, problem);
+}
+
+}  // namespace
+
+void bind_envelope(nb::module_& module) {
+  module.def(
+      "envelopes",
+      [](const nb::typed<nb::list, nb::any>& spaces, const Table<double>& lines,
+         const Column<std::int64_t>& offset, int threads) {
+        const auto rows = lines_of(lines);
+        const auto bounds = view(offset);
+        std::vector<const LatticeColumns*> of_lattice(spaces.size(), nullptr);
+        std::vector<const ForestColumns*> of_forest(spaces.size(), nullptr);
+        if (bounds.size() != spaces.size() + 1) throw option_error("one more offset than spaces");
+        for (std::size_t at = 0; at < spaces.size(); ++at) {
+          std::size_t needed = 0;
+          if (nb::try_cast(spaces[at], of_lattice[at])) {
+            needed = of_lattice[at]->src.size() + of_lattice[at]->final.size();
+          } else {
+            of_forest[at] = nb::cast<const ForestColumns*>(spaces[at]);
+            needed = of_forest[at]->head.size();
+          }
+          if (bounds[at] < 0 || bounds[at + 1] - bounds[at] != static_cast<std::int64_t>(needed) ||
+              bounds[at + 1] > static_cast<std::int64_t>(rows.size())) {
+            throw option_error("lines that do not fit the spaces");
+          }
+        }
+        std::vector<Envelope> found(spaces.size());
+        unlocked([&] {
+          parallel_for(found.size(), threads, check_signals, [&](std::size_t at, Poll& poll) {
+            const auto own = rows.subspan(bounds[at], bounds[at + 1] - bounds[at]);
+            found[at] = of_lattice[at] != nullptr ? EnvelopeSearch(*of_lattice[at], own).run(poll)
+                                                  : EnvelopeSearch(*of_forest[at], own).run(poll);
+          });
+          return 0;
+        });
+        return give_all(std::move(found));
+      },
+      nb::arg("spaces"), nb::arg("lines"), nb::arg("offset"), nb::arg("threads"),
+      "Return the envelopes of lattices and forests, end to end: where each begins, slopes,\n"
+      "intercepts, steps, edges and words of the segments; then the first space of which there is\n"
+      "none, and why.");
+  module.def(
+      "feature_lines",
+      [](const Ints& bounds, const Ints& columns, const Floats& values, const Floats& weights,
+         const Floats& direction) {
+        const auto bound = view(bounds), column = view(columns);
+        const auto value = view(values), weight = view(weights), way = view(direction);
+        if (bound.empty() || bound.back() != static_cast<Index>(column.size()) ||
+            column.size() != value.size() || weight.size() != way.size()) {
+          throw option_error("a matrix of features or weights that do not fit it");
+        }
+        for (const Index each : column) {
+          if (each < 0 || each >= static_cast<Index>(weight.size())) {
+            throw option_error("a feature without a weight");
+          }
+        }
+        std::vector<double> lines(2 * (bound.size() - 1));
+        unlocked([&] {
+          for (std::size_t row = 0; row + 1 < bound.size(); ++row) {
+            double intercept = 0.0, slope = 0.0;
+            for (Index entry = bound[row]; entry < bound[row + 1]; ++entry) {
+              intercept += value[entry] * weight[column[entry]];
+              slope += value[entry] * way[column[entry]];
+            }
+            lines[2 * row] = intercept;
+            lines[2 * row + 1] = slope;
+          }
+          return 0;
+        });
+        return give(std::move(lines), bound.size() - 1, 2);
+      },
+      nb::arg("bounds"), nb::arg("columns"), nb::arg("values"), nb::arg("weights"),
+      nb::arg("direction"),
+      "Return the intercept and the slope of each row of a sparse matrix of features.");
+  module.def(
+      "list_envelope",
+      [](const Table<double>& lines, const Ints& label, const Ints& offset) {
+        const auto rows = lines_of(lines);
+        if (offset.shape(0) != rows.size() + 1) throw option_error("lines that do not fit a list");
+        std::vector<Envelope> found(1);
+        found[0] = unlocked([&] { return list_envelope(rows, view(label), view(offset)); });
+        return give_all(std::move(found));
+      },
+      nb::arg("lines"), nb::arg("label"), nb::arg("offset"),
+      "Return the envelope of the entries of a list, as `envelopes` does.");
+}
+
+}  // namespace decoding
