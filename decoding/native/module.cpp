@@ -4,7 +4,7 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "Minimum risk and training over lattices and forests.";
-  lattices::translate_errors();
+  lattices::set_up_module();
   // the handles of spaces, which functions here take
   nanobind::module_::import_("lattices._native");
   decoding::bind_edit(module);

@@ -4,9 +4,10 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "Searches and algorithms over lattices and forests.";
-  lattices::translate_errors();
+  lattices::set_up_module();
   lattices::bind_spaces(module);
   lattices::bind_inside(module);
   lattices::bind_automata(module);
   lattices::bind_rows(module);
+  lattices::bind_expectations(module);
 }
