@@ -7,5 +7,6 @@ namespace decoding {
 
 void bind_edit(nanobind::module_& module);
 void bind_envelope(nanobind::module_& module);
+void bind_expectation(nanobind::module_& module);
 
 }  // namespace decoding

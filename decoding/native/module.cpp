@@ -9,4 +9,5 @@ NB_MODULE(_native, module) {
   nanobind::module_::import_("lattices._native");
   decoding::bind_edit(module);
   decoding::bind_envelope(module);
+  decoding::bind_expectation(module);
 }
