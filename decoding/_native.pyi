@@ -59,3 +59,29 @@ def feature_lines(bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), or
 
 def list_envelope(lines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, int]:
     """Return the envelope of the entries of a list, as `envelopes` does."""
+
+class DerivationColumns:
+    """The columns of a graph of derivations, checked."""
+
+    def __init__(self, in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], root: int) -> None: ...
+
+def expectation(graph: DerivationColumns, score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, tilt: float, surprise: bool) -> tuple[float, float, float, Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return the logarithm of the sum over all derivations, mean and variance of the value, and
+    of each slot the derivative of the mean and how often it is used.
+    """
+
+def lattice_derivations(lattice: lattices._native.LatticeColumns) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """Return a lattice as a graph of derivations, all gains 0."""
+
+def word_states(units: lattices._native.LatticeColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], lattice: lattices._native.LatticeColumns) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    Return the state of the lattice of words for each state of that of characters; right for
+    those between words, where alone a path may end.
+    """
+
+def row_derivations(lattice: lattices._native.LatticeColumns, machine: lattices._native.AutomatonRows, pairs: int, bytes: int, factor: float, arc_slot: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], final_slot: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]], float] | None:
+    """
+    Return the product of a lattice with rows as a graph of derivations, and its opening gain;
+    None beyond the budget. Gains are multiplied by the factor.
+    """

@@ -99,7 +99,8 @@ def plain_graph(space: Lattice | Forest | NBest) -> DerivationGraph:
         )  # fmt: skip
     in_offset, tail, tail_offset, slot, gain = lattice_derivations(space.columns)
     return DerivationGraph(
-        ints(in_offset), ints(tail), ints(tail_offset), ints(slot), floats(gain), 0.0, space.num_states - 1 - space.start,
+        ints(in_offset), ints(tail), ints(tail_offset), ints(slot), floats(gain),
+        0.0, space.num_states - 1 - space.start,
         space.num_arcs + space.num_states,
     )  # fmt: skip
 
