@@ -33,7 +33,7 @@ from decoding.minimum_risk.results import Consensus
 from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.references import tokens_of
 from lattices.arrays import FloatColumn, floats
-from lattices.engines.row_expectation_lists import Expectations, expectations
+from lattices.engines.expectations import Expectations, expectations
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, NBest, Space
 
@@ -95,7 +95,7 @@ def expected_metric(
     A path has probability ``exp(scale * score)`` over the sum of that over all paths; paths
     with the same words count together, of course. Metrics are normalised by the path that plays
     the reference, so states of the lattice are split by the number of words behind them; then
-    the candidate's automaton reads the lattice (:mod:`lattices.engines.row_expectation_lists`).
+    the candidate's automaton reads the lattice (:mod:`lattices.engines.expectations`).
 
     Cost for each candidate: the pairs of a state and a row, typically some thousands, a few
     milliseconds. Long and dense lattices have millions; beyond the ``budget``, all candidates
@@ -215,7 +215,7 @@ def _within(
             return None, None
         raise
     # the prefix tree of a list has no more pairs than nodes
-    most = budget if graph.sentences < 0 else len(graph.graph.stop) + 1
+    most = budget if graph.sentences < 0 else graph.graph.nodes + 1
     found = _expected(graph, metric, sentences, normalised, most, negligible)
     return (found if (found.pairs >= 0).all() else None), graph
 

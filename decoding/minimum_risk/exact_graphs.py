@@ -22,10 +22,11 @@ from decoding.outcomes import Segment
 from decoding.transforms import Sampled
 from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.similarity import checked_matrix
+from lattices._native import LengthGraph
 from lattices.algorithms import forest_to_lattice
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.engines import Alignment
-from lattices.engines.row_expectation_graphs import LengthGraph, length_graph, list_graph
+from lattices.engines.expectations import length_graph, list_graph
 from lattices.errors import OptionError
 from lattices.spaces import Forest, NBest, Space
 from lattices.vocabulary import Vocabulary

@@ -5,6 +5,8 @@
 NB_MODULE(_native, module) {
   module.doc() = "Oracles, minimum risk and training over lattices and forests.";
   lattices::translate_errors();
+  module.doc() = "Minimum risk and training over lattices and forests.";
+  lattices::set_up_module();
   // the handles of spaces, which functions here take
   nanobind::module_::import_("lattices._native");
   decoding::bind_edit(module);
@@ -14,4 +16,5 @@ NB_MODULE(_native, module) {
   nanobind::module_::import_("lattices._native");
   nanobind::module_::import_("fstmetrics._native");
   decoding::bind_oracles(module);
+  decoding::bind_expectation(module);
 }

@@ -10,18 +10,21 @@ weights as often as training needs it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from decoding._native import DerivationColumns, lattice_derivations, row_derivations, word_states
 from decoding.forest_oracle import prepare_forest
 from decoding.ranked import compiled
 from fstmetrics import CompiledEvaluator, Evaluator, Machine, nbest_stats, scores_of
 from lattices.algorithms import forest_to_lattice
-from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints, kernel
+from lattices.algorithms.paths import no_complete_path
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.engines.forest_rows import forest_row_product
-from lattices.engines.row_product import row_product
-from lattices.engines.rows import RowMachine
+from lattices.engines.rows import MEMORY, RowMachine
 from lattices.errors import SpaceError
 from lattices.spaces import Forest, Lattice, NBest
 
@@ -29,7 +32,8 @@ from lattices.spaces import Forest, Lattice, NBest
 MOST_STATES = 100_000
 
 
-class DerivationGraph(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class DerivationGraph:
     """A hypergraph whose derivations are those of a space, with their values.
 
     Nodes are numbered bottom-up, tails before heads; the edges of node ``q`` are ``in_offset[q]``
@@ -59,40 +63,21 @@ class DerivationGraph(NamedTuple):
     root: int
     slots: int
 
+    @cached_property
+    def columns(self) -> DerivationColumns:
+        """The columns as native code takes them."""
+        return DerivationColumns(
+            self.in_offset, self.tail, self.tail_offset, self.slot, self.gain, self.root
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "columns"}
+
     @property
     def num_nodes(self) -> int:
         """How many nodes there are: pairs, if the graph is a product."""
         return len(self.in_offset) - 1
-
-
-@kernel
-def _from_the_end(out_offset, dst, final, gain, final_gain, arc_slot, final_slot):  # type: ignore[no-untyped-def]
-    """Return the columns of a lattice read from its end: an edge for each arc and each ending."""
-    states = len(final)
-    edges = len(dst)
-    for state in range(states):
-        if final[state] > -np.inf:
-            edges += 1
-    in_offset = np.zeros(states + 1, np.int32)
-    tail = np.empty(len(dst), np.int32)
-    tail_offset = np.zeros(edges + 1, np.int32)
-    slot = np.empty(edges, np.int32)
-    value = np.empty(edges)
-    edge = tails = 0
-    for node in range(states):
-        state = states - 1 - node
-        for arc in range(out_offset[state], out_offset[state + 1]):
-            tail[tails] = states - 1 - dst[arc]
-            tails += 1
-            slot[edge], value[edge] = arc_slot[arc], gain[arc]
-            edge += 1
-            tail_offset[edge] = tails
-        if final[state] > -np.inf:
-            slot[edge], value[edge] = final_slot[state], final_gain[state]
-            edge += 1
-            tail_offset[edge] = tails
-        in_offset[node + 1] = edge
-    return in_offset, tail, tail_offset, slot, value
 
 
 def plain_graph(space: Lattice | Forest | NBest) -> DerivationGraph:
@@ -112,32 +97,11 @@ def plain_graph(space: Lattice | Forest | NBest) -> DerivationGraph:
             space.in_offset, space.tail, space.tail_offset, ints(np.arange(edges)),
             floats(np.zeros(edges)), 0.0, space.root, edges,
         )  # fmt: skip
-    arcs, states = space.num_arcs, space.num_states
-    return _of_lattice(
-        space, np.zeros(arcs), np.zeros(states), np.arange(arcs), arcs + np.arange(states),
-        1.0, 0.0, arcs + states,
-    )  # fmt: skip
-
-
-def _of_lattice(
-    graph: Lattice,
-    gain: Array,
-    final_gain: Array,
-    arc_slot: Array,
-    final_slot: Array,
-    factor: float,
-    base: float,
-    slots: int,
-) -> DerivationGraph:
-    columns = _from_the_end(
-        graph.out_offset, graph.dst, graph.final, floats(gain), floats(final_gain),
-        ints(arc_slot), ints(final_slot),
-    )  # fmt: skip
-    in_offset, tail, tail_offset, slot, value = columns
-    root = graph.num_states - 1 - graph.start
+    in_offset, tail, tail_offset, slot, gain = lattice_derivations(space.columns)
     return DerivationGraph(
-        ints(in_offset), ints(tail), ints(tail_offset), ints(slot), floats(value * factor),
-        base, root, slots,
+        ints(in_offset), ints(tail), ints(tail_offset), ints(slot), floats(gain),
+        0.0, space.num_states - 1 - space.start,
+        space.num_arcs + space.num_states,
     )  # fmt: skip
 
 
@@ -184,7 +148,7 @@ def lattice_graph(
     final_slot: Array = arcs + np.arange(states)
     if prepared.origin is not None:
         arc_slot = np.where(prepared.origin < 0, arcs + states, prepared.origin)
-        final_slot = arcs + _word_states(lattice, units, prepared.origin)
+        final_slot = arcs + word_states(units.columns, prepared.origin, lattice.columns)
     return _lattice_product(
         units, machine, value_line(machine, evaluator), budget, arc_slot, final_slot,
         arcs + states,
@@ -200,39 +164,31 @@ def _lattice_product(
     final_slot: Array,
     slots: int,
 ) -> DerivationGraph | None:
-    product = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), budget)
-    if product is None:
-        return None
+    rows = RowMachine(machine.automaton, lattice.num_states)
     constant, factor = line
-    state = np.full(product.pairs, lattice.start)
-    state[product.graph.dst] = lattice.dst[product.origin]
-    return _of_lattice(
-        product.graph, product.gain, product.final_gain, arc_slot[product.origin],
-        final_slot[state], factor, constant + factor * product.opening, slots,
-    )  # fmt: skip
-
-
-def _word_states(lattice: Lattice, units: Lattice, origin: IntColumn) -> Array:
-    """Return the state of the lattice of words for each state of that of characters.
-
-    Right for those between words, where alone a path may end.
-    """
-    found: Array = _states_between(
-        units.src, units.dst, origin, lattice.dst, lattice.start, units.num_states
+    try:
+        found = row_derivations(
+            lattice.columns, rows.native, budget, MEMORY, factor * rows.unit, ints(arc_slot),
+            ints(final_slot),
+        )  # fmt: skip
+    except SpaceError:
+        raise no_complete_path(lattice) from None
+    if found is None:
+        return None
+    columns, opening = found
+    # the start, with the one row before the first word, is the first pair and so the last node
+    root = len(columns[0]) - 2
+    in_offset, tail, tail_offset, slot, gain = columns
+    return DerivationGraph(
+        ints(in_offset),
+        ints(tail),
+        ints(tail_offset),
+        ints(slot),
+        floats(gain),
+        constant + opening,
+        root,
+        slots,
     )
-    return found
-
-
-@kernel
-def _states_between(src, dst, origin, word_dst, start, states):  # type: ignore[no-untyped-def]
-    word_state = np.full(states, start, np.int64)
-    # arcs are sorted by source and states are in topological order
-    for arc in range(len(src)):
-        if origin[arc] >= 0:
-            word_state[dst[arc]] = word_dst[origin[arc]]
-        else:
-            word_state[dst[arc]] = word_state[src[arc]]
-    return word_state
 
 
 def forest_graph(

@@ -4,7 +4,7 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "Statistics of metrics.";
-  lattices::translate_errors();
+  lattices::set_up_module();
   // the handles of spaces, which functions here take
   nanobind::module_::import_("lattices._native");
   fstmetrics::bind_aligning(module);

@@ -6,6 +6,7 @@
 namespace lattices {
 
 void bind_spaces(nanobind::module_& module);
+void bind_expectations(nanobind::module_& module);
 void bind_inside(nanobind::module_& module);
 void bind_paths(nanobind::module_& module);
 void bind_transforms(nanobind::module_& module);

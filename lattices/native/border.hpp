@@ -88,8 +88,10 @@ auto unlocked(Compute&& compute) {
   return compute();
 }
 
-// Turn lattices::Error into the classes of lattices.errors; called once by each module.
-inline void translate_errors() {
+// What each module begins with: lattices::Error becomes the classes of lattices.errors, and nothing
+// is printed about objects that are alive when the interpreter ends.
+inline void set_up_module() {
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -7,6 +7,7 @@ NB_MODULE(_native, module) {
   // spaces that are still in use when Python ends are no leak
   nanobind::set_leak_warnings(false);
   lattices::translate_errors();
+  lattices::set_up_module();
   lattices::bind_spaces(module);
   lattices::bind_inside(module);
   lattices::bind_paths(module);
@@ -19,4 +20,5 @@ NB_MODULE(_native, module) {
   lattices::bind_forest_ranked(module);
   lattices::bind_row_automata(module);
   lattices::bind_rows(module);
+  lattices::bind_expectations(module);
 }

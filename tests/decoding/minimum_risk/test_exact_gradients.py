@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoding.training.risk_expectations import Expectation, expectation
+from decoding.training.risk_graphs import lattice_graph
 from fstmetrics import GRR, WRR, AlignmentMetric
 from lattices import Lattice
-from lattices.engines.row_expectation import RowExpectation, row_expectation
-from lattices.engines.rows import RowMachine
 from lattices.errors import SpaceError
 from tests.judges import score_by_recursion
 from tests.strategies import sentences, small_lattices
@@ -41,14 +41,13 @@ def listed(
     return total, mean, float(part @ value**2) - mean**2, arcs, ends, passed
 
 
-def in_rates(
+def expected(
     lattice: Lattice, references: list[list[str]], metric: AlignmentMetric, scale: float
-) -> tuple[RowExpectation, float]:
-    machine = metric.against(references).machine(lattice.vocabulary)
-    rows = RowMachine(machine.automaton, lattice.num_states)
-    found = row_expectation(lattice, rows, scale=scale)
-    assert found is not None
-    return found, machine.unit
+) -> Expectation:
+    graph = lattice_graph(lattice, metric.against(references), 1_000_000)
+    assert graph is not None
+    final = np.where(np.isfinite(lattice.final), lattice.final, 0.0)
+    return expectation(graph, np.concatenate((lattice.score, final)), scale=scale)
 
 
 @settings(max_examples=40)
@@ -62,13 +61,13 @@ def test_equals_enumeration(
     lattice: Lattice, references: list[list[str]], metric: AlignmentMetric, scale: float
 ) -> None:
     total, mean, variance, arcs, ends, passed = listed(lattice, references, metric, scale)
-    found, unit = in_rates(lattice, references, metric, scale)
+    found = expected(lattice, references, metric, scale)
     assert found.log_total == pytest.approx(total, abs=1e-9)
-    assert unit * found.mean == pytest.approx(mean, abs=1e-9)
-    assert unit**2 * found.variance == pytest.approx(variance, abs=1e-8)
-    assert unit * found.gradient == pytest.approx(arcs, abs=1e-8)
-    assert unit * found.final_gradient == pytest.approx(ends, abs=1e-8)
-    assert found.probability == pytest.approx(passed, abs=1e-9)
+    assert found.mean == pytest.approx(mean, abs=1e-9)
+    assert found.variance == pytest.approx(variance, abs=1e-8)
+    assert found.gradient[: lattice.num_arcs] == pytest.approx(arcs, abs=1e-8)
+    assert found.gradient[lattice.num_arcs :] == pytest.approx(ends, abs=1e-8)
+    assert found.count[: lattice.num_arcs] == pytest.approx(passed, abs=1e-9)
 
 
 @settings(max_examples=20)
@@ -84,27 +83,24 @@ def test_gradient_equals_differences(
     def mean(change: float) -> float:
         score = lattice.score.copy()
         score[arc] += change
-        found, unit = in_rates(lattice.replaced(score=score), [reference], GRR(), 2.0)
-        return unit * found.mean
+        return expected(lattice.replaced(score=score), [reference], GRR(), 2.0).mean
 
-    found, unit = in_rates(lattice, [reference], GRR(), 2.0)
+    found = expected(lattice, [reference], GRR(), 2.0)
     slope = (mean(step) - mean(-step)) / (2 * step)
-    assert unit * found.gradient[arc] == pytest.approx(slope, abs=1e-5)
+    assert found.gradient[arc] == pytest.approx(slope, abs=1e-5)
 
 
 def test_budget_and_dead_lattices() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "a"), (1, 2, "b")], finals=[2])
-    machine = GRR().against(["a b"]).machine(lattice.vocabulary)
-    assert row_expectation(lattice, RowMachine(machine.automaton, 3), budget=2) is None
+    assert lattice_graph(lattice, GRR().against(["a b"]), 2) is None
     dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3)
-    machine = GRR().against(["a b"]).machine(dead.vocabulary)
     with pytest.raises(SpaceError, match="no complete path"):
-        row_expectation(dead, RowMachine(machine.automaton, 3))
+        lattice_graph(dead, GRR().against(["a b"]), 1000)
 
 
 def test_distant_scores() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", -1e6)], finals=[1])
-    found, unit = in_rates(lattice, [["a"]], WRR(), 1.0)
-    assert unit * found.mean == 1.0
+    found = expected(lattice, [["a"]], WRR(), 1.0)
+    assert found.mean == 1.0
     assert found.variance == 0.0
     assert np.isfinite(found.gradient).all()

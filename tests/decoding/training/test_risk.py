@@ -16,8 +16,6 @@ from decoding.training.risk_graphs import DerivationGraph, forest_graph
 from decoding.training.risk_problem import RiskProblem
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, Evaluator
 from lattices import Forest, Hypothesis, Lattice, NBest, best
-from lattices.engines.row_expectation import row_expectation
-from lattices.engines.rows import RowMachine
 from lattices.errors import OptionError, SpaceError
 from tests.strategies import FEATURE_NAMES, sentences, small_forests, small_lattices
 
@@ -141,19 +139,6 @@ def test_lattice_forest_and_list_of_all_paths_agree(lattice, references, tempera
     for name in ("expected", "variance", "entropy"):
         values = [getattr(each, name) for each in found]
         assert values == pytest.approx([values[0]] * 3, abs=1e-9)
-
-
-@settings(max_examples=40, deadline=None)
-@given(small_lattices(), sentences(), TEMPERATURES)
-def test_the_expectation_semiring_over_rows_agrees(lattice, reference, temperature):
-    machine = GRR().against([reference]).machine(lattice.vocabulary)
-    rows = RowMachine(machine.automaton, lattice.num_states)
-    other = row_expectation(lattice, rows, scale=1.0 / temperature)
-    found = risk(lattice, GRR().against([reference]), temperature=temperature)
-    assert found.expected == pytest.approx(other.mean * machine.unit, abs=1e-9)
-    assert found.variance == pytest.approx(other.variance * machine.unit**2, abs=1e-9)
-    np.testing.assert_allclose(found.arc_gradient, other.gradient * machine.unit, atol=1e-9)
-    np.testing.assert_allclose(found.final_gradient, other.final_gradient * machine.unit, atol=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
