@@ -8,6 +8,7 @@
 
 #include "decoding/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
+#include "lattices/native/prefix_tree.hpp"
 
 namespace decoding {
 
@@ -99,10 +100,18 @@ void bind_edit(nb::module_& module) {
             view(offset).back() != static_cast<Index>(label.shape(0))) {
           throw option_error("the columns of a list differ in length");
         }
-        auto tree = unlocked(
-            [&] { return prefix_tree(view(label), view(offset), view(mass), view(score)); });
-        return std::tuple(give(std::move(tree.src)), give(std::move(tree.word)),
-                          give(std::move(tree.mass)), give(std::move(tree.score)));
+        auto tree = unlocked([&] { return prefix_tree(view(label), view(offset)); });
+        std::vector<Log::Sum> sums(tree.size());
+        std::vector<double> best(tree.size(), kMinusInfinity), masses;
+        for (std::size_t entry = 0; entry < tree.leaf.size(); ++entry) {
+          sums[tree.leaf[entry]].add(view(mass)[entry]);
+          best[tree.leaf[entry]] = std::max(best[tree.leaf[entry]], view(score)[entry]);
+        }
+        for (const auto& sum : sums) masses.push_back(sum.value());
+        tree.parent.erase(tree.parent.begin());
+        tree.word.erase(tree.word.begin());
+        return std::tuple(give(std::move(tree.parent)), give(std::move(tree.word)),
+                          give(std::move(masses)), give(std::move(best)));
       },
       nb::arg("label"), nb::arg("offset"), nb::arg("mass"), nb::arg("score"),
       "Return the tree of the prefixes of a list's entries: the state before and the word into "

@@ -576,39 +576,4 @@ inline Spelling best_spelling(const Lattice& lattice, std::span<const Index> wor
   return result;
 }
 
-// The tree of the prefixes of a list's entries: for each state but the first the state before it
-// and the word in between; for each state the logarithm of the mass of the entries that end there,
-// and the best of their scores.
-struct PrefixTree {
-  std::vector<Index> src, word;
-  std::vector<double> mass{kMinusInfinity}, score{kMinusInfinity};
-};
-
-inline PrefixTree prefix_tree(std::span<const Index> label, std::span<const Index> offset,
-                              std::span<const double> mass, std::span<const double> score) {
-  PrefixTree tree;
-  std::vector<lattices::Log::Sum> sums(1);
-  tsl::robin_map<std::uint64_t, Index> children;
-  for (std::size_t entry = 0; entry < mass.size(); ++entry) {
-    Index state = 0;
-    for (Index place = offset[entry]; place < offset[entry + 1]; ++place) {
-      const auto key =
-          static_cast<std::uint64_t>(state) << 32 | static_cast<std::uint32_t>(label[place]);
-      const auto [at, fresh] = children.try_emplace(key, static_cast<Index>(sums.size()));
-      if (fresh) {
-        tree.src.push_back(state);
-        tree.word.push_back(label[place]);
-        tree.score.push_back(kMinusInfinity);
-        sums.emplace_back();
-      }
-      state = at->second;
-    }
-    sums[state].add(mass[entry]);
-    tree.score[state] = std::max(tree.score[state], score[entry]);
-  }
-  tree.mass.clear();
-  for (const auto& sum : sums) tree.mass.push_back(sum.value());
-  return tree;
-}
-
 }  // namespace decoding

@@ -4,9 +4,8 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "Oracles, minimum risk and training over lattices and forests.";
-  lattices::translate_errors();
-  module.doc() = "Minimum risk and training over lattices and forests.";
   lattices::set_up_module();
+  module.doc() = "Minimum risk and training over lattices and forests.";
   // the handles of spaces, which functions here take
   nanobind::module_::import_("lattices._native");
   decoding::bind_edit(module);

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lattices import _native
-from lattices._native import AlignmentColumns, LengthGraph
+from lattices._native import AlignmentSet, LengthGraph
 from lattices.algorithms.inside_outside import outside
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -81,9 +81,9 @@ def list_graph(label: IntColumn, offset: IntColumn, weight: FloatColumn) -> Leng
     return _native.list_graph(ints(label), ints(offset), floats(weight))
 
 
-def alignment_columns(
+def alignment_set(
     alignments: Sequence[Alignment], words: IntColumn, steps: int
-) -> AlignmentColumns:
+) -> AlignmentSet:
     """Return alignments ready to be read by rows over some words.
 
     Parameters
@@ -112,7 +112,7 @@ def alignment_columns(
     largest = first.largest_gain * (steps + max(length) + 2) + lead
     if largest >= _LARGE:
         raise OptionError(f"gains up to {largest:g} units are too large for rows")
-    return AlignmentColumns(
+    return AlignmentSet(
         ints(length),
         ints(np.cumsum([0, *(len(each.word) for each in alignments)])),
         ints(np.concatenate([each.word for each in alignments])),
@@ -167,7 +167,7 @@ def expectations(
     """
     if not alignments:
         return Expectations(floats([]), floats([]), floats([]), ints([]))
-    columns = alignment_columns(alignments, graph.words, graph.longest)
+    columns = alignment_set(alignments, graph.words, graph.longest)
     return Expectations(
         *_native.value_moments(
             graph, columns, floats(constant), floats(factor), budget, MEMORY, negligible

@@ -33,11 +33,11 @@ struct AlignmentCosts {
 // Several alignments of one order and with the same costs. Words are numbered 0.. as in
 // `words`. A word has a class in each alignment, 0 if it matches nowhere.
 template <std::signed_integral G>
-class AlignmentRows {
+class Alignments {
  public:
   using Gain = G;
 
-  AlignmentRows(const AlignmentMatches& matches, const AlignmentCosts& costs)
+  Alignments(const AlignmentMatches& matches, const AlignmentCosts& costs)
       : order_(costs.order),
         insertion_(static_cast<Gain>(costs.insertion)),
         deletion_(static_cast<Gain>(costs.deletion)),
@@ -137,7 +137,7 @@ class AlignmentReader {
  public:
   using Gain = G;
 
-  explicit AlignmentReader(const AlignmentRows<G>& all) : all_(all) {}
+  explicit AlignmentReader(const Alignments<G>& all) : all_(all) {}
   void choose(Index alignment) { own_ = alignment; }
 
   std::size_t width() const { return all_.cells(); }
@@ -205,7 +205,7 @@ class AlignmentReader {
     return top;
   }
 
-  const AlignmentRows<G>& all_;
+  const Alignments<G>& all_;
   Index own_ = 0;
 };
 

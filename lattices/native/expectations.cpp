@@ -6,7 +6,7 @@
 #include <tuple>
 #include <variant>
 
-#include "lattices/native/alignment_columns.hpp"
+#include "lattices/native/alignment_set.hpp"
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
 
@@ -69,19 +69,19 @@ void bind_expectations(nb::module_& module) {
       },
       nb::arg("label"), nb::arg("offset"), nb::arg("weight"),
       "Return the prefix tree of weighted sentences label[offset[i]:offset[i + 1]].");
-  nb::class_<AlignmentColumns>(module, "AlignmentColumns",
-                               "Several alignments of one order, ready to be read by rows.")
+  nb::class_<AlignmentSet>(module, "AlignmentSet",
+                           "Several alignments of one order, ready to be read by rows.")
       .def(nb::init<Ints, Ints, Ints, Ints, Floats, Ints, Index, double, double, double, bool>(),
            nb::arg("length"), nb::arg("offset"), nb::arg("word"), nb::arg("position"),
            nb::arg("weight"), nb::arg("words"), nb::arg("order"), nb::arg("insertion"),
            nb::arg("deletion"), nb::arg("heaviest"), nb::arg("narrow"))
-      .def("read", &AlignmentColumns::read, nb::arg("number"), nb::arg("words"),
+      .def("read", &AlignmentSet::read, nb::arg("number"), nb::arg("words"),
            "Return the rows before, between and behind some words (places among those that the\n"
            "alignments were made for) under one alignment, and what was gained with each, then by\n"
            "ending. What is absent is less than -2**29.");
   module.def(
       "value_moments",
-      [](const LengthGraph& graph, const AlignmentColumns& alignments, const Floats& constant,
+      [](const LengthGraph& graph, const AlignmentSet& alignments, const Floats& constant,
          const Floats& factor, std::size_t pairs, std::size_t bytes, double negligible) {
         Index longest = 0;
         for (const Index each : graph.length) longest = std::max(longest, each);

@@ -204,7 +204,7 @@ struct MomentSums {
 // row that have less probability together than `negligible` are not followed.
 template <class Gain>
 std::vector<ValueMoments> value_moments(const LengthGraph& graph,
-                                        const AlignmentRows<Gain>& alignments,
+                                        const Alignments<Gain>& alignments,
                                         const LengthValues& values, const RowBudget& budget,
                                         double negligible, Poll& poll) {
   std::vector<ValueMoments> result(alignments.size());

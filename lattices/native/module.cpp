@@ -4,9 +4,6 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "Searches and algorithms over lattices and forests.";
-  // spaces that are still in use when Python ends are no leak
-  nanobind::set_leak_warnings(false);
-  lattices::translate_errors();
   lattices::set_up_module();
   lattices::bind_spaces(module);
   lattices::bind_inside(module);

@@ -15,7 +15,7 @@ from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetri
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, forest_to_lattice
 from lattices.arrays import ints
 from lattices.engines.automata import explicit
-from lattices.engines.expectations import alignment_columns
+from lattices.engines.expectations import alignment_set
 from lattices.engines.rows import RowMachine
 from lattices.errors import OptionError, SpaceError
 from tests.judges import gain_by_recursion, score_by_recursion
@@ -193,7 +193,7 @@ def test_rows_are_those_of_the_general_machine(
     # without the bonus that an empty reference has
     rows = RowMachine(explicit(machine.parts[0]), 9)
     words = ints(np.arange(1, len(vocabulary)))
-    columns = alignment_columns([machine.parts[0].automaton], words, 9)
+    columns = alignment_set([machine.parts[0].automaton], words, 9)
     numbers = vocabulary.encode(sentence)
     table, gained = columns.read(0, ints(numbers - 1))
     other, others = rows.native.read(ints(numbers))

@@ -10,12 +10,12 @@
 
 namespace lattices {
 
-class AlignmentColumns {
+class AlignmentSet {
  public:
   // `narrow`: all sums of gains stay below 2**29
-  AlignmentColumns(const Ints& length, const Ints& offset, const Ints& word, const Ints& position,
-                   const Floats& weight, const Ints& words, Index order, double insertion,
-                   double deletion, double heaviest, bool narrow)
+  AlignmentSet(const Ints& length, const Ints& offset, const Ints& word, const Ints& position,
+               const Floats& weight, const Ints& words, Index order, double insertion,
+               double deletion, double heaviest, bool narrow)
       : num_words_(words.shape(0)),
         rows_(made(
             {view(length), view(offset), view(word), view(position), view(weight), view(words)},
@@ -23,7 +23,7 @@ class AlignmentColumns {
 
   std::size_t num_words() const { return num_words_; }
 
-  // Call use(rows) with the AlignmentRows that are there.
+  // Call use(rows) with the Alignments that are there.
   template <class Use>
   auto visit(Use&& use) const {
     return std::visit(std::forward<Use>(use), rows_);
@@ -54,7 +54,7 @@ class AlignmentColumns {
   }
 
  private:
-  using Rows = std::variant<AlignmentRows<std::int32_t>, AlignmentRows<std::int64_t>>;
+  using Rows = std::variant<Alignments<std::int32_t>, Alignments<std::int64_t>>;
 
   static Rows made(const AlignmentMatches& matches, const AlignmentCosts& costs, bool narrow) {
     const std::size_t count = matches.length.size(), entries = matches.word.size();
@@ -73,8 +73,8 @@ class AlignmentColumns {
         }
       }
     }
-    if (narrow) return AlignmentRows<std::int32_t>(matches, costs);
-    return AlignmentRows<std::int64_t>(matches, costs);
+    if (narrow) return Alignments<std::int32_t>(matches, costs);
+    return Alignments<std::int64_t>(matches, costs);
   }
 
   std::size_t num_words_;
