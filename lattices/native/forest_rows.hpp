@@ -120,7 +120,7 @@ class ForestRowSearch {
       start_[node + 1] = start_[node];
       if (!anchors_.needed[node]) continue;
       if (!find_pairs(node, budget, poll)) return std::nullopt;
-      keep_undominated(node);
+      keep_undominated(node, poll);
       if (!keep_pairs(node, budget) || pairs_.size() > budget.pairs) return std::nullopt;
     }
     if (start_[forest_.root + 1] == start_[forest_.root]) return std::nullopt;
@@ -337,7 +337,7 @@ class ForestRowSearch {
   }
 
   // Choose the pairs of a node that are kept: those that not k others beat in every sentence.
-  void keep_undominated(Index node) {
+  void keep_undominated(Index node, Poll& poll) {
     order_.resize(pairs_.size() - start_[node]);
     std::iota(order_.begin(), order_.end(), static_cast<Index>(start_[node]));
     chosen_ = order_;
@@ -356,6 +356,7 @@ class ForestRowSearch {
         const std::size_t rivals = std::min(chosen_.size(), kRivals + aim_.k);
         std::size_t beaten = 0;
         for (std::size_t rival = 0; rival < rivals && beaten < aim_.k; ++rival) {
+          poll();
           beaten += beats(node, chosen_[rival], pair);
         }
         if (beaten < aim_.k) chosen_.push_back(pair);

@@ -44,6 +44,7 @@ class LowestSearch {
   // Nothing beyond the budget.
   std::optional<LowestPath> operator()(std::span<const Index> arc_class, const RowBudget& budget,
                                        Poll& poll) {
+    poll_ = &poll;
     if (!walk_rows(lattice_, arc_class, machine_, budget, *this, pairs_, poll)) return std::nullopt;
     Index last = -1;
     double lowest = 0.0, likelihood = 0.0;
@@ -130,6 +131,7 @@ class LowestSearch {
     for (const Index pair : order_) answers_.learn(pairs.row[pair]);
     dispatch([&] {
       for (const Index pair : order_) {
+        (*poll_)();
         if (widest_ > 0 && kept_.size() == widest_) break;
         if (!is_beaten(pair, pairs)) kept_.push_back(pair);
       }
@@ -159,6 +161,7 @@ class LowestSearch {
   Machine& machine_;
   double weight_;
   std::size_t widest_, winner_ = 0;
+  Poll* poll_ = nullptr;
   RowPairs pairs_;
   std::vector<Prefix> prefixes_;
   std::vector<Index> order_, kept_;
