@@ -9,6 +9,28 @@ import numpy
 from numpy.typing import NDArray
 
 
+class WordOracles:
+    """The oracles of a batch of lattices."""
+
+    def heads(self) -> list[tuple[int, float, int]]:
+        """
+        Return for each lattice the outcome (0: found, 1: no path is complete, 2: too large,
+        3: the model score of the path overflows), the score and the reference.
+        """
+
+    def arcs(self, place: int) -> list[int]:
+        """Return the arcs of a path."""
+
+    def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Return the statistics of a path."""
+
+def search_words(lattices: Sequence[lattices._native.LatticeColumns], vocabularies: list[dict[str, int]], alignments: list[tuple[fstmetrics._native.WordMetric, tuple[tuple[str, ...], ...]]], model_weight: float, most_cells: int, stop: lattices._native.Stop | None = None) -> WordOracles:
+    """
+    Compile the references of each lattice, search it, and score what was found.
+
+    An alignment is a metric with the words of the references.
+    """
+
 UNPLACED: float = 1e-09
 
 TIE: float = 1e-12
@@ -47,21 +69,6 @@ def prefix_tree(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     state but the first, and the mass and the best score of the entries that end in each.
     """
 
-def envelopes(spaces: list[Any], lines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, int]:
-    """
-    Return the envelopes of lattices and forests, end to end: where each begins, slopes,
-    intercepts, steps, edges and words of the segments; then the first space of which there is
-    none, and why.
-    """
-
-def feature_lines(bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], direction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
-    """
-    Return the intercept and the slope of each row of a sparse matrix of features.
-    """
-
-def list_envelope(lines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, int]:
-    """Return the envelope of the entries of a list, as `envelopes` does."""
-
 @overload
 def most_gaining(space: lattices._native.LatticeColumns, unfolded: lattices._native.Unfolded, value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unit: float, k: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None: ...
 
@@ -88,22 +95,43 @@ def average_matches(unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), or
     Return the matches of sentences by order, clipped by the expected counts of others.
     """
 
-class WordOracles:
-    """The oracles of a batch of lattices."""
-
-    def heads(self) -> list[tuple[int, float, int]]:
-        """
-        Return for each lattice the outcome (0: found, 1: no path is complete, 2: too large),
-        the score and the reference.
-        """
-
-    def arcs(self, place: int) -> list[int]:
-        """Return the arcs of a path."""
-
-    def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-        """Return the statistics of a path."""
-
-def search_words(lattices: Sequence[lattices._native.LatticeColumns], vocabularies: list[dict[str, int]], metrics: Sequence[fstmetrics._native.WordMetric], references: list[tuple[tuple[str, ...], ...]], model_weight: float, most_cells: int, stop: lattices._native.Stop | None = None) -> WordOracles:
+def envelopes(spaces: list[Any], lines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, int]:
     """
-    Compile the references of each lattice, search it, and score what was found.
+    Return the envelopes of lattices and forests, end to end: where each begins, slopes,
+    intercepts, steps, edges and words of the segments; then the first space of which there is
+    none, and why.
+    """
+
+def feature_lines(bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], direction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Return the intercept and the slope of each row of a sparse matrix of features.
+    """
+
+def list_envelope(lines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, int]:
+    """Return the envelope of the entries of a list, as `envelopes` does."""
+
+class DerivationColumns:
+    """The columns of a graph of derivations, checked."""
+
+    def __init__(self, in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], root: int) -> None: ...
+
+def expectation(graph: DerivationColumns, score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, tilt: float, surprise: bool) -> tuple[float, float, float, Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return the logarithm of the sum over all derivations, mean and variance of the value, and
+    of each slot the derivative of the mean and how often it is used.
+    """
+
+def lattice_derivations(lattice: lattices._native.LatticeColumns) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """Return a lattice as a graph of derivations, all gains 0."""
+
+def word_states(units: lattices._native.LatticeColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], lattice: lattices._native.LatticeColumns) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    Return the state of the lattice of words for each state of that of characters; right for
+    those between words, where alone a path may end.
+    """
+
+def row_derivations(lattice: lattices._native.LatticeColumns, machine: lattices._native.RowTables, pairs: int, bytes: int, factor: float, arc_slot: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], final_slot: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]], float] | None:
+    """
+    Return the product of a lattice with rows as a graph of derivations, and its opening gain;
+    None beyond the budget. Gains are multiplied by the factor.
     """

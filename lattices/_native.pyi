@@ -267,12 +267,17 @@ def ranked_paths(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], 
     Return the arcs of the sentences of the highest sign * (gain + weight * score).
     """
 
+def ranked_derivations(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], denominator: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]] | None:
+    """
+    Return the edges of the sentences of the highest sign * (gain / denominator + weight * score), where each begins, and these values; None if the edges are too many.
+    """
+
 def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: object, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
     """Return the arcs of the sentences of the highest gain + weight * score."""
 
-def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, beam: float, band: float, most_cells: int, workers: int) -> list[tuple[int, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, bool, int]]:
+def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, beam: float, band: float, most_cells: int, workers: int) -> list[tuple[str, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, bool]]:
     """
-    Return for each forest a status (0 found, 1 nothing is left, 2 too large), the best value, the edges of a derivation, its part, if it is proven, and the cells.
+    Return for each forest why it cannot be searched, or nothing, the best value, the edges of a derivation from the top down, its part (-1 if there is none), and if it is proven.
     """
 
 def plan_forest(forest: ForestColumns, alignment: AlignmentColumns) -> tuple[bool, list[int], list[int]]:
@@ -365,9 +370,149 @@ class AutomatonColumns:
 
     def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> list[tuple[float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int] | None]:
+def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
-    Return for each lattice the value, the arcs and the part of the best path, or None.
+    Return the value of the best path of each lattice, the part of the machine it comes
+    from (-1 where no path is complete), and where its arcs begin in a column of all.
 
     A machine is a sequence of parts (automaton, denominator, bonus).
+    """
+
+def in_tail_order(forest: ForestColumns, edges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], mirrored: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    Return a derivation whose tails stand in the order of the target sides in that of tails.
+    """
+
+def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, most_cells: int, most_links: int) -> tuple[int, list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]], list[tuple[float, bool]], int, int]:
+    """
+    Return a status (0 found, 1 tables too large, 2 too many links, 3 too many edges), the derivations of the best sentences, how much less than the best was looked for each time and whether that was all, and the part and the cells of large tables.
+    """
+
+def words_said(characters: ForestColumns, words: ForestColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """Return the words that the symbols of a forest of characters stand for."""
+
+class RowAutomatonColumns:
+    def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forgotten: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], lead: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def largest_total(self, steps: float) -> float:
+        """Return a bound of what any alignment gains or loses."""
+
+    def has_whole_gains(self) -> bool:
+        """Tell whether all gains are whole numbers."""
+
+class RowTables:
+    """An automaton, ready to be read by rows."""
+
+    def __init__(self, automaton: RowAutomatonColumns, narrow: bool) -> None: ...
+
+    def read(self, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+        """
+        Return the rows before, between and behind the words of a sentence, and what was
+        gained with each, then by ending. What is absent is -2**30 or less.
+        """
+
+    @property
+    def row_bytes(self) -> int:
+        """
+        What one more row takes in a search: the row, its answers and its steps.
+        """
+
+    def words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """Return the words that some arc reads, ascending."""
+
+def row_product(lattice: LatticeColumns, machine: RowTables, pairs: int, bytes: int) -> tuple[float, int, Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]] | None:
+    """
+    Return the product of a lattice with rows, or None beyond the budget of pairs and bytes:
+    the opening gain, the number of rows; state and ending of each pair; source, target,
+    origin and gain of each arc.
+    """
+
+def lowest_path(lattice: LatticeColumns, machine: RowTables, model_weight: float, pairs: int, bytes: int, widest: int) -> tuple[float, Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+    """
+    Return the lowest value of a sentence and the arcs of its path, or None beyond the budget
+    of pairs and bytes. A state keeps at most `widest` prefixes, if that is not 0.
+    """
+
+class ForestRowAim:
+    """What a product of a forest is made for."""
+
+    def __init__(self, sign: float, weight: float, k: int) -> None: ...
+
+def forest_row_product(forest: ForestColumns, machine: RowTables, aim: ForestRowAim, pairs: int, bytes: int, steps: int, cells: int) -> tuple[int, int, Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+    """
+    Return the product of a forest with rows, or None beyond the budget of pairs, of bytes, of
+    edges that are looked at, and of cells of matrices: the numbers of pairs and of rows; head,
+    origin and gain of each edge; tails and their offsets.
+    """
+
+def longest_sentence(forest: ForestColumns) -> float:
+    """
+    Return the number of words of the longest sentence: it can be huge, hence a float.
+    """
+
+class LengthGraph:
+    """
+    Weighted sentences as a graph to walk, every step with its probability and its length.
+
+    Nodes are in topological order, the first one is the start. Edges are grouped by target:
+    those into node q are in_offset[q] up to in_offset[q + 1]. An edge has the place of its word
+    in words (-1 for none) and the probability of being taken once at its source; a node has the
+    probability of ending once there, and the number of words behind it.
+    """
+
+    @property
+    def words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def in_offset(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def source(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def word(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def taken(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def stop(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def length(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+
+    @property
+    def longest(self) -> int:
+        """How many words the longest sentence has."""
+
+def length_graph(lattice: LatticeColumns, scale: float, outside: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LengthGraph:
+    """
+    Return a lattice with its states split by the number of words behind them.
+    """
+
+def list_graph(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LengthGraph:
+    """
+    Return the prefix tree of weighted sentences label[offset[i]:offset[i + 1]].
+    """
+
+class AlignmentSet:
+    """Several alignments of one order, ready to be read by rows."""
+
+    def __init__(self, length: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], position: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float, heaviest: float, narrow: bool) -> None: ...
+
+    def read(self, number: int, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+        """
+        Return the rows before, between and behind some words (places among those that the
+        alignments were made for) under one alignment, and what was gained with each, then by
+        ending. What is absent is less than -2**29.
+        """
+
+def value_moments(graph: LengthGraph, alignments: AlignmentSet, constant: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairs: int, bytes: int, negligible: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return mean and variance of the value under each alignment, the probability that was not
+    followed, and the pairs of a node and a row that there were, -1 beyond the budget.
     """

@@ -9,7 +9,7 @@
 
 #include "decoding/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
-#include "lattices/native/row_handles.hpp"
+#include "lattices/native/row_tables.hpp"
 
 namespace decoding {
 
@@ -108,7 +108,7 @@ void bind_expectation(nb::module_& module) {
       "those between words, where alone a path may end.");
   module.def(
       "row_derivations",
-      [](const LatticeColumns& lattice, const AutomatonRows& machine, std::size_t pairs,
+      [](const LatticeColumns& lattice, const RowTables& machine, std::size_t pairs,
          std::size_t bytes, double factor, const Ints& arc_slot, const Ints& final_slot) {
         if (arc_slot.shape(0) != lattice.src.size() ||
             final_slot.shape(0) != lattice.final.size()) {

@@ -5,15 +5,12 @@
 NB_MODULE(_native, module) {
   module.doc() = "Oracles, minimum risk and training over lattices and forests.";
   lattices::set_up_module();
-  module.doc() = "Minimum risk and training over lattices and forests.";
-  // the handles of spaces, which functions here take
-  nanobind::module_::import_("lattices._native");
-  decoding::bind_edit(module);
-  decoding::bind_envelope(module);
-  decoding::bind_linear(module);
   // whose handles are taken here
   nanobind::module_::import_("lattices._native");
   nanobind::module_::import_("fstmetrics._native");
   decoding::bind_oracles(module);
+  decoding::bind_edit(module);
+  decoding::bind_linear(module);
+  decoding::bind_envelope(module);
   decoding::bind_expectation(module);
 }

@@ -81,9 +81,7 @@ def list_graph(label: IntColumn, offset: IntColumn, weight: FloatColumn) -> Leng
     return _native.list_graph(ints(label), ints(offset), floats(weight))
 
 
-def alignment_set(
-    alignments: Sequence[Alignment], words: IntColumn, steps: int
-) -> AlignmentSet:
+def alignment_set(alignments: Sequence[Alignment], words: IntColumn, steps: int) -> AlignmentSet:
     """Return alignments ready to be read by rows over some words.
 
     Parameters
