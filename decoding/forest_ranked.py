@@ -51,14 +51,14 @@ def ranked_derivations(
     --------
     >>> from fstmetrics import WER
     >>> forest = Forest.from_edges(
-    ...     [(0, [], ["cat"]), (0, [], ["dog"]), (1, [0], ["the", 0]), (1, [0], [0])]
+    ...     [(0, [], ["cat"], 0.5), (0, [], ["dog"]), (1, [0], ["the", 0]), (1, [0], [0], 0.1)]
     ... )
     >>> evaluator = WER().against(["the dog"])
     >>> found = ranked_derivations(
     ...     forest, evaluator, 2, worst=True, model_weight=0.0, budget=100
     ... )
     >>> [(each.hypothesis.text, each.engine) for each in found]
-    [('cat', 'rows'), ('dog', 'rows')]
+    [('cat', 'rows'), ('the cat', 'rows')]
     """
     check_sums(forest.columns)
     units = prepare_forest(forest, evaluator)

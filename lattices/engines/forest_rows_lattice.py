@@ -43,13 +43,13 @@ def ranked_lattice_sentences(
     --------
     >>> from fstmetrics import WRR
     >>> forest = Forest.from_edges(
-    ...     [(0, [], ["a"]), (0, [], ["x"]), (0, [], ["y"]), (1, [0, 0], [1, 0])]
+    ...     [(0, [], ["a"], 0.1), (0, [], ["x"]), (0, [], ["y"]), (1, [0, 0], [1, 0])]
     ... )
     >>> automaton = WRR().against(["b a"]).machine(forest.vocabulary).automaton
     >>> found = ranked_lattice_sentences(
     ...     forest, automaton, 2, 0.0, 100, worst=True, max_states=100
     ... )
-    >>> [forest.hypothesis(edges).text for edges in found]
+    >>> sorted(forest.hypothesis(edges).text for edges in found)
     ['a x', 'a y']
     """
     try:
