@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple, overload
 
@@ -257,8 +258,7 @@ class _WordProblems(NamedTuple):
         lattice = max(self.lattices, key=_states)
         length = max([len(words) for _, references in self.alignments for words in references])
         order = max([evaluator.metric.order for evaluator in self.evaluators])
-        widest = Alignment(length, order, 0.0, 0.0, ints([]), ints([]), floats([]), 1.0)
-        return kernel.ENGINE.can_run(lattice, Machine((Part(widest, 1.0),))) is True
+        return kernel.ENGINE.can_run(lattice, _widest(length, order)) is True
 
     def oracles(self, model_weight: float, workers: int) -> list[Oracle]:
         """Return the oracle of each lattice."""
@@ -301,6 +301,13 @@ class _WordProblems(NamedTuple):
 
 def _states(lattice: Lattice) -> int:
     return lattice.num_states
+
+
+@lru_cache(maxsize=256)
+def _widest(length: int, order: int) -> Machine:
+    """Return a machine of the size that a reference of ``length`` words makes."""
+    none = Alignment(length, order, 0.0, 0.0, ints([]), ints([]), floats([]), 1.0)
+    return Machine((Part(none, 1.0),))
 
 
 def _of_lattices(
