@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple, overload
 
@@ -12,14 +13,22 @@ from decoding.judging import judged as judged
 from decoding.judging import oracle_in_batch
 from decoding.ranked import compiled, ranked_entries, ranked_sentences
 from decoding.threads import in_threads
-from fstmetrics import AlignmentEvaluator, CompiledEvaluator, Evaluator, has_machine, quality
+from fstmetrics import (
+    AlignmentEvaluator,
+    CompiledEvaluator,
+    Evaluator,
+    Machine,
+    has_machine,
+    quality,
+)
 from fstmetrics._native import WordMetric
 from fstmetrics.references import Tokens
 from lattices._native import Stop
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
-from lattices.engines import choose, kernel
+from lattices.arrays import floats, ints
+from lattices.engines import Alignment, Part, choose, kernel
 from lattices.engines.rows import MEMORY
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
@@ -27,7 +36,7 @@ from lattices.spaces import Forest, Lattice, NBest, Space
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
 #: what a native search says of a lattice
-_NO_PATH, _TOO_LARGE, _OVERFLOW = 1, 2, 3
+_NO_PATH, _OVERFLOW = 1, 2
 #: the most lattices that a thread takes at a time
 _CHUNK = 32
 
@@ -247,12 +256,10 @@ def oracles(
             [evaluators[index] for index in by_words],  # type: ignore[misc]
             alignments,
         )
-        of_words = problems.oracles(model_weight, workers)
-        for index, made in zip(by_words, of_words, strict=True):
-            if made is None:
-                lattices[index] = spaces[index], evaluators[index]  # type: ignore[assignment]
-            else:
-                results[index] = made
+        if problems.fit_the_kernel():
+            results.update(zip(by_words, problems.oracles(model_weight, workers), strict=True))
+        else:
+            lattices.update(zip(by_words, zip(*problems[:2], strict=True), strict=True))
     if lattices:
         results |= _of_lattices(lattices, model_weight, engine, workers)
     return [results[index] for index in range(len(spaces))]
@@ -271,8 +278,15 @@ class _WordProblems(NamedTuple):
     evaluators: list[AlignmentEvaluator]
     alignments: list[tuple[WordMetric, tuple[Tokens, ...]]]
 
-    def oracles(self, model_weight: float, workers: int) -> list[Oracle | None]:
-        """Return the oracle of each lattice, or None if it is too large for the kernel."""
+    def fit_the_kernel(self) -> bool:
+        """Tell whether the kernel can search the largest lattice with the largest machine."""
+        lattice = max(self.lattices, key=_states)
+        length = max([len(words) for _, references in self.alignments for words in references])
+        order = max([evaluator.metric.order for evaluator in self.evaluators])
+        return kernel.ENGINE.can_run(lattice, _widest(length, order)) is True
+
+    def oracles(self, model_weight: float, workers: int) -> list[Oracle]:
+        """Return the oracle of each lattice."""
         if workers <= 1:
             return self._search(model_weight, None)
         size = max(1, min(_CHUNK, len(self.lattices) // (4 * workers)))
@@ -285,7 +299,7 @@ class _WordProblems(NamedTuple):
     def _part(self, some: slice) -> _WordProblems:
         return _WordProblems(self.lattices[some], self.evaluators[some], self.alignments[some])
 
-    def _search(self, model_weight: float, stop: Stop | None) -> list[Oracle | None]:
+    def _search(self, model_weight: float, stop: Stop | None) -> list[Oracle]:
         """Compile, search and score in one native call."""
         lattices, evaluators, alignments = self
         found = search_words(
@@ -296,21 +310,29 @@ class _WordProblems(NamedTuple):
             kernel.MOST_CELLS,
             stop,
         )
-        results: list[Oracle | None] = []
+        results: list[Oracle] = []
         for place, (outcome, score, reference) in enumerate(found.heads()):
-            made = None
+            lattice = lattices[place]
             if outcome == _NO_PATH:
-                raise no_complete_path(lattices[place])
-            if outcome != _TOO_LARGE:
-                made = oracle_in_batch(
-                    found, place, score, reference, lattices[place], evaluators[place]
-                )
-                if outcome == _OVERFLOW or stop is not None:
-                    # an overflow is told now; and what is made while another thread searches
-                    # takes no time of its own
-                    made.hypothesis  # noqa: B018
+                raise no_complete_path(lattice)
+            made = oracle_in_batch(found, place, score, reference, lattice, evaluators[place])
+            if outcome == _OVERFLOW or stop is not None:
+                # an overflow is told now; and what is made while another thread searches takes
+                # no time of its own
+                made.hypothesis  # noqa: B018
             results.append(made)
         return results
+
+
+def _states(lattice: Lattice) -> int:
+    return lattice.num_states
+
+
+@lru_cache(maxsize=256)
+def _widest(length: int, order: int) -> Machine:
+    """Return a machine of the size that a reference of ``length`` words makes."""
+    none = Alignment(length, order, 0.0, 0.0, ints([]), ints([]), floats([]), 1.0)
+    return Machine((Part(none, 1.0),))
 
 
 def _of_lattices(

@@ -103,8 +103,9 @@ WordOracles search_words(const std::vector<const LatticeColumns*>& lattices,
 void bind_oracles(nb::module_& module) {
   nb::class_<WordOracles>(module, "WordOracles", "The oracles of a batch of lattices.")
       .def("heads", &WordOracles::heads,
-           "Return for each lattice the outcome (0: found, 1: no path is complete, 2: too large,\n"
-           "3: the model score of the path overflows), the score and the reference.")
+           "Return for each lattice the outcome (0: found, 1: no path is complete, 2: the model "
+           "score\n"
+           "of the path overflows), the score and the reference.")
       .def("arcs", &WordOracles::arcs, nb::arg("place"), "Return the arcs of a path.")
       .def("stats", &WordOracles::stats, nb::arg("place"), "Return the statistics of a path.");
   module.def("search_words", &search_words, nb::arg("lattices"), nb::arg("vocabularies"),

@@ -27,17 +27,10 @@ struct WordProblem {
   std::span<const Index> words(std::size_t number) const {
     return std::span(reference).subspan(offset[number], offset[number + 1] - offset[number]);
   }
-  std::size_t longest() const {
-    std::size_t most = 0;
-    for (std::size_t number = 0; number < num_references(); ++number) {
-      most = std::max(most, words(number).size());
-    }
-    return most;
-  }
 };
 
 // Overflow: a path was found, but its model score is beyond all numbers.
-enum class Outcome { Found, NoPath, TooLarge, Overflow };
+enum class Outcome { Found, NoPath, Overflow };
 
 // The path that was found, with what the metric says of its words against the reference that
 // scores them best, the first of equals.
@@ -55,11 +48,6 @@ class WordSearch {
   WordOracle solve(const WordProblem& problem, const lattices::SearchOptions& options,
                    lattices::Poll& poll) {
     WordOracle found;
-    const std::size_t cells = (problem.longest() + 1) * problem.metric->costs.order;
-    if (static_cast<std::size_t>(problem.lattice->num_nodes()) > options.most_cells / cells) {
-      found.outcome = Outcome::TooLarge;
-      return found;
-    }
     compile(problem);
     intersection_.search(*problem.lattice, parts_, options, best_, poll);
     if (!best_.complete()) return found;
