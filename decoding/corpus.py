@@ -24,7 +24,7 @@ from decoding.batching import Batch, batches, without_first
 from decoding.inputs import Inputs
 from decoding.outcomes import Done, Failure, Segment, place
 from decoding.pace import Pace
-from decoding.units import Range, parsed
+from decoding.units import parsed
 from lattices.errors import EngineError, Error, OptionError
 from lattices.formats.streams import PathLike
 from lattices.vocabulary import Vocabulary
@@ -214,26 +214,8 @@ def _worked(
     elif workers == 1:
         yield from map(work, left)
     else:
-        left = _after_one_segment(work, left)
         with ProcessPoolExecutor(workers, initializer=_employ, initargs=(work,)) as pool:
             yield from _in_order(lambda batch: pool.submit(_employed, batch), left, workers)
-
-
-def _after_one_segment(work: _Work, left: Iterator[Batch]) -> Iterator[Batch]:
-    """Parse one segment here before processes are forked, and return the same batches.
-
-    What numba does before its first kernel runs takes a third of a second, and processes that
-    are forked after it inherit it.
-    """
-    if multiprocessing.get_context().get_start_method() != "fork":
-        return left
-    batch = next(left, None)
-    if batch is None:
-        return left
-    # who reads by position may keep threads, which a fork would lose
-    if not isinstance(batch[0], Range):
-        next(work.parsed(batch), None)
-    return chain([batch], left)
 
 
 def _in_order(

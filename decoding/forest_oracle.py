@@ -10,6 +10,7 @@ import numpy as np
 from fstmetrics import CompiledEvaluator
 from fstmetrics.machines import Machine
 from fstmetrics.references import Reference
+from lattices._native import check_sums
 from lattices.algorithms import path_count
 from lattices.arrays import IntColumn, ints
 from lattices.engines import ENGINES
@@ -123,6 +124,8 @@ def best_derivations(
     if band is not None and not band >= 0:
         raise OptionError(f"a band is at least 0, not {band}")
     name = ENGINE.name if engine == "auto" else ENGINES.get(engine).name
+    for forest in forests:
+        check_sums(forest.columns)
     pruned = beam is not None or band is not None
     if pruned and name != ENGINE.name:
         raise OptionError(f"engine {name!r} has no beam and no band; the kernel has")

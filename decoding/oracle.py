@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from math import isfinite
 from typing import Any, NamedTuple, overload
 
@@ -22,6 +23,7 @@ from fstmetrics import (
     quality,
 )
 from fstmetrics._native import WordMetric
+from fstmetrics.metric import ROUNDING
 from fstmetrics.references import Tokens
 from lattices._native import Stop
 from lattices.algorithms import density_masks, max_marginals, subset
@@ -162,7 +164,7 @@ def oracle(
         )
         found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
         # in the order of what is reported: units may have been rounded, where scores are not
-        found.sort(key=lambda each: _place(each, evaluator, worst, model_weight))
+        found = _in_reported_order(found, evaluator, worst, model_weight)
     else:
         found = oracles(
             [space], [evaluator], model_weight=model_weight, engine=engine, beam=beam, band=band
@@ -364,13 +366,23 @@ def _of_lattices(
     return results
 
 
-def _place(
-    found: Oracle, evaluator: Evaluator, worst: bool, model_weight: float
-) -> tuple[float, float]:
-    """Return what the k best, or the worst, are sorted by, as lists are."""
-    model = found.hypothesis.score
-    worth = quality(evaluator.metric, found.score) + model_weight * model
-    return worth if worst else -worth, -model
+def _in_reported_order(
+    found: list[Oracle], evaluator: Evaluator, worst: bool, model_weight: float
+) -> list[Oracle]:
+    """Return the k best, or the worst, sorted by what is reported; what is no more than rounding
+    apart stays as it was found, in exact units.
+    """
+    sign = 1.0 if worst else -1.0
+    worth = [
+        sign * (quality(evaluator.metric, each.score) + model_weight * each.hypothesis.score)
+        for each in found
+    ]
+    order = sorted(range(len(found)), key=worth.__getitem__)
+    group, last = {}, 0
+    for before, entry in pairwise([order[0], *order]):
+        last += worth[entry] > worth[before] + ROUNDING
+        group[entry] = last
+    return [found[entry] for entry in sorted(order, key=lambda entry: (group[entry], entry))]
 
 
 def _no_machine(evaluator: Evaluator) -> OptionError:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from numba.core import event
-
 from lattices.errors import MissingDependencyError
 from lattices.optional import require
 
 #: seconds between two looks at the clock's hands
 REFRESH = 0.2
-#: seconds of compiling after which someone who waits should know
-PATIENCE = 1.0
 
 
 class Progress(Protocol):
@@ -99,45 +94,3 @@ def progress(total: int | None, *, wanted: bool = True) -> Iterator[Progress]:
         bar_format=shape if total else "{n_fmt} read, {elapsed}{postfix}",
     ) as bar:
         yield _Bar(bar)
-
-
-class _Compiling(event.Listener):
-    """Tells once that functions are being compiled; within one are those that it calls."""
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._spent = self._began = 0.0
-        self._told = False
-
-    def on_start(self, event: Any) -> None:
-        now = time.monotonic()
-        if not self._depth:
-            self._began = now
-        self._depth += 1
-        if not self._told and self._spent + now - self._began >= PATIENCE:
-            self._told = True
-            # of several workers only one
-            if multiprocessing.current_process().name.endswith(("MainProcess", "-1")):
-                print("fstmetrics: compiling, once; later runs start at once", file=sys.stderr)
-
-    def on_end(self, event: Any) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._spent += time.monotonic() - self._began
-
-
-@contextmanager
-def compiling_told(*, wanted: bool = True) -> Iterator[None]:
-    """Say on a terminal that kernels are being compiled, if that takes its time.
-
-    It may take a minute when a command runs for the first time.
-    """
-    if not wanted or not sys.stderr.isatty():
-        yield
-        return
-    listener = _Compiling()
-    event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        event.unregister("numba:compile", listener)  # type: ignore[no-untyped-call]

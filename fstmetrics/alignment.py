@@ -120,6 +120,8 @@ class AlignmentMetric(Signature):
             return None
         insertion, deletion = float(self.insertion), float(self.deletion)
         unit = _unit(insertion, deletion)
+        if unit == FINEST_UNIT:
+            return None  # costs that were rounded prove nothing
         costs = (float(round(insertion / unit)), float(round(deletion / unit)))
         return WordMetric(
             self.order, insertion, deletion, *costs, float(round(1.0 / unit)), self.error_rate
@@ -386,7 +388,7 @@ class AlignmentEvaluator:
                     word, position, weight, self._one,
                 )  # fmt: skip
                 parts.append(self._part(alignment, len(reference)))
-        return Machine(tuple(parts), "exact", self._rounded)
+        return Machine(tuple(parts), "exact", self.rounded)
 
     @cached_property
     def _unit(self) -> float:
@@ -396,7 +398,7 @@ class AlignmentEvaluator:
         return _unit(float(self.metric.insertion), float(self.metric.deletion))
 
     @cached_property
-    def _rounded(self) -> bool:
+    def rounded(self) -> bool:
         """Whether rounding the costs to whole units may change the order of sentences."""
         if self.metric.similarity is None:
             return self._unit == FINEST_UNIT

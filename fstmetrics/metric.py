@@ -165,13 +165,16 @@ def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float
         whole is not None
         and offers(type(evaluator), "list_values", _JUDGING)
         and offers(type(metric), "whole_costs", SCORING)
+        and not getattr(evaluator, "rounded", False)
     ):
         values: FloatColumn = whole(nbest)
         return values, 0.0
     from fstmetrics.row_scores import scores_of
 
     scores = scores_of(metric, nbest_stats(evaluator, nbest))
-    return (scores if metric.higher_is_better else -scores), ROUNDING
+    # costs that are too fine for whole units are no rounding
+    rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
+    return (scores if metric.higher_is_better else -scores), rounding
 
 
 def nbest_stats(evaluator: Evaluator, nbest: NBest) -> FloatColumn:

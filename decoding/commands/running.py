@@ -64,7 +64,7 @@ def corpus_outcomes(
     """Run a job as the arguments say, with progress on a terminal."""
     from decoding.corpus import Failure, Inputs
     from decoding.corpus import run as run_corpus
-    from decoding.progress import compiling_told, progress
+    from decoding.progress import progress
 
     inputs = Inputs(arguments.paths, arguments.input_format)
     with ExitStack() as stack:
@@ -75,7 +75,6 @@ def corpus_outcomes(
             executor = stack.enter_context(dask_executor(arguments.dask))
             cluster = {"workers": executor.workers, "executor": executor}
             inputs.shared_files = executor.can_open(inputs.files)
-        stack.enter_context(compiling_told(wanted=not arguments.quiet))
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
         # all that was imported stays: looking through it for garbage, again and again while
         # results come in, is time lost, and workers would get copies of what is only looked at

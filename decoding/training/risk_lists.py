@@ -16,10 +16,10 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from fstmetrics import Evaluator, nbest_stats, scores_of
+from lattices._native import spell_derivations
 from lattices.algorithms import Paths, k_best_paths, sample_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.spaces import Forest, Lattice, NBest
-from lattices.spaces.derivation import spelt
 from lattices.spaces.features import FeatureMatrix
 
 
@@ -142,10 +142,7 @@ def _listed(
 ) -> DerivationList:
     count = len(paths.offset) - 1
     if isinstance(space, Forest):
-        label, offset, _ = spelt(
-            paths.arcs, paths.offset, space.tail_offset, space.symbol, space.symbol_offset,
-            space.score,
-        )  # fmt: skip
+        label, offset, _ = spell_derivations(space.columns, paths.arcs, paths.offset)
         slots, used, bounds = space.num_edges, paths.arcs, paths.offset
     else:
         label, offset = _words(space, paths)

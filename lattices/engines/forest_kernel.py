@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 
 from lattices._native import AlignmentColumns, search_forests
-from lattices.arrays import kernel
 from lattices.engines.automata import Alignment, Machines, SearchMachine
 from lattices.engines.found import Found
 from lattices.errors import EngineError
@@ -115,19 +114,3 @@ class ForestKernel:
 
 
 ENGINE = ForestKernel()
-
-
-@kernel
-def longest_sentence(in_offset, tail, tail_offset, symbol, symbol_offset, root):  # type: ignore[no-untyped-def]
-    """Return the number of words of the longest sentence: it can be huge, hence a float."""
-    words = np.zeros(len(in_offset) - 1)
-    for node in range(len(words)):
-        for edge in range(in_offset[node], in_offset[node + 1]):
-            count = 0.0
-            for index in range(symbol_offset[edge], symbol_offset[edge + 1]):
-                if symbol[index] > 0:
-                    count += 1.0
-                else:
-                    count += words[tail[tail_offset[edge] - 1 - symbol[index]]]
-            words[node] = max(words[node], count)
-    return words[root]

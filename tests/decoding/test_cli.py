@@ -13,7 +13,7 @@ import decoding
 from decoding import cli
 from tests.decoding.commandline import cats
 
-HEAVY = {"numpy", "numba", "scipy", "networkx", "lattices", "fstmetrics"}
+HEAVY = {"numpy", "scipy", "networkx", "lattices", "fstmetrics"}
 
 
 def python(code: str) -> str:

@@ -76,24 +76,3 @@ def test_without_the_package_it_is_said_once(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert main(["oracle", str(cats(tmp_path / "cats.jsonl", 3))]) == 0
     assert "fstmetrics[progress]" in capsys.readouterr().err
-
-
-IMPATIENT = (
-    "import sys, decoding.cli, decoding.progress as p; p.PATIENCE = 0.0;"
-    "sys.exit(decoding.cli.main())"
-)
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_compiling_is_told_once_and_only_when_it_happens(tmp_path: Path, workers: str) -> None:
-    path = cats(tmp_path / "cats.jsonl", 30)
-    command = ("info", str(path), "--workers", workers)
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    shown = [on_a_terminal(*command, program=IMPATIENT, **cache) for _ in range(2)]
-    assert [text.count("compiling, once") for text in shown] == [1, 0]
-
-
-def test_compiling_is_not_told_to_those_who_want_quiet(tmp_path: Path) -> None:
-    path = cats(tmp_path / "cats.jsonl", 1)
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    assert on_a_terminal("info", str(path), "-q", program=IMPATIENT, **cache) == ""

@@ -123,7 +123,6 @@ def test_all_strings_equal_exhaustive_decoding(
     assert found.expected == pytest.approx(sign * least, abs=1e-9)
     best = max(model[words] for words in tied)
     assert found.hypothesis.score == pytest.approx(best)
-    assert found.tokens == min(w for w in tied if model[w] >= best - 1e-12)
 
 
 @settings(max_examples=25)
