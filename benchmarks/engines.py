@@ -15,10 +15,8 @@ import pynini
 
 from benchmarks.data import Corpus
 from fstmetrics import GRR, WER, AlignmentMetric, Machine
-from lattices import Lattice
 from lattices.engines import ENGINES, Engine
 from lattices.engines import kernel as kernel_module
-from lattices.engines.forward import forward_alignment
 from lattices.engines.openfst import acceptor_columns, transducer_columns
 from lattices.openfst_codec import encode
 
@@ -161,81 +159,28 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
     return lines
 
 
-def shares(corpus: Corpus) -> list[str]:
-    """Return where the kernel's time goes: packing, forward pass, and the way back."""
-    lines = ["| metric | whole | packing and results | forward pass | way back |"]
-    lines.append("|---|--:|--:|--:|--:|")
-    for name, metric in METRICS.items():
-        machines = machines_of(corpus, metric)
-        engine = ENGINES.get("kernel")
-        whole, inside = _fastest_call(engine, corpus, machines)
-        cells = max(
-            lattice.num_states * machine.num_states * 8
-            for lattice, machine in zip(corpus.lattices, machines, strict=True)
-        )
-        rows = np.empty(cells, np.float32)  # one for all, as in the engine
-        passes = [
-            (rows, *_forward_arguments(lattice, machine))
-            for lattice, machine in zip(corpus.lattices, machines, strict=True)
-        ]
-        forward = fastest(15, _all_forward, passes) - fastest(15, _none_forward, passes)
-        count = len(corpus.lattices)
-        shown = (whole, whole - inside, forward, inside - forward)
-        lines.append(
-            f"| {name} | " + " | ".join(f"{part / count * 1e6:.1f} µs" for part in shown) + " |"
-        )
-    return lines
-
-
 def _fastest_call(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[float, float]:
-    """Return the seconds of the fastest call, and of the compiled search in it."""
+    """Return the seconds of the fastest call, and of the native search in it."""
     engine.best(corpus.lattices, machines)
     return min(_timed(engine, corpus, machines) for _ in range(15))
 
 
 def _timed(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[float, float]:
-    """Return the seconds of one call of the engine, and those spent in the compiled search."""
+    """Return the seconds of one call of the engine, and those spent in the native search."""
     inside = 0.0
-    search = kernel_module.search_alignments
+    search = kernel_module.search_lattices
 
-    def timed(*arguments: object) -> None:
+    def timed(*arguments: Any) -> Any:
         nonlocal inside
         begin = perf_counter()
-        search(*arguments)
+        found = search(*arguments)
         inside += perf_counter() - begin
+        return found
 
-    kernel_module.search_alignments = timed
+    kernel_module.search_lattices = timed
     try:
         begin = perf_counter()
         engine.best(corpus.lattices, machines)
         return perf_counter() - begin, inside
     finally:
-        kernel_module.search_alignments = search
-
-
-def _forward_arguments(lattice: Lattice, machine: Machine) -> tuple[object, ...]:
-    """Return the arguments of one forward pass, without the rows."""
-    alignment = machine.parts[0].automaton
-    head = np.full(len(lattice.vocabulary), -1, np.int32)
-    follow = np.empty(len(alignment.word), np.int32)
-    for entry in range(len(follow) - 1, -1, -1):
-        follow[entry] = head[alignment.word[entry]]
-        head[alignment.word[entry]] = entry
-    return (
-        lattice.src, lattice.label,
-        np.zeros(lattice.num_arcs, np.float32), lattice.in_arc, lattice.in_offset,
-        lattice.start, lattice.num_states, alignment.length, alignment.order,
-        np.float32(alignment.insertion), np.float32(alignment.deletion),
-        head, follow, alignment.position, alignment.weight.astype(np.float32),
-    )  # fmt: skip
-
-
-def _all_forward(passes: list[tuple[object, ...]]) -> None:
-    for arguments in passes:
-        forward_alignment(*arguments)
-
-
-def _none_forward(passes: list[tuple[object, ...]]) -> None:
-    """Pay for the calls alone: a lattice without states."""
-    for arguments in passes:
-        forward_alignment(*arguments[:7], 0, *arguments[8:])
+        kernel_module.search_lattices = search
