@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint bench docs fuzz sanitize dist stubs clean
+.PHONY: demo test lint bench baseline docs fuzz sanitize dist stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -38,6 +38,10 @@ lint: $(VENV)/.dev $(VENV)/.built
 
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m benchmarks
+
+# the last version with numba, in an environment of its own, for `make bench` to measure beside
+baseline: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python -m benchmarks.versions --install
 
 docs: $(VENV)/.docs $(VENV)/.built
 	$(BIN)/mkdocs build --strict
@@ -71,7 +75,7 @@ dist: $(VENV)/.dev
 	$(BUILD) $(BIN)/python -m build --no-isolation --outdir dist .
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize site build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-b8e52fd site build dist *.egg-info
 
 # the environment, and what building needs
 $(VENV)/.tools: pyproject.toml

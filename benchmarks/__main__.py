@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import corpus, engines, forests, mbr, nbest, rows, scaling, training
+from benchmarks import corpus, engines, forests, mbr, nbest, rows, scaling, training, versions
 from benchmarks.data import ROOT, corpora, machine
 
 TEXT = """# Benchmarks
@@ -14,23 +14,33 @@ read the ratios, not the times.
 
 {machine}
 
+## Starting
+
+From start to exit, bytecode on disk already, the fastest of ten runs:
+
+{starting}
+
+## Beside the last version with numba
+
+Version `b8e52fd`, the last one whose kernels numba compiled, and this one take turns on the same
+jobs; the fastest of five rounds each, after one that is not counted. Evaluators are fresh in every
+round, and tokens, score and model score of every result are read. Milliseconds of the processor
+for all items of a job, in one thread; by the clock where there are two. *Answers* compares the
+sums of scores and of model scores:
+
+{versions}
+
 ## Best path, kernel against OpenFst and against C
 
 One reference each, the path included. *OpenFst* is `compose` and `shortestpath` through
 pynini on automata compiled beforehand. The engine `openfst` does more: it compiles both
-automata and keeps all best paths, of which the model chooses. *plain C* is `benchmarks/plain.c`
+automata, keeps all best paths and applies the tie rule. *plain C* is `benchmarks/plain.c`
 with `cc -O3 -march=native`, one thread, on arrays packed beforehand, first path that fits. The
 kernel is called on the whole batch of lattices, with machines compiled beforehand and
-everything else included: handles, the search, the choice among ties by the model, the result
-objects. *Of this, search* is the native part, the one to compare with C.
+everything else included: the search, the tie rule, the result objects. *Of this, search* is the
+native call, the one to compare with C.
 
 {engines}
-
-### Where the time of oracles goes
-
-On `{middle}`, one thread, by lattice:
-
-{shares}
 
 ## Growth
 
@@ -59,8 +69,8 @@ from text to text for them on such a machine:
 ## Whole corpora
 
 The command `fstmetrics oracle --metric grr -o OUT`, from start to exit, on copies of `d50`
-under new ids, the fastest of three runs, bytecode and kernels on disk already; the last line has
-one lattice alone, and shows what starting takes:
+under new ids, the fastest of three runs, bytecode on disk already; the last line has one lattice
+alone, and shows what starting takes:
 
 {end_to_end}
 
@@ -105,9 +115,9 @@ def main() -> None:
     largest = max(found, key=lambda each: each.arcs)
     page = TEXT.format(
         machine="\n".join(machine()),
+        starting="\n".join(versions.starting()),
+        versions="\n".join(versions.measure()),
         engines="\n".join(engines.measure(found, min(arguments.sample, arguments.most))),
-        middle=small[-1].name,
-        shares="\n".join(engines.shares(small[-1])),
         largest=largest.name,
         scaling="\n".join(scaling.measure(largest)),
         compiling="\n".join(scaling.compiling(largest)),

@@ -93,8 +93,7 @@ def machine() -> list[str]:
     except OSError:
         pass
     versions = ", ".join(
-        f"{name} {importlib.metadata.version(name)}"
-        for name in ("numpy", "numba", "pynini", "fstmetrics")
+        f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "pynini", "fstmetrics")
     )
     return [
         f"- {processor}, {os.cpu_count()} cores, {platform.system()}",

@@ -6,7 +6,6 @@ import ctypes
 import subprocess
 import tempfile
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,15 +14,12 @@ import numpy as np
 import pynini
 
 from benchmarks.data import Corpus
-from decoding.oracle import oracles
 from fstmetrics import GRR, WER, AlignmentMetric, Machine
 from lattices.engines import ENGINES, Engine
 from lattices.engines import kernel as kernel_module
 from lattices.engines.openfst import acceptor_columns, transducer_columns
 from lattices.openfst_codec import encode
 
-# the package has a function of that name
-oracle_module = import_module("decoding.oracle")
 METRICS = {"WER": WER(), "4-GRR": GRR()}
 
 
@@ -163,60 +159,28 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
     return lines
 
 
-def shares(corpus: Corpus) -> list[str]:
-    """Return where the time of oracles goes: the whole call, its native part, the search alone."""
-    lines = ["| metric | `oracles`, fresh evaluators, all read | of this, native | search alone |"]
-    lines.append("|---|--:|--:|--:|")
-    count = len(corpus.lattices)
-    for name, metric in METRICS.items():
-        machines = machines_of(corpus, metric)
-        _, search = _fastest_call(ENGINES.get("kernel"), corpus, machines)
-        whole, native = min(_timed_oracles(corpus, metric) for _ in range(15))
-        shown = (whole, native, search)
-        lines.append(
-            f"| {name} | " + " | ".join(f"{part / count * 1e6:.1f} µs" for part in shown) + " |"
-        )
-    return lines
-
-
 def _fastest_call(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[float, float]:
     """Return the seconds of the fastest call, and of the native search in it."""
     engine.best(corpus.lattices, machines)
-    return min(
-        _timed(kernel_module, "search_lattices", engine.best, corpus.lattices, machines)
-        for _ in range(15)
-    )
+    return min(_timed(engine, corpus, machines) for _ in range(15))
 
 
-def _timed_oracles(corpus: Corpus, metric: AlignmentMetric) -> tuple[float, float]:
-    """Return the seconds of oracles with all that is read of them, and of the native call."""
-    evaluators = [metric.against([text]) for text in corpus.references]
-
-    def read() -> None:
-        for found in oracles(corpus.lattices, evaluators):
-            _ = found.tokens, found.score, found.hypothesis.score
-
-    return _timed(oracle_module, "search_words", read)
-
-
-def _timed(
-    module: Any, name: str, job: Callable[..., object], *arguments: object
-) -> tuple[float, float]:
-    """Return the seconds of a job, and those spent in a function that the module imports."""
+def _timed(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[float, float]:
+    """Return the seconds of one call of the engine, and those spent in the native search."""
     inside = 0.0
-    native = getattr(module, name)
+    search = kernel_module.search_lattices
 
-    def timed(*some: object) -> object:
+    def timed(*arguments: Any) -> Any:
         nonlocal inside
         begin = perf_counter()
-        result = native(*some)
+        found = search(*arguments)
         inside += perf_counter() - begin
-        return result
+        return found
 
-    setattr(module, name, timed)
+    kernel_module.search_lattices = timed
     try:
         begin = perf_counter()
-        job(*arguments)
+        engine.best(corpus.lattices, machines)
         return perf_counter() - begin, inside
     finally:
-        setattr(module, name, native)
+        kernel_module.search_lattices = search

@@ -114,8 +114,8 @@ def of_lattices(most: int = 300, few: int = 60) -> list[str]:
 
 
 def _milliseconds(spaces: Sequence[Any], job: Callable[[Any], object]) -> list[float]:
-    """Return the time of each list; compiled beforehand."""
-    job(spaces[0])
+    """Return the time of each list."""
+    job(spaces[0])  # imports what it needs
     times = []
     for space in spaces:
         begin = perf_counter()

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.data import Corpus
 from decoding.oracle import DEFAULT_BUDGET
-from fstmetrics import GRR, WER, AlignmentMetric
+from fstmetrics import GRR, WER
 from lattices.engines.row_product import row_product
 from lattices.engines.row_search import lowest_path
 from lattices.engines.rows import RowMachine
@@ -24,7 +24,6 @@ def measure(corpora: list[Corpus]) -> list[str]:
     for corpus in corpora:
         for name, metric in (("WER", WER()), ("4-GRR", GRR())):
             pairs, seconds, worst, proven = [], 0.0, [], 0
-            _warm(corpus, metric)
             for lattice, text in zip(corpus.lattices, corpus.references, strict=True):
                 machine = metric.against([text]).machine(lattice.vocabulary)
                 rows = RowMachine(machine.automaton, lattice.num_states)
@@ -52,12 +51,3 @@ def measure(corpora: list[Corpus]) -> list[str]:
             )
             print(lines[-1], flush=True)
     return lines
-
-
-def _warm(corpus: Corpus, metric: AlignmentMetric) -> None:
-    """Have the kernels compiled before the clock starts."""
-    lattice = corpus.lattices[0]
-    machine = metric.against(corpus.references[:1]).machine(lattice.vocabulary)
-    rows = RowMachine(machine.automaton, lattice.num_states)
-    row_product(lattice, rows, DEFAULT_BUDGET)
-    lowest_path(lattice, rows, model_weight=0.0, budget=DEFAULT_BUDGET)

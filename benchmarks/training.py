@@ -116,10 +116,6 @@ def line_searches(rounds: int) -> list[str]:
             weights = _shipped(spaces, corpus.names)
             rng = np.random.default_rng(0)
             directions = rng.standard_normal((rounds + 2, len(corpus.names)))
-            # whatever is to be compiled, is now
-            line_search(
-                spaces[:1], evaluators[:1], corpus.mapping(weights), corpus.mapping(directions[0])
-            )
             times = [
                 seconds(partial(line_search, corpus, None, weights, way)) for way in directions
             ]

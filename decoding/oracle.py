@@ -378,9 +378,11 @@ def _in_reported_order(
         for each in found
     ]
     order = sorted(range(len(found)), key=worth.__getitem__)
+    # costs that are too fine for whole units are no rounding
+    rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
     group, last = {}, 0
     for before, entry in pairwise([order[0], *order]):
-        last += worth[entry] > worth[before] + ROUNDING
+        last += worth[entry] > worth[before] + rounding
         group[entry] = last
     return [found[entry] for entry in sorted(order, key=lambda entry: (group[entry], entry))]
 
