@@ -5,6 +5,8 @@
 
 namespace decoding {
 
+void bind_evidence(nanobind::module_& module);
 void bind_linear(nanobind::module_& module);
+void bind_search(nanobind::module_& module);
 
 }  // namespace decoding

@@ -7,5 +7,7 @@ NB_MODULE(_native, module) {
   lattices::translate_errors();
   // the handles of spaces, which functions here take
   nanobind::module_::import_("lattices._native");
+  decoding::bind_evidence(module);
   decoding::bind_linear(module);
+  decoding::bind_search(module);
 }
