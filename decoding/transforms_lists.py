@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from decoding import _native
 from lattices.algorithms import Paths, union
-from lattices.arrays import IntColumn, floats, ints
+from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.features import FeatureMatrix
-from lattices.vocabulary import EPSILON
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
 _EXTRA = "extra"
@@ -45,32 +44,24 @@ def listed(lattice: Lattice, paths: Paths) -> NBest:
     >>> [(found.text, found.score) for found in listed(lattice, Paths.of([[1], [0]]))]
     [('', -2.0), ('a', -1.0)]
     """
-    bounds = paths.offset.tolist()
-    label = lattice.label[paths.arcs]
-    words = np.concatenate([[0], np.cumsum(label != EPSILON)])
-    last = np.full(len(bounds) - 1, lattice.start)
-    ended = np.diff(paths.offset) > 0
-    last[ended] = lattice.dst[paths.arcs[paths.offset[1:][ended] - 1]]
-    steps = lattice.score[paths.arcs].tolist()
-    scores = lattice.final[last].tolist()
-    for number, (begin, end) in enumerate(pairwise(bounds)):
-        # folded from the end, as the searches do it
-        for step in reversed(steps[begin:end]):
-            scores[number] += step
+    label, offset, score = _native.path_sentences(lattice.columns, paths.arcs, paths.offset)
     return NBest(
         vocabulary=lattice.vocabulary,
-        label=ints(label[label != EPSILON]),
-        offset=ints(words[paths.offset]),
-        score=floats(scores),
-        features=_summed(lattice, paths, last),
+        label=ints(label),
+        offset=ints(offset),
+        score=floats(score),
+        features=_summed(lattice, paths),
         feature_names=lattice.feature_names,
         **_about(lattice),
     )
 
 
-def _summed(lattice: Lattice, paths: Paths, last: IntColumn) -> FeatureMatrix | None:
+def _summed(lattice: Lattice, paths: Paths) -> FeatureMatrix | None:
     if lattice.features is None:
         return None
+    last = np.full(len(paths.offset) - 1, lattice.start)
+    ended = np.diff(paths.offset) > 0
+    last[ended] = lattice.dst[paths.arcs[paths.offset[1:][ended] - 1]]
     ones, shape = np.ones(len(paths.arcs)), (len(last), lattice.num_arcs)
     total = csr_array((ones, paths.arcs, paths.offset), shape=shape) @ lattice.features
     if lattice.final_features is not None:

@@ -8,8 +8,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from decoding.minimum_risk.evidence_kernels import equal_sentences
-from decoding.minimum_risk.evidence_lists import Listing, Spaces, as_systems, listing, rows
+from decoding.minimum_risk.evidence_lists import (
+    Listing,
+    Spaces,
+    as_systems,
+    equal_sentences,
+    listing,
+    rows,
+)
 from decoding.outcomes import Segment
 from decoding.transforms import Sampled, joined
 from lattices.arrays import Array, FloatColumn, floats

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from decoding.minimum_risk.evidence_kernels import equal_sentences, path_masses
-from decoding.transforms import joined, listed
+from decoding import _native
+from decoding.transforms import joined
 from lattices.algorithms import k_best, k_best_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
@@ -95,9 +95,18 @@ def listing(space: Space, k: int | None, distinct: bool = True) -> Listing:
     if isinstance(space, Lattice):
         paths = k_best_paths(space, k or LIST_SIZE, distinct=True)
         bounds = paths.offset
+        label, offset, score = _native.path_sentences(space.columns, paths.arcs, bounds)
+        nbest = NBest(
+            space.vocabulary,
+            ints(label),
+            ints(offset),
+            floats(score),
+            id=space.id,
+            references=space.references,
+        )
         return Listing(
             space,
-            listed(space, paths),
+            nbest,
             lambda entry: space.hypothesis(paths.arcs[bounds[entry] : bounds[entry + 1]].tolist()),
         )
     found = k_best(space, k or LIST_SIZE, distinct=distinct)
@@ -192,3 +201,45 @@ def rows(nbest: NBest, entries: Array) -> NBest:
         id=nbest.id,
         references=nbest.references,
     )
+
+
+def equal_sentences(label: IntColumn, offset: IntColumn) -> tuple[IntColumn, IntColumn]:
+    """Return which sentence each entry is, and the first entry of each sentence.
+
+    Entry ``i`` is ``label[offset[i]:offset[i + 1]]``; sentences are numbered as they come. Cost:
+    O(words).
+
+    Examples
+    --------
+    >>> sentence, first = equal_sentences(ints([1, 2, 1, 2, 1]), ints([0, 2, 4, 5]))
+    >>> sentence.tolist(), first.tolist()
+    ([0, 0, 1], [0, 2])
+    """
+    sentence, first = _native.distinct_sentences(ints(label), ints(offset))
+    return ints(sentence), ints(first)
+
+
+def path_masses(lattice: Lattice, nbest: NBest, scale: float) -> FloatColumn:
+    """Return the log of the sum of ``exp(scale * score)`` over all paths of each sentence.
+
+    The sentences stand in a trie, and one pass over the lattice carries, at each state, the
+    mass of every prefix that leads there: O(sum over arcs of the prefixes at their source). A
+    sentence that the lattice does not have gets ``-inf``.
+
+    Parameters
+    ----------
+    lattice : Lattice
+    nbest : NBest
+        Over the vocabulary of the lattice; no sentence twice.
+    scale : float
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "a"), (0, 1, "b")], finals=[1])
+    >>> nbest = NBest(lattice.vocabulary, [1, 2], [0, 1, 2], [0.0, 0.0])
+    >>> np.exp(path_masses(lattice, nbest, 1.0)).round(9).tolist()
+    [2.0, 1.0]
+    """
+    found = _native.path_masses(lattice.columns, nbest.label, nbest.offset, scale)
+    return floats(found)

@@ -23,7 +23,6 @@ from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, NBest, Space
-from lattices.vocabulary import EPSILON
 
 #: expected counts are rounded to multiples of this, so that the order of sums does not matter
 _UNIT = 2.0**-36
@@ -170,14 +169,8 @@ def _pool(space: Space, number: int, order: int) -> _Pool:
         return _Pool(ListSearch(nbest, order), some.__getitem__, True)
     lattice = space
     paths = k_best_paths(lattice, number, distinct=True)
-    label = lattice.label[paths.arcs]
-    words = np.concatenate(([0], np.cumsum(label != EPSILON)))
-    nbest = NBest(
-        lattice.vocabulary,
-        ints(label[label != EPSILON]),
-        ints(words[paths.offset]),
-        floats(np.zeros(len(paths.offset) - 1)),
-    )
+    label, offset, score = _native.path_sentences(lattice.columns, paths.arcs, paths.offset)
+    nbest = NBest(lattice.vocabulary, ints(label), ints(offset), floats(score))
 
     def hypothesis(entry: int) -> Hypothesis:
         return lattice.hypothesis(

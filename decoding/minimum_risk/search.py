@@ -3,33 +3,31 @@
 Prefixes are extended word by word, each with one row for each sentence of the evidence: where
 its alignments stand. Prefixes of one lattice state with equal rows have the same future, and
 are one. For each sentence of the evidence the best that can still be gained from a state and a
-row is known exactly (:mod:`lattices.engines.row_outside`); the weighted sum of that bounds what
-a prefix can come to. The best of the model's first sentences gives a value to beat. Prefixes
-whose bound is below it are dropped, and nothing else: what is found then is proven.
+row is known exactly; the weighted sum of that bounds what a prefix can come to. The best of the
+model's first sentences gives a value to beat. Prefixes whose bound is below it are dropped, and
+nothing else: what is found then is proven.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from decoding._native import RiskSearch
 from decoding.minimum_risk.evidence import Evidence, checked_scale, evidence_of
-from decoding.minimum_risk.evidence_lists import Spaces, as_systems, candidates_of, listing
+from decoding.minimum_risk.evidence_lists import Spaces, as_systems, candidates_of, listing, rows
 from decoding.minimum_risk.exact_graphs import FOREST_STATES, checked_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
 from decoding.minimum_risk.results import Consensus
-from decoding.minimum_risk.search_kernel import COMPLETE, TOO_MANY, search_paths
 from decoding.transforms import joined
 from fstmetrics import AlignmentMetric, Metric
 from lattices.algorithms import forest_to_lattice
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
-from lattices.arrays import FloatColumn, floats, ints
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.engines import Alignment
-from lattices.engines.row_alignments import alignment_columns
-from lattices.engines.row_outside import completions
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
@@ -39,6 +37,12 @@ DEFAULT_BUDGET = 20_000
 _FIRST = 100
 #: the narrowest beam beyond the budget
 _NARROWEST = 8
+#: no search keeps more prefixes
+_MOST = 2**31 - 1
+#: what the rows of prefixes may take before a search settles for a beam, and with a beam
+_BYTES, _BEAM_BYTES = 2**28, 2**31
+#: how a search ended: nothing was left out, or there were too many prefixes
+_COMPLETE, _TOO_MANY = 0, 2
 #: expectations that differ by no more are equal
 _EQUAL = 1e-12
 #: what rounding may take from a bound; similarities are rounded to 2^-30
@@ -59,9 +63,9 @@ def search(
     """Return the sentence of a lattice with the best expected metric against listed evidence.
 
     What is maximised, over all sentences h of the lattice, is ``sum over e of weight(e) *
-    metric(h, e)``; an error rate is minimised. Ties, up to 1e-12, go to the higher model score,
-    then to the smaller sentence in the order of its words. The result says ``exact=True`` if
-    no sentence of the space is better, which the search then has proven.
+    metric(h, e)``; an error rate is minimised. Ties, up to 1e-12, go to the higher model score.
+    The result says ``exact=True`` if no sentence of the space is better, which the search then
+    has proven.
 
     Cost: prefixes x sentences of evidence, after O(arcs x words) for each of these. How many
     prefixes there are depends on how much the evidence disagrees; in the worst case, as many
@@ -171,31 +175,24 @@ def _searched(
     alive = useful_states(units)
     if not alive[units.start]:
         raise no_complete_path(lattice)
-    alignments, share, constant = _machines(units, metric, evidence)
-    words = np.unique(units.label)
-    words = ints(words[words > 0])
-    arc_word = ints(np.where(units.label == 0, -1, np.searchsorted(words, units.label)))
-    columns = alignment_columns(alignments, words, units.num_states)
-    onward = completions(units, columns, arc_word, alive)
-    path = np.empty(units.num_states, np.int32)
-    run = partial(
-        search_paths, columns, share, onward, units.start, alive, units.src, units.label,
-        units.score, units.final, units.in_arc, units.in_offset, arc_word,
-        units.vocabulary.ranks(),
+    of = _alignments(units, metric, evidence)
+    search = RiskSearch(
+        units.columns, of.order, of.costs, of.length, of.offset,
+        (of.word, of.position, of.weight), of.share,
     )  # fmt: skip
     if beam is not None:
-        ended, _, steps = run(-np.inf, _EQUAL, beam, budget, path)
-        return prepared.original(ints(path[:steps])), ended == COMPLETE
+        ended, _, path = search.run(-np.inf, _EQUAL, min(beam, _MOST), budget, _BEAM_BYTES)
+        return prepared.original(ints(path)), ended == _COMPLETE
     first, rate = _best_listed(lattice, metric, evidence)
     slack = _SLACK if metric.similarity is None else _SOFT_SLACK
-    floor = rate - constant - slack
-    ended, value, steps = run(floor, _EQUAL, 0, budget, path)
-    if ended == TOO_MANY:
+    floor = rate - of.constant - slack
+    ended, value, path = search.run(floor, _EQUAL, 0, min(budget, _MOST), _BYTES)
+    if ended == _TOO_MANY:
         widest = max(_NARROWEST, budget // int(alive.sum()))
-        ended, value, steps = run(floor, _EQUAL, widest, budget, path)
-        if ended != COMPLETE and value + constant <= rate:
+        ended, value, path = search.run(floor, _EQUAL, widest, budget, _BEAM_BYTES)
+        if ended != _COMPLETE and value + of.constant <= rate:
             return first.arcs, False
-    return prepared.original(ints(path[:steps])), ended == COMPLETE
+    return prepared.original(ints(path)), ended == _COMPLETE
 
 
 def _best_listed(
@@ -209,16 +206,101 @@ def _best_listed(
     return listed.hypothesis(best), 1.0 - rate if metric.error_rate else rate
 
 
-def _machines(
-    lattice: Lattice, metric: AlignmentMetric, evidence: Evidence
-) -> tuple[list[Alignment], FloatColumn, float]:
-    """Return the automata of the evidence, what a unit of each is worth, and a constant to add."""
-    alignments, share, constant = [], [], 0.0
-    for entry in np.flatnonzero(evidence.weight > 0.0).tolist():
-        evaluator = metric.against([evidence.nbest.tokens(entry)])
-        [part] = evaluator.machine(lattice.vocabulary, lattice.label).parts
-        assert isinstance(part.automaton, Alignment)
-        alignments.append(part.automaton)
-        share.append(evidence.weight[entry] / part.denominator)
-        constant += share[-1] * part.bonus
-    return alignments, floats(share), constant
+class _Alignments(NamedTuple):
+    """Alignments to all sentences of evidence, in columns.
+
+    Attributes
+    ----------
+    order : int
+    costs : tuple of float
+        Of an insertion and of a deletion, and the weight of the heaviest match, in units.
+    length : int32 column
+        The words of each sentence.
+    offset : int32 column
+        The matches of sentence ``e`` are ``offset[e]`` up to ``offset[e + 1]``.
+    word, position, weight : columns
+        A word of the lattice, what it matches and by how many units.
+    share : float64 column
+        What a unit of each is worth.
+    constant : float
+        To be added to the weighted sum of gains.
+    """
+
+    order: int
+    costs: tuple[float, float, float]
+    length: IntColumn
+    offset: IntColumn
+    word: IntColumn
+    position: IntColumn
+    weight: FloatColumn
+    share: FloatColumn
+    constant: float
+
+
+def _alignments(lattice: Lattice, metric: AlignmentMetric, evidence: Evidence) -> _Alignments:
+    """Return the alignments to the sentences that have a weight, those of the highest first."""
+    order = np.argsort(-evidence.weight, kind="stable")
+    judges = rows(evidence.nbest, order[evidence.weight[order] > 0.0])
+    weights = np.sort(evidence.weight)[::-1][: len(judges)]
+    if metric.similarity is None:
+        return _of_equal_words(lattice, metric, judges, weights)
+    made = [_alignment(lattice, metric, judges.tokens(entry)) for entry in range(len(judges))]
+    alignments, denominators, bonuses = zip(*made, strict=True)
+    return _Alignments(
+        alignments[0].order,
+        (alignments[0].insertion, alignments[0].deletion, alignments[0].heaviest),
+        ints([each.length for each in alignments]),
+        ints(np.cumsum([0, *(len(each.word) for each in alignments)])),
+        ints(np.concatenate([each.word for each in alignments])),
+        ints(np.concatenate([each.position for each in alignments])),
+        floats(np.concatenate([each.weight for each in alignments])),
+        floats(weights / denominators),
+        float(weights / denominators @ bonuses),
+    )
+
+
+def _of_equal_words(
+    lattice: Lattice, metric: AlignmentMetric, judges: NBest, weights: FloatColumn
+) -> _Alignments:
+    """Return the alignments where words match themselves alone.
+
+    What is left of the machine of a sentence is then its length.
+    """
+    offset = judges.offset
+    if metric.characters:
+        units = [metric.units(judges.tokens(entry)) for entry in range(len(judges))]
+        offset = ints(np.cumsum([0, *map(len, units)]))
+        word = lattice.vocabulary.encode([unit for each in units for unit in each])
+    elif judges.vocabulary is lattice.vocabulary:
+        word = judges.label
+    else:
+        used, place = np.unique(judges.label, return_inverse=True)
+        word = lattice.vocabulary.encode(judges.vocabulary.decode(used.tolist()))[place]
+    length = np.diff(offset)
+    _, first, place = np.unique(length, return_index=True, return_inverse=True)
+    made = [_alignment(lattice, metric, judges.tokens(entry)) for entry in first.tolist()]
+    alignment = made[0][0]
+    share = weights / np.array([denominator for _, denominator, _ in made])[place]
+    bonus = np.array([bonus for _, _, bonus in made])[place]
+    known = word > 0
+    position = np.arange(len(word)) - np.repeat(offset[:-1], length)
+    return _Alignments(
+        alignment.order,
+        (alignment.insertion, alignment.deletion, alignment.heaviest),
+        ints(length),
+        ints(np.concatenate([[0], np.cumsum(known)])[offset]),
+        ints(word[known]),
+        ints(position[known]),
+        floats(np.full(int(known.sum()), alignment.heaviest)),
+        floats(share),
+        float(share @ bonus),
+    )
+
+
+def _alignment(
+    lattice: Lattice, metric: AlignmentMetric, tokens: Sequence[str]
+) -> tuple[Alignment, float, float]:
+    """Return the alignment to a sentence, what its gains are divided by, and what is added."""
+    [part] = metric.against([tokens]).machine(lattice.vocabulary, lattice.label).parts
+    assert isinstance(part.automaton, Alignment)
+    return part.automaton, part.denominator, part.bonus

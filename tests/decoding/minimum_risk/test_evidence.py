@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.minimum_risk.evidence import Evidence, evidence_of
-from decoding.minimum_risk.evidence_kernels import equal_sentences, path_masses
+from decoding.minimum_risk.evidence_lists import equal_sentences, path_masses
 from lattices import Hypothesis, NBest
 from lattices.algorithms import k_best
 from lattices.errors import OptionError, SpaceError

@@ -1,0 +1,54 @@
+// Sentences as evidence: the bindings.
+#include "decoding/native/evidence.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+#include <utility>
+
+#include "decoding/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+#include "lattices/native/sentence_columns.hpp"
+
+namespace decoding {
+
+using namespace lattices;
+
+void bind_evidence(nb::module_& module) {
+  module.def(
+      "distinct_sentences",
+      [](const Ints& label, const Ints& offset) {
+        const auto entries = sentences_of(label, offset);
+        auto found = unlocked([&] { return distinct_sentences(entries); });
+        return std::pair(give(std::move(found.sentence)), give(std::move(found.first)));
+      },
+      nb::arg("label"), nb::arg("offset"),
+      "Return which sentence each entry is, and the first entry of each sentence.");
+  module.def(
+      "path_sentences",
+      [](const LatticeColumns& lattice, const Ints& arcs, const Ints& offset) {
+        const auto paths = sentences_of(arcs, offset);
+        for (const Index arc : paths.label) {
+          if (arc < 0 || arc >= lattice.num_edges()) throw option_error("a path has no such arc");
+        }
+        auto found = unlocked([&] { return path_sentences(lattice, paths); });
+        return std::tuple(give(std::move(found.label)), give(std::move(found.offset)),
+                          give(std::move(found.score)));
+      },
+      nb::arg("lattice"), nb::arg("arcs"), nb::arg("offset"),
+      "Return the words of complete paths, where those of each begin, and the scores.");
+  module.def(
+      "path_masses",
+      [](const LatticeColumns& lattice, const Ints& label, const Ints& offset, double scale) {
+        const auto sentences = sentences_of(label, offset);
+        return give(unlocked([&] {
+          Poll poll(check_signals);
+          return path_masses(lattice, sentences, scale, poll);
+        }));
+      },
+      nb::arg("lattice"), nb::arg("label"), nb::arg("offset"), nb::arg("scale"),
+      "Return the log of the mass of all paths of each sentence.");
+}
+
+}  // namespace decoding

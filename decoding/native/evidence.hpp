@@ -1,0 +1,127 @@
+// Sentences as evidence: equal ones found, those of paths, and the mass of each in a lattice.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lattices/native/ngrams.hpp"
+#include "lattices/native/poll.hpp"
+#include "lattices/native/semirings.hpp"
+#include "lattices/native/spaces.hpp"
+#include "lattices/native/spelling.hpp"
+
+namespace decoding {
+
+using lattices::Index;
+using lattices::Sentences;
+
+// Which sentence each entry is, numbered as they come, and the first entry of each.
+struct DistinctSentences {
+  std::vector<Index> sentence, first;
+};
+
+inline DistinctSentences distinct_sentences(const Sentences& entries) {
+  DistinctSentences found;
+  tsl::robin_map<std::string_view, Index> known;
+  known.reserve(entries.size());
+  found.sentence.reserve(entries.size());
+  for (Index entry = 0; entry < entries.size(); ++entry) {
+    const auto words = entries.words(entry);
+    const std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size_bytes());
+    const auto [at, fresh] = known.try_emplace(bytes, static_cast<Index>(found.first.size()));
+    if (fresh) found.first.push_back(entry);
+    found.sentence.push_back(at->second);
+  }
+  return found;
+}
+
+// The words of complete paths, and their scores, added up from the end as everywhere.
+struct PathSentences {
+  std::vector<Index> label, offset{0};
+  std::vector<double> score;
+};
+
+inline PathSentences path_sentences(const lattices::Lattice& lattice, const Sentences& paths) {
+  PathSentences found;
+  found.label.reserve(paths.label.size());
+  for (Index path = 0; path < paths.size(); ++path) {
+    const auto arcs = paths.words(path);
+    for (const Index arc : arcs) {
+      if (lattice.label[arc] != 0) found.label.push_back(lattice.label[arc]);
+    }
+    double score = lattice.final[arcs.empty() ? lattice.start : lattice.dst[arcs.back()]];
+    for (std::size_t at = arcs.size(); at-- > 0;) score += lattice.score[arcs[at]];
+    found.offset.push_back(static_cast<Index>(found.label.size()));
+    found.score.push_back(score);
+  }
+  return found;
+}
+
+// For each sentence, the log of the sum of exp(scale * score) over all its paths; -inf if the
+// lattice does not have it.
+//
+// The sentences stand in a trie, and one pass over the lattice carries, at each state, the mass of
+// every prefix that leads there. Cost: O(sum over arcs of the prefixes at their source).
+inline std::vector<double> path_masses(const lattices::Lattice& lattice, const Sentences& sentences,
+                                       double scale, lattices::Poll& poll) {
+  using lattices::Log;
+  tsl::robin_map<std::uint64_t, Index, lattices::MixedHash> child;
+  child.reserve(sentences.label.size());
+  std::vector<Index> end;
+  Index nodes = 1;
+  for (Index sentence = 0; sentence < sentences.size(); ++sentence) {
+    Index here = 0;
+    for (const Index word : sentences.words(sentence)) {
+      const auto [at, fresh] = child.try_emplace(lattices::pair_key(here, word), nodes);
+      nodes += fresh;
+      here = at->second;
+    }
+    end.push_back(here);
+  }
+  struct Prefix {
+    Index node;
+    double mass;
+  };
+  std::vector<std::vector<Prefix>> prefixes(lattice.num_nodes());
+  std::vector<Log::Sum> mass(nodes), total(nodes);
+  std::vector<char> met(nodes, 0);
+  for (Index state = lattice.start; state < lattice.num_nodes(); ++state) {
+    auto& here = prefixes[state];
+    const auto add = [&](Index node, double term) {
+      if (!met[node]) {
+        met[node] = 1;
+        mass[node] = Log::Sum();
+        here.push_back({node, 0.0});
+      }
+      mass[node].add(term);
+    };
+    if (state == lattice.start) add(0, 0.0);
+    for (const Index arc : lattice.incoming(state)) {
+      poll();
+      const double weight = scale * lattice.score[arc];
+      for (const auto& prefix : prefixes[lattice.src[arc]]) {
+        Index node = prefix.node;
+        if (lattice.label[arc] != 0) {
+          const auto found = child.find(lattices::pair_key(node, lattice.label[arc]));
+          if (found == child.end()) continue;
+          node = found->second;
+        }
+        add(node, prefix.mass + weight);
+      }
+    }
+    const double final = lattice.final[state];
+    for (auto& prefix : here) {
+      prefix.mass = mass[prefix.node].value();
+      met[prefix.node] = 0;
+      if (final > lattices::kMinusInfinity) total[prefix.node].add(prefix.mass + scale * final);
+    }
+  }
+  std::vector<double> found;
+  for (const Index node : end) found.push_back(total[node].value());
+  return found;
+}
+
+}  // namespace decoding

@@ -1,0 +1,124 @@
+// The search for the best path under a weighted sum of alignments: the bindings.
+#include "decoding/native/search.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <cmath>
+#include <memory>
+#include <tuple>
+#include <variant>
+
+#include "decoding/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+
+namespace decoding {
+
+using namespace lattices;
+
+namespace {
+
+void check(const AlignmentList& list, std::size_t shares) {
+  bool good = list.order >= 1 && list.size() > 0 && list.offset.size() == list.length.size() + 1 &&
+              shares == list.length.size() && list.position.size() == list.word.size() &&
+              list.weight.size() == list.word.size() && list.offset.front() == 0 &&
+              static_cast<std::size_t>(list.offset.back()) == list.word.size() &&
+              std::is_sorted(list.offset.begin(), list.offset.end());
+  for (Index each = 0; good && each < list.size(); ++each) {
+    for (Index at = list.offset[each]; at < list.offset[each + 1]; ++at) {
+      good = good && list.position[at] >= 0 && list.position[at] < list.length[each];
+    }
+    good = good && list.length[each] >= 0;
+  }
+  if (!good) throw option_error("the columns of alignments do not fit each other");
+  bool whole = true;
+  for (const double gain : {list.insertion, list.deletion, list.heaviest}) {
+    whole = whole && gain == std::rint(gain);
+  }
+  for (const double weight : list.weight) {
+    whole = whole && weight == std::rint(weight) && weight <= list.heaviest;
+  }
+  if (!whole) throw option_error("rows need gains that are whole numbers");
+}
+
+// No sum of gains along a path is larger.
+double largest_sum(const AlignmentList& list, Index longest_path) {
+  const double one =
+      std::max({list.heaviest * list.order, std::abs(list.insertion), std::abs(list.deletion)});
+  const Index longest = *std::max_element(list.length.begin(), list.length.end());
+  return one * (static_cast<double>(longest_path) + longest + 2 + list.order);
+}
+
+// A search in the narrowest numbers that hold its gains.
+class LatticeRiskSearch {
+ public:
+  LatticeRiskSearch(const LatticeColumns& lattice, const AlignmentList& list,
+                    std::span<const double> share)
+      : space_(lattice) {
+    check(list, share.size());
+    const double largest = largest_sum(list, space_.longest());
+    const bool found = choose<std::int16_t>(largest, list, share) ||
+                       choose<std::int32_t>(largest, list, share) ||
+                       choose<std::int64_t>(largest, list, share);
+    if (!found) {
+      throw option_error("gains up to " + std::to_string(largest) +
+                         " units are too large for rows");
+    }
+  }
+  LatticeRiskSearch(const LatticeRiskSearch&) = delete;
+  LatticeRiskSearch& operator=(const LatticeRiskSearch&) = delete;
+
+  FoundPath run(const SearchLimits& limits) {
+    Poll poll(check_signals);
+    return std::visit([&](auto& search) { return search->run(limits, poll); }, search_);
+  }
+
+ private:
+  template <class Gain>
+  using Search = std::unique_ptr<RiskSearch<EvidenceRows<Gain>>>;
+
+  template <class Gain>
+  bool choose(double largest, const AlignmentList& list, std::span<const double> share) {
+    if (!(largest < EvidenceRows<Gain>::kLargest)) return false;
+    search_ = std::make_unique<RiskSearch<EvidenceRows<Gain>>>(space_, list, share);
+    return true;
+  }
+
+  const WordedLattice space_;
+  std::variant<Search<std::int16_t>, Search<std::int32_t>, Search<std::int64_t>> search_;
+};
+
+}  // namespace
+
+void bind_search(nb::module_& module) {
+  nb::class_<LatticeRiskSearch>(module, "RiskSearch",
+                                "The search for the best path under a weighted sum of alignments.")
+      .def(
+          "__init__",
+          [](LatticeRiskSearch* self, const LatticeColumns& lattice, Index order,
+             const std::tuple<double, double, double>& costs, const Ints& length,
+             const Ints& offset, const std::tuple<Ints, Ints, Floats>& matches,
+             const Floats& share) {
+            const auto& [insertion, deletion, heaviest] = costs;
+            const auto& [word, position, weight] = matches;
+            const AlignmentList list{order,      insertion,      deletion,
+                                     heaviest,   view(length),   view(offset),
+                                     view(word), view(position), view(weight)};
+            unlocked([&] { new (self) LatticeRiskSearch(lattice, list, view(share)); });
+          },
+          nb::arg("lattice"), nb::arg("order"), nb::arg("costs"), nb::arg("length"),
+          nb::arg("offset"), nb::arg("matches"), nb::arg("share"), nb::keep_alive<1, 2>(),
+          "Costs are those of insertions and deletions and the weight of the heaviest match;\n"
+          "matches are columns of words, positions and weights. The weightiest alignments first\n"
+          "make the search fastest.")
+      .def(
+          "run",
+          [](LatticeRiskSearch& self, double floor, double equal, std::size_t beam,
+             std::size_t budget, std::size_t bytes) {
+            auto found = unlocked([&] { return self.run({floor, equal, beam, budget, bytes}); });
+            return std::tuple(static_cast<int>(found.end), found.gain, give(std::move(found.arcs)));
+          },
+          nb::arg("floor"), nb::arg("equal"), nb::arg("beam"), nb::arg("budget"), nb::arg("bytes"),
+          "Return how it ended (0: complete, 1: cut, 2: too many), the gain, the arcs.");
+}
+
+}  // namespace decoding
