@@ -14,8 +14,8 @@ class WordOracles:
 
     def heads(self) -> list[tuple[int, float, int]]:
         """
-        Return for each lattice the outcome (0: found, 1: no path is complete, 2: too large,
-        3: the model score of the path overflows), the score and the reference.
+        Return for each lattice the outcome (0: found, 1: no path is complete, 2: the model score
+        of the path overflows), the score and the reference.
         """
 
     def arcs(self, place: int) -> list[int]:
@@ -135,3 +135,31 @@ def row_derivations(lattice: lattices._native.LatticeColumns, machine: lattices.
     Return the product of a lattice with rows as a graph of derivations, and its opening gain;
     None beyond the budget. Gains are multiplied by the factor.
     """
+
+def distinct_sentences(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Return which sentence each entry is, and the first entry of each sentence.
+    """
+
+def path_sentences(lattice: lattices._native.LatticeColumns, arcs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return the words of complete paths, where those of each begin, and the scores.
+    """
+
+def path_masses(lattice: lattices._native.LatticeColumns, label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Return the log of the mass of all paths of each sentence."""
+
+class RiskSearch:
+    """The search for the best path under a weighted sum of alignments."""
+
+    def __init__(self, lattice: lattices._native.LatticeColumns, order: int, costs: tuple[float, float, float], length: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Costs are those of insertions and deletions and the weight of the heaviest match;
+        matches are columns of words, positions and weights. The weightiest alignments first
+        make the search fastest.
+        """
+
+    def run(self, floor: float, equal: float, beam: int, budget: int, bytes: int) -> tuple[int, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """
+        Return how it ended (0: complete, 1: cut, 2: too many), the gain, the arcs.
+        """

@@ -11,7 +11,6 @@ void bind_linear(nanobind::module_& module);
 void bind_oracles(nanobind::module_& module);
 void bind_expectation(nanobind::module_& module);
 void bind_evidence(nanobind::module_& module);
-void bind_linear(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
 
 }  // namespace decoding

@@ -14,6 +14,5 @@ NB_MODULE(_native, module) {
   decoding::bind_envelope(module);
   decoding::bind_expectation(module);
   decoding::bind_evidence(module);
-  decoding::bind_linear(module);
   decoding::bind_search(module);
 }
