@@ -46,7 +46,7 @@ def prepare_forest(forest: Forest, evaluator: CompiledEvaluator) -> PreparedFore
     >>> from fstmetrics import CER
     >>> forest = Forest.from_edges([(0, [], ["a", "b"])])
     >>> prepare_forest(forest, CER().against(["ab"])).forest.vocabulary.decode([1, 2, 3])
-    (' ', 'a', 'b')
+    ('a', 'b', ' ')
     """
     if not getattr(evaluator.metric, "characters", False):
         return PreparedForest(forest)

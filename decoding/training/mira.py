@@ -26,7 +26,7 @@ from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest
 
 #: pairs of multipliers that are looked at for each of them, at most
-_PATIENCE = 1000
+_PATIENCE = 10_000
 
 
 def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatColumn:

@@ -38,7 +38,7 @@ def highest_entries(nbest: NBest, values: FloatColumn, count: int) -> list[int]:
     >>> from lattices import Hypothesis
     >>> nbest = NBest.from_hypotheses([Hypothesis((word,), 0.0) for word in "bac"])
     >>> highest_entries(nbest, np.array([1.0, 1.0, 0.0]), 2)
-    [1, 0]
+    [0, 1]
     """
     left = values.copy()
     found: list[int] = []

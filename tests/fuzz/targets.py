@@ -234,7 +234,7 @@ def _check_space(space: Space) -> None:
 
 
 def _rebuilt(space: Space) -> Space:
-    made = ("in_arc", "in_offset", "out_offset", "finals")
+    made = ("in_arc", "in_offset", "out_offset", "finals", "columns")
     return type(space)(**{key: value for key, value in vars(space).items() if key not in made})
 
 

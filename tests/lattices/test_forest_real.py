@@ -58,8 +58,10 @@ def small(shared_data: Path) -> list[tuple[dict[str, Any], Forest]]:
 def test_the_best_derivation_is_the_decoders(shared_data, size):
     for record, forest in hiero(shared_data, size):
         found = best(forest)
-        assert found.text == record["hyp"]
         assert found.score == pytest.approx(record["hyp_score"], abs=1e-5)
+        # of sentences with the same score the decoder may have taken another one
+        tied = [each for each in k_best(forest, 5, distinct=True) if each.score == found.score]
+        assert record["hyp"] in [each.text for each in tied]
         assert total(forest, VITERBI) == found.score
 
 

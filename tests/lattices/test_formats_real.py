@@ -202,12 +202,11 @@ def test_both_files_of_pocketsphinx_have_the_same_sentences_and_oracles(shared_d
             evaluator = metric.against(list(references.get(own.id, position)))
             one, other = oracle(own, evaluator), oracle(slf, evaluator)
             assert one.score == other.score
-            # the scores decide between equals: without them, nothing does but the words
+            # without the scores, which differ, there are more ties
             one, other = (
                 oracle(lattice.replaced(score=np.zeros(lattice.num_arcs)), evaluator)
                 for lattice in (own, slf)
             )
-            assert one.hypothesis.text == other.hypothesis.text
             assert one.score == other.score
 
 
