@@ -6,7 +6,6 @@ import ctypes
 import subprocess
 import tempfile
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import pynini
 
 from benchmarks.data import Corpus
+from decoding._native import WordSearches
 from decoding.oracle import oracles
 from fstmetrics import GRR, WER, AlignmentMetric, Machine
 from lattices.engines import ENGINES, Engine
@@ -22,8 +22,6 @@ from lattices.engines import kernel as kernel_module
 from lattices.engines.openfst import acceptor_columns, transducer_columns
 from lattices.openfst_codec import encode
 
-# the package has a function of that name
-oracle_module = import_module("decoding.oracle")
 METRICS = {"WER": WER(), "4-GRR": GRR()}
 
 
@@ -196,15 +194,15 @@ def _timed_oracles(corpus: Corpus, metric: AlignmentMetric) -> tuple[float, floa
         for found in oracles(corpus.lattices, evaluators):
             _ = found.tokens, found.score, found.hypothesis.score
 
-    return _timed(oracle_module, "search_words", read)
+    return _timed(WordSearches, "search", read)
 
 
 def _timed(
-    module: Any, name: str, job: Callable[..., object], *arguments: object
+    owner: Any, name: str, job: Callable[..., object], *arguments: object
 ) -> tuple[float, float]:
-    """Return the seconds of a job, and those spent in a function that the module imports."""
+    """Return the seconds of a job, and those spent in a function of a module or a class."""
     inside = 0.0
-    native = getattr(module, name)
+    native = getattr(owner, name)
 
     def timed(*some: object) -> object:
         nonlocal inside
@@ -213,10 +211,10 @@ def _timed(
         inside += perf_counter() - begin
         return result
 
-    setattr(module, name, timed)
+    setattr(owner, name, timed)
     try:
         begin = perf_counter()
         job(*arguments)
         return perf_counter() - begin, inside
     finally:
-        setattr(module, name, native)
+        setattr(owner, name, native)
