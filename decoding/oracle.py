@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any, NamedTuple, overload
 
-from decoding._native import search_words
+from decoding._native import WordSearches
 from decoding.judging import Oracle as Oracle
 from decoding.judging import judged as judged
 from decoding.judging import oracle_in_batch
@@ -25,7 +25,6 @@ from fstmetrics import (
 from fstmetrics._native import WordMetric
 from fstmetrics.metric import ROUNDING
 from fstmetrics.references import Tokens
-from lattices._native import Stop
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
@@ -289,28 +288,36 @@ class _WordProblems(NamedTuple):
 
     def oracles(self, model_weight: float, workers: int) -> list[Oracle]:
         """Return the oracle of each lattice."""
+        searches = WordSearches()
         if workers <= 1:
-            return self._search(model_weight, None)
+            return self._search(searches, model_weight)
         size = max(1, min(_CHUNK, len(self.lattices) // (4 * workers)))
         chunks = [
             self._part(slice(begin, begin + size)) for begin in range(0, len(self.lattices), size)
         ]
-        found = in_threads(lambda chunk, stop: chunk._search(model_weight, stop), chunks, workers)
+
+        def search(chunk: _WordProblems) -> list[Oracle]:
+            found = chunk._search(searches, model_weight)
+            for each in found:
+                # made while another thread searches, it takes no time of its own
+                each.hypothesis  # noqa: B018
+            return found
+
+        found = in_threads(search, chunks, workers, searches.stop)
         return [each for of_chunk in found for each in of_chunk]
 
     def _part(self, some: slice) -> _WordProblems:
         return _WordProblems(self.lattices[some], self.evaluators[some], self.alignments[some])
 
-    def _search(self, model_weight: float, stop: Stop | None) -> list[Oracle]:
+    def _search(self, searches: WordSearches, model_weight: float) -> list[Oracle]:
         """Compile, search and score in one native call."""
         lattices, evaluators, alignments = self
-        found = search_words(
+        found = searches.search(
             [lattice.columns for lattice in lattices],
             [lattice.vocabulary.numbers for lattice in lattices],
             alignments,
             model_weight,
             kernel.MOST_CELLS,
-            stop,
         )
         results: list[Oracle] = []
         for place, (outcome, score, reference) in enumerate(found.heads()):
@@ -318,10 +325,8 @@ class _WordProblems(NamedTuple):
             if outcome == _NO_PATH:
                 raise no_complete_path(lattice)
             made = oracle_in_batch(found, place, score, reference, lattice, evaluators[place])
-            if outcome == _OVERFLOW or stop is not None:
-                # an overflow is told now; and what is made while another thread searches takes
-                # no time of its own
-                made.hypothesis  # noqa: B018
+            if outcome == _OVERFLOW:
+                made.hypothesis  # noqa: B018  # which says so
             results.append(made)
         return results
 

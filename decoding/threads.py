@@ -6,25 +6,24 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TypeVar
 
-from lattices._native import Stop
-
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_threads(work: Callable[[T, Stop], R], items: Sequence[T], workers: int) -> list[R]:
+def in_threads(
+    work: Callable[[T], R], items: Sequence[T], workers: int, stop: Callable[[], None]
+) -> list[R]:
     """Return the work of each item, done in this thread and ``workers - 1`` others.
 
-    The first error ends them all, be it an interrupt, which reaches the main thread only: native
-    searches are given the flag that stops them. While one thread searches without the
+    The first error ends them all, be it an interrupt, which reaches the main thread only: ``stop``
+    is called to end what the others are doing. While one thread searches without the
     interpreter's lock, another makes objects of what it has found.
 
     Examples
     --------
-    >>> in_threads(lambda number, stop: number * number, range(4), workers=2)
+    >>> in_threads(lambda number: number * number, range(4), workers=2, stop=lambda: None)
     [0, 1, 4, 9]
     """
-    stop = Stop()
     results: dict[int, R] = {}
     errors: list[BaseException] = []
     # threads take the next item in turn: the interpreter's lock is held meanwhile
@@ -33,12 +32,12 @@ def in_threads(work: Callable[[T, Stop], R], items: Sequence[T], workers: int) -
     def run() -> None:
         try:
             for place, item in waiting:
-                results[place] = work(item, stop)
+                results[place] = work(item)
                 if errors:
                     return
         except BaseException as error:
             errors.append(error)
-            stop.set()
+            stop()
 
     others: list[Thread] = []
     try:
@@ -50,7 +49,7 @@ def in_threads(work: Callable[[T, Stop], R], items: Sequence[T], workers: int) -
         for other in others:
             other.join()
     except BaseException:
-        stop.set()
+        stop()
         for other in others:
             other.join()
         raise

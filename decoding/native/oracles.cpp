@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <tuple>
 
 #include "decoding/native/bindings.hpp"
@@ -68,52 +69,65 @@ class WordOracles {
   std::vector<WordOracle> found_;
 };
 
-WordOracles search_words(const std::vector<const LatticeColumns*>& lattices,
-                         const nb::typed<nb::list, WordNumbers>& vocabularies,
-                         const nb::typed<nb::list, WordAlignment>& alignments, double model_weight,
-                         std::size_t most_cells, const Stop* stop) {
-  const std::size_t count = lattices.size();
-  if (vocabularies.size() != count || alignments.size() != count) {
-    throw option_error("not as many vocabularies or references as lattices");
-  }
-  std::vector<WordProblem> problems;
-  problems.reserve(count);
-  for (std::size_t place = 0; place < count; ++place) {
-    problems.push_back(problem_of(*lattices[place], vocabularies[place], alignments[place]));
-  }
-  std::vector<WordOracle> found(count);
-  unlocked([&] {
-    const SearchOptions options{model_weight, most_cells};
-    WordSearch search;
-    Poll poll(check_signals, stop == nullptr ? nullptr : stop->flag());
-    try {
-      for (std::size_t place = 0; place < count; ++place) {
-        poll();
-        found[place] = search.solve(problems[place], options, poll);
-      }
-    } catch (const Stopped&) {
-      throw engine_error("the search was stopped");
+// Searches of the threads of one call: they share scratch, and stop together.
+class WordSearches {
+ public:
+  void stop() { stopped_ = true; }
+
+  WordOracles search(const std::vector<const LatticeColumns*>& lattices,
+                     const nb::typed<nb::list, WordNumbers>& vocabularies,
+                     const nb::typed<nb::list, WordAlignment>& alignments, double model_weight,
+                     std::size_t most_cells) {
+    const std::size_t count = lattices.size();
+    if (vocabularies.size() != count || alignments.size() != count) {
+      throw option_error("not as many vocabularies or references as lattices");
     }
-  });
-  return WordOracles(std::move(found));
-}
+    std::vector<WordProblem> problems;
+    problems.reserve(count);
+    for (std::size_t place = 0; place < count; ++place) {
+      problems.push_back(problem_of(*lattices[place], vocabularies[place], alignments[place]));
+    }
+    std::vector<WordOracle> found(count);
+    unlocked([&] {
+      const SearchOptions options{model_weight, most_cells};
+      const auto scratch = scratch_.take();
+      Poll poll(check_signals, &stopped_);
+      try {
+        for (std::size_t place = 0; place < count; ++place) {
+          poll();
+          found[place] = scratch->solve(problems[place], options, poll);
+        }
+      } catch (const Stopped&) {
+        throw engine_error("the search was stopped");
+      }
+    });
+    return WordOracles(std::move(found));
+  }
+
+ private:
+  Pool<WordSearch> scratch_;
+  std::atomic<bool> stopped_{false};
+};
 
 }  // namespace
 
 void bind_oracles(nb::module_& module) {
   nb::class_<WordOracles>(module, "WordOracles", "The oracles of a batch of lattices.")
       .def("heads", &WordOracles::heads,
-           "Return for each lattice the outcome (0: found, 1: no path is complete, 2: the model "
-           "score\n"
-           "of the path overflows), the score and the reference.")
+           "Return for each lattice the outcome, the score and the reference.\n"
+           "\n"
+           "Outcomes: 0, found; 1, no path is complete; 2, the path's model score overflows.")
       .def("arcs", &WordOracles::arcs, nb::arg("place"), "Return the arcs of a path.")
       .def("stats", &WordOracles::stats, nb::arg("place"), "Return the statistics of a path.");
-  module.def("search_words", &search_words, nb::arg("lattices"), nb::arg("vocabularies"),
-             nb::arg("alignments"), nb::arg("model_weight"), nb::arg("most_cells"),
-             nb::arg("stop").none() = nb::none(),
-             "Compile the references of each lattice, search it, and score what was found.\n"
-             "\n"
-             "An alignment is a metric with the words of the references.");
+  nb::class_<WordSearches>(module, "WordSearches",
+                           "Searches that share memory, in any number of threads.")
+      .def(nb::init<>())
+      .def("stop", &WordSearches::stop, "End all searches, in whatever thread they run.")
+      .def("search", &WordSearches::search, nb::arg("lattices"), nb::arg("vocabularies"),
+           nb::arg("alignments"), nb::arg("model_weight"), nb::arg("most_cells"),
+           "Compile the references of each lattice, search it, and score what was found.\n"
+           "\n"
+           "An alignment is a metric with the words of the references.");
 }
 
 }  // namespace decoding

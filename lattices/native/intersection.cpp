@@ -107,9 +107,6 @@ FoundPaths search_lattices(const std::vector<const LatticeColumns*>& lattices,
 }  // namespace
 
 void bind_intersection(nb::module_& module) {
-  nb::class_<Stop>(module, "Stop", "A flag by which threads that search together stop each other.")
-      .def(nb::init<>())
-      .def("set", &Stop::set, "End the searches that were given this flag.");
   nb::class_<AlignmentColumns>(module, "AlignmentColumns", "The columns of an alignment, checked.")
       .def(nb::init<Index, Index, double, double, double, Ints, Ints, Floats>(), nb::arg("length"),
            nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"), nb::arg("heaviest"),

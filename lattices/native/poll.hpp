@@ -13,16 +13,6 @@
 
 namespace lattices {
 
-// A flag by which Python threads that search together stop each other.
-class Stop {
- public:
-  void set() { set_ = true; }
-  const std::atomic<bool>* flag() const { return &set_; }
-
- private:
-  std::atomic<bool> set_{false};
-};
-
 // Thrown in a thread whose work is no longer wanted; it never reaches a caller.
 struct Stopped {};
 
