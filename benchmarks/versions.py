@@ -98,8 +98,8 @@ def _called(workers: Sequence[object], worker: object) -> str:
 
 def _difference(first: Sequence[float], second: Sequence[float]) -> str:
     """Say whether two versions had the same sums of scores and of model scores."""
-    same = (abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in zip(first, second, strict=True))
-    if all(same):
+    pairs = zip(first, second, strict=True)
+    if all(a == b or abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in pairs):
         return "equal"
     return ", ".join(f"{a:.6g} → {b:.6g}" for a, b in zip(first, second, strict=True))
 
