@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,17 +38,21 @@ def install() -> None:
     """Install the other version from git into an environment of its own."""
     if baseline():
         return
-    subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
-    source = f"fstmetrics[arrow,sacrebleu] @ git+{ROOT.as_uri()}@{COMMIT}"
-    command: list[str | Path] = [
-        ENVIRONMENT / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        source,
-    ]
-    subprocess.run(command, check=True)
+    try:
+        _run([sys.executable, "-m", "venv", ENVIRONMENT])
+        with tempfile.TemporaryDirectory() as folder:
+            _run(["git", "-C", ROOT, "archive", "-o", f"{folder}/source.zip", COMMIT])
+            shutil.unpack_archive(f"{folder}/source.zip", f"{folder}/source")
+            pip = [ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "--quiet"]
+            _run([*pip, f"{folder}/source[arrow,sacrebleu]"])
+    except BaseException:
+        # half an installation would be taken for a whole one
+        shutil.rmtree(ENVIRONMENT, ignore_errors=True)
+        raise
+
+
+def _run(command: Sequence[object]) -> None:
+    subprocess.run(list(map(str, command)), check=True)
 
 
 def measure(wanted: str = "", rounds: int = ROUNDS) -> list[str]:
