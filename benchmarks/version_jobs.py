@@ -144,12 +144,13 @@ def risks(name: str, count: int) -> Job:
 def decisions(name: str, count: int, method: str, metric: str | None = None, **options: Any) -> Job:
     """Minimum Bayes risk."""
     spaces = spaces_of(name, count)
+    options.setdefault("scale", SCALE)
     chosen = SENTENCE_BLEU if metric == "bleu" else metric and parse_metric(metric)
 
     def run() -> tuple[float, float]:
         expected = model = 0.0
         for space in spaces:
-            found: Any = mbr(space, chosen, method=method, scale=SCALE, **options)  # type: ignore[arg-type]
+            found: Any = mbr(space, chosen, method=method, **options)  # type: ignore[arg-type]
             if found.tokens is not None:
                 expected += found.expected
                 model += found.hypothesis.score
@@ -276,7 +277,7 @@ JOBS: dict[str, Callable[[], Job]] = {
     **{f"10 best, {name}, 4-GRR": partial(one_by_one, name, GRRS, 20, k=10)
        for name in ("Hiero d10", "Hiero d50")},
     "risk and gradient, d50": partial(risks, "d50", 60),
-    **{f"MBR `edit`, {name}": partial(decisions, name, 300, "edit")
+    **{f"MBR `edit`, {name}": partial(decisions, name, 300, "edit", scale=1.0)
        for name in ("d10", "d50", "d200")},
     "MBR `linear`, d50": partial(decisions, "d50", 200, "linear"),
     "MBR `consensus`, d50": partial(decisions, "d50", 200, "consensus", candidates=100),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from benchmarks.data import DATA, ROOT, pocketsphinx
 
@@ -37,17 +37,21 @@ def install() -> None:
     """Install the other version from git into an environment of its own."""
     if baseline():
         return
-    subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
-    source = f"fstmetrics[arrow,sacrebleu] @ git+{ROOT.as_uri()}@{COMMIT}"
-    command: list[str | Path] = [
-        ENVIRONMENT / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        source,
-    ]
-    subprocess.run(command, check=True)
+    try:
+        _run([sys.executable, "-m", "venv", ENVIRONMENT])
+        with tempfile.TemporaryDirectory() as folder:
+            _run(["git", "-C", ROOT, "archive", "-o", f"{folder}/source.zip", COMMIT])
+            shutil.unpack_archive(f"{folder}/source.zip", f"{folder}/source")
+            pip = [ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "--quiet"]
+            _run([*pip, f"{folder}/source[arrow,sacrebleu]"])
+    except BaseException:
+        # half an installation would be taken for a whole one
+        shutil.rmtree(ENVIRONMENT, ignore_errors=True)
+        raise
+
+
+def _run(command: Sequence[object]) -> None:
+    subprocess.run(list(map(str, command)), check=True)
 
 
 def measure(wanted: str = "", rounds: int = ROUNDS) -> list[str]:
@@ -73,33 +77,43 @@ def measure(wanted: str = "", rounds: int = ROUNDS) -> list[str]:
 
 
 def _row(name: str, old: Path, rounds: int) -> str:
-    with ExitStack() as stack:
-        workers = [stack.enter_context(_worker(each, name)) for each in (old, Path(sys.executable))]
-        answers: list[list[Any]] = [[], []]
-        for _ in range(rounds):
-            for worker, some in zip(workers, answers, strict=True):
-                print(file=worker.stdin, flush=True)
-                assert worker.stdout is not None
-                line = worker.stdout.readline()
-                if not line:
-                    return f"| {name} | | | | | failed in the {_called(workers, worker)} version |"
-                some.append(json.loads(line))
-    before, after = (1e3 * min(seconds for seconds, *_ in some) for some in answers)
-    (_, count, *first), (_, _, *second) = (some[0] for some in answers)
+    try:
+        before, after = _rounds(name, (old, Path(sys.executable)), rounds)
+    except (EOFError, BrokenPipeError):
+        # its own words are on standard error
+        return f"| {name} | | | | | failed |"
+    milliseconds = [1e3 * min(seconds for seconds, *_ in some) for some in (before, after)]
+    (_, count, *first), (_, _, *second) = before[0], after[0]
     return (
-        f"| {name} | {count:,} | {before:.2f} | {after:.2f} | {before / after:.2f} "
-        f"| {_difference(first, second)} |"
+        f"| {name} | {count:,} | {milliseconds[0]:.2f} | {milliseconds[1]:.2f} "
+        f"| {milliseconds[0] / milliseconds[1]:.2f} | {_difference(first, second)} |"
     )
 
 
-def _called(workers: Sequence[object], worker: object) -> str:
-    return "old" if worker is workers[0] else "new"
+def _rounds(name: str, pythons: Sequence[Path], rounds: int) -> list[list[list[float]]]:
+    """Return what either process answers in every round."""
+    answers: list[list[list[float]]] = [[] for _ in pythons]
+    with ExitStack() as stack:
+        workers = [stack.enter_context(_worker(python, name)) for python in pythons]
+        for _ in range(rounds):
+            for worker, some in zip(workers, answers, strict=True):
+                print(file=worker.stdin, flush=True)
+                some.append(json.loads(_line(worker)))
+    return answers
+
+
+def _line(worker: subprocess.Popen[str]) -> str:
+    assert worker.stdout is not None
+    line = worker.stdout.readline()
+    if not line:
+        raise EOFError
+    return line
 
 
 def _difference(first: Sequence[float], second: Sequence[float]) -> str:
     """Say whether two versions had the same sums of scores and of model scores."""
-    same = (abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in zip(first, second, strict=True))
-    if all(same):
+    pairs = zip(first, second, strict=True)
+    if all(a == b or abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in pairs):
         return "equal"
     return ", ".join(f"{a:.6g} → {b:.6g}" for a, b in zip(first, second, strict=True))
 
@@ -118,9 +132,8 @@ def _worker(python: Path, name: str) -> Iterator[subprocess.Popen[str]]:
         cwd=tempfile.gettempdir(),
         env=environment,
     ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
         try:
+            _line(process)
             yield process
         finally:
             process.kill()

@@ -61,8 +61,8 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command and of all its subcommands."""
+def build_parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """Return the parser of the command and of these subcommands."""
     parser = argparse.ArgumentParser(
         prog="fstmetrics",
         description="Oracles, MBR and training over a decoder's lattices, forests and lists.",
@@ -72,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
+    for name in names:
         module = import_module(f"decoding.commands.{name.replace('-', '_')}")
         subparser = commands.add_parser(
             name,
@@ -90,7 +90,10 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; ``argv`` is the process's own by default."""
     try:
-        arguments = build_parser().parse_args(argv)
+        given = sys.argv[1:] if argv is None else argv
+        # a command that comes first is the only one that is wanted
+        names = [name for name in COMMANDS if name in given[:1]] or COMMANDS
+        arguments = build_parser(names).parse_args(given)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except SystemExit as ending:

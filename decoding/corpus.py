@@ -7,14 +7,13 @@ this process keeps many workers busy; at most a few batches are ever in memory.
 
 from __future__ import annotations
 
-import multiprocessing.connection
 import os
 import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
@@ -214,6 +213,8 @@ def _worked(
     elif workers == 1:
         yield from map(work, left)
     else:
+        from concurrent.futures import ProcessPoolExecutor  # imports multiprocessing
+
         with ProcessPoolExecutor(workers, initializer=_employ, initargs=(work,)) as pool:
             yield from _in_order(lambda batch: pool.submit(_employed, batch), left, workers)
 
@@ -253,6 +254,8 @@ def _employ(work: _Work) -> None:
 
 def _end_with_parent() -> None:
     """End this process when its parent is killed: its queue would wait for more forever."""
+    import multiprocessing.connection
+
     parent = multiprocessing.parent_process()
     if parent is not None:
         multiprocessing.connection.wait([parent.sentinel])

@@ -6,12 +6,19 @@ same door as anybody else's.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from lattices.errors import DuplicateNameError, UnknownNameError
 
 T = TypeVar("T")
+
+
+@cache
+def _installed() -> Any:
+    """Return the entry points of all groups: to find one group, every distribution is read."""
+    return entry_points()
 
 
 class Registry(Generic[T]):
@@ -43,7 +50,7 @@ class Registry(Generic[T]):
     def _found(self) -> dict[str, EntryPoint]:
         if self._points is None:
             points: dict[str, EntryPoint] = {}
-            for point in entry_points(group=self.group):
+            for point in _installed().select(group=self.group):
                 other = points.setdefault(point.name, point)
                 # the same distribution met twice on the path is no conflict
                 if other.value != point.value:

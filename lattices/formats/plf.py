@@ -29,7 +29,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
-from xml.sax.saxutils import unescape
 
 import numpy as np
 
@@ -108,6 +107,8 @@ class PLF(Format):
         segment = _SEGMENT.fullmatch(text)
         if segment:
             text = segment.group(2)
+            from xml.sax.saxutils import unescape  # imports urllib, http and ssl
+
             found = _ID.search(segment.group(1))
             name = unescape(found.group(1) or found.group(2) or "", QUOTE_ENTITY) if found else ""
         line = _Line(record, text, segment.start(2) if segment else 0, probability)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
-from xml.sax.saxutils import escape
 
 from lattices.algorithms.trimming import trim
 from lattices.errors import FormatError, SpaceError
@@ -46,6 +45,8 @@ def plf_line(lattice: Lattice, losses: Losses, name: str, probability: bool) -> 
     if name:
         if "\n" in name or "\r" in name:
             raise FormatError(f"the id {name!r} cannot stand in a line")
+        from xml.sax.saxutils import escape  # imports urllib, http and ssl
+
         text = f'<seg id="{escape(name, _QUOTE)}">{text}</seg>'
     return text + "\n"
 

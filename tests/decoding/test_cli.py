@@ -37,6 +37,19 @@ def test_help_is_light() -> None:
     assert not HEAVY & set(modules)
 
 
+def test_a_command_loads_only_what_it_needs(tmp_path: Path) -> None:
+    path = cats(tmp_path / "cats.jsonl", 2)
+    code = (
+        "import sys; from decoding.cli import main; "
+        f"code = main(['oracle', {str(path)!r}, '-q']); print('MODULES', code, *sys.modules)"
+    )
+    code, *modules = python(code).partition("MODULES")[2].split()
+    assert code == "0"
+    unused = {"networkx", "pynini", "pyarrow", "scipy.optimize", "scipy.stats", "ssl"}
+    unused |= {"concurrent.futures.process", "decoding.commands.mbr", "decoding.commands.train"}
+    assert not unused & set(modules)
+
+
 @pytest.mark.parametrize(
     "earlier", ["import decoding.oracle", "from decoding.oracle import Oracle", ""]
 )
