@@ -14,8 +14,9 @@ class WordOracles:
 
     def heads(self) -> list[tuple[int, float, int]]:
         """
-        Return for each lattice the outcome (0: found, 1: no path is complete, 2: the model score
-        of the path overflows), the score and the reference.
+        Return for each lattice the outcome, the score and the reference.
+
+        Outcomes: 0, found; 1, no path is complete; 2, the path's model score overflows.
         """
 
     def arcs(self, place: int) -> list[int]:
@@ -24,12 +25,20 @@ class WordOracles:
     def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """Return the statistics of a path."""
 
-def search_words(lattices: Sequence[lattices._native.LatticeColumns], vocabularies: list[dict[str, int]], alignments: list[tuple[fstmetrics._native.WordMetric, tuple[tuple[str, ...], ...]]], model_weight: float, most_cells: int, stop: lattices._native.Stop | None = None) -> WordOracles:
-    """
-    Compile the references of each lattice, search it, and score what was found.
+class WordSearches:
+    """Searches that share memory, in any number of threads."""
 
-    An alignment is a metric with the words of the references.
-    """
+    def __init__(self) -> None: ...
+
+    def stop(self) -> None:
+        """End all searches, in whatever thread they run."""
+
+    def search(self, lattices: Sequence[lattices._native.LatticeColumns], vocabularies: list[dict[str, int]], alignments: list[tuple[fstmetrics._native.WordMetric, tuple[tuple[str, ...], ...]]], model_weight: float, most_cells: int) -> WordOracles:
+        """
+        Compile the references of each lattice, search it, and score what was found.
+
+        An alignment is a metric with the words of the references.
+        """
 
 UNPLACED: float = 1e-09
 

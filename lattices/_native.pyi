@@ -352,14 +352,6 @@ def sentence_ngram_values(trie: NgramTrie, gram: Annotated[NDArray[numpy.int32],
     Return the sum of the weights of the sentences that have each n-gram, once or every time.
     """
 
-class Stop:
-    """A flag by which threads that search together stop each other."""
-
-    def __init__(self) -> None: ...
-
-    def set(self) -> None:
-        """End the searches that were given this flag."""
-
 class AlignmentColumns:
     """The columns of an alignment, checked."""
 
