@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from threading import Lock
-
-import numpy as np
-from numpy.typing import NDArray
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
@@ -15,7 +10,6 @@ from lattices.errors import SpaceError
 EPSILON = 0
 EPSILON_NAME = "<eps>"
 UNKNOWN = -1
-_LARGEST_KEY = 2**31 - 1
 
 
 class Vocabulary:
@@ -39,14 +33,11 @@ class Vocabulary:
     [1, -1]
     """
 
-    __slots__ = ("_ids", "_keys", "_lock", "_sorted", "_words")
+    __slots__ = ("_ids", "_words")
 
     def __init__(self, words: Iterable[str] = ()) -> None:
         self._words: list[str] = [""]
         self._ids: dict[str, int] = {"": EPSILON}
-        self._lock = Lock()
-        self._sorted: list[str] = []
-        self._keys: NDArray[np.int32] = np.empty(0, np.int32)
         for word in words:
             self.add(word)
 
@@ -95,45 +86,6 @@ class Vocabulary:
     def strings(self) -> list[str]:
         """The words by their numbers, epsilon the empty one: read it, never write to it."""
         return self._words
-
-    def ranks(self) -> IntColumn:
-        """Return, for every number, a key; keys stand in the order of the strings, epsilon's is 0.
-
-        Search breaks its last ties by this order, which depends neither on the order of
-        reading nor on the engine. Keys leave gaps in which new words find theirs, so that a
-        vocabulary that grows while a corpus is read is not sorted anew each time.
-        """
-        with self._lock:  # batches are searched in threads
-            fresh = self._words[len(self._sorted) :]
-            if len(fresh) > len(self._sorted) // 8:
-                self._sorted = sorted(self._words)
-                self._spread_keys()
-            elif fresh:
-                self._keys = np.append(self._keys, np.zeros(len(fresh), np.int32))
-                for word in fresh:
-                    self._insert_key(word)
-            return ints(self._keys)
-
-    def _spread_keys(self) -> None:
-        """Give the sorted words keys at equal distances."""
-        step = _LARGEST_KEY // len(self._sorted)
-        self._keys = np.empty(len(self._words), np.int32)
-        ids = np.fromiter(map(self._ids.__getitem__, self._sorted), np.int64, len(self._sorted))
-        self._keys[ids] = np.arange(len(ids), dtype=np.int64) * step
-
-    def _insert_key(self, word: str) -> None:
-        """Give a new word a key between those of its neighbours, or everybody a new one."""
-        place = bisect_left(self._sorted, word)
-        self._sorted.insert(place, word)
-        below = int(self._keys[self._ids[self._sorted[place - 1]]])
-        last = place + 1 == len(self._sorted)
-        above = _LARGEST_KEY if last else int(self._keys[self._ids[self._sorted[place + 1]]])
-        key = (below + above) // 2
-        if key == below:
-            # words still without a key are not among the sorted ones, and find theirs after
-            self._spread_keys()
-        else:
-            self._keys[self._ids[word]] = key
 
     def __len__(self) -> int:
         """Return how many numbers are taken, epsilon's included."""

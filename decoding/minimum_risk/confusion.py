@@ -52,7 +52,7 @@ class ConfusionNetwork:
         The words behind ``label``.
     label : int32 column, one entry an alternative
         0 is no word. A bin has a label once; the most probable alternative comes first, of
-        equals the first in the order of words, no word before any.
+        equals the first in the vocabulary, no word before any.
     posterior : float64 column, one entry an alternative
         They sum to one in each bin. The word of the sentence is among them even where its
         posterior is 0, which a sentence that was given may have.

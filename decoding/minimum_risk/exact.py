@@ -267,7 +267,7 @@ def exact(
 ) -> Consensus:
     """Return the candidate with the best true expected metric: reranking by exact risk.
 
-    Ties, up to 1e-12, go to the higher model score, then to the smaller sentence.
+    Ties, up to 1e-12, go to the higher model score.
 
     Parameters
     ----------
