@@ -48,6 +48,9 @@ double largest_sum(const AlignmentList& list, Index longest_path) {
   return one * (static_cast<double>(longest_path) + longest + 2 + list.order);
 }
 
+// What the best completions may take: one number for each state, cell and alignment.
+constexpr double kMostBytes = 0x1p31;
+
 // A search in the narrowest numbers that hold its gains.
 class LatticeRiskSearch {
  public:
@@ -79,6 +82,16 @@ class LatticeRiskSearch {
   template <class Gain>
   bool choose(double largest, const AlignmentList& list, std::span<const double> share) {
     if (!(largest < EvidenceRows<Gain>::kLargest)) return false;
+    const Index longest = *std::max_element(list.length.begin(), list.length.end());
+    const double bytes = sizeof(Gain) * static_cast<double>(space_.lattice.num_nodes()) *
+                         list.order * (longest + 1.0) * (list.size() + kLanes);
+    if (bytes > kMostBytes) {
+      throw space_error("a lattice of " + std::to_string(space_.lattice.num_nodes()) +
+                        " states against " + std::to_string(list.size()) +
+                        " sentences of evidence takes more than " +
+                        std::to_string(static_cast<std::int64_t>(kMostBytes)) +
+                        " bytes to search: prune it, or take less evidence");
+    }
     search_ = std::make_unique<RiskSearch<EvidenceRows<Gain>>>(space_, list, share);
     return true;
   }
