@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -94,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # a command that comes first is the only one that is wanted
         names = [name for name in COMMANDS if name in given[:1]] or COMMANDS
         arguments = build_parser(names).parse_args(given)
-        code: int = arguments.run(arguments)
+        code = _run(arguments)
         sys.stdout.flush()
     except SystemExit as ending:
         # argparse has printed what there is to say
@@ -112,6 +113,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _run(arguments: argparse.Namespace) -> int:
+    """Run a command, with messages that name its options, and warnings of one line."""
+    from decoding.commands.arguments import say, spellings
+    from lattices.errors import arguments_spelled
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        say(f"warning: {_in_one_line(message)}")
+
+    # those of `fstmetrics study` have a parser of their own for each study
+    parser = getattr(arguments, "study_parser", arguments.parser)
+    with arguments_spelled(spellings(parser)), warnings.catch_warnings():
+        warnings.showwarning = show
+        code: int = arguments.run(arguments)
+    return code
+
+
 def _is_expected(problem: Exception) -> bool:
     """Tell whether an error is one of the library's own, or one of the file system."""
     errors = sys.modules.get("lattices.errors")
@@ -120,7 +137,7 @@ def _is_expected(problem: Exception) -> bool:
     )
 
 
-def _in_one_line(problem: Exception) -> str:
+def _in_one_line(problem: Exception | str) -> str:
     if isinstance(problem, OSError) and problem.strerror:
         place = f"{problem.filename}: " if problem.filename is not None else ""
         return f"{place}{problem.strerror}"

@@ -24,7 +24,13 @@ from decoding.inputs import Inputs
 from decoding.outcomes import Done, Failure, Segment, place
 from decoding.pace import Pace
 from decoding.units import parsed
-from lattices.errors import EngineError, Error, OptionError
+from lattices.errors import (
+    EngineError,
+    Error,
+    OptionError,
+    argument_spellings,
+    arguments_spelled,
+)
 from lattices.formats.streams import PathLike
 from lattices.vocabulary import Vocabulary
 
@@ -161,12 +167,16 @@ class _Work:
 
     job: Job[Any]
     options: dict[str, Any]
+    spellings: dict[str, str] = field(default_factory=lambda: dict(argument_spellings()))
 
     def __call__(self, batch: Batch) -> _Worked:
         """Parse a batch and do the job for it; return the outcomes, and how long it took."""
         started = time.perf_counter()
-        parts = list(self.parsed(batch))
-        outcomes = iter(_isolated(self.job, [part for part in parts if isinstance(part, Segment)]))
+        with arguments_spelled(self.spellings):
+            parts = list(self.parsed(batch))
+            outcomes = iter(
+                _isolated(self.job, [part for part in parts if isinstance(part, Segment)])
+            )
         all_of_them = [next(outcomes) if isinstance(part, Segment) else part for part in parts]
         return all_of_them, time.perf_counter() - started
 

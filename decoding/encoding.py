@@ -15,7 +15,7 @@ from typing import Any
 
 from decoding.corpus import Segment
 from decoding.transforms import Transform
-from lattices.errors import FormatError
+from lattices.errors import FormatError, argument
 from lattices.formats import FORMATS
 from lattices.formats.base import Losses
 from lattices.formats.writing import kind_of
@@ -37,7 +37,8 @@ class _Noted(Losses):
         if not self.allowed:
             whose = f"its {what}" if where == self._segment else f"the {what} of {where}"
             raise FormatError(
-                f"{self.format_name} cannot hold {whose}; --lossy leaves such things out"
+                f"{self.format_name} cannot hold {whose}; "
+                f"{argument('write.lossy', True)} leaves such things out"
             )
         self.noted.setdefault(what, where)
 

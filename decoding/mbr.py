@@ -12,7 +12,7 @@ from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.evidence_lists import Spaces, as_systems
 from decoding.minimum_risk.results import Consensus
 from fstmetrics import BLEU, AlignmentMetric, Metric
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.spaces import Lattice
 
 #: who decodes: the module of each method has a function of its name
@@ -130,7 +130,7 @@ def mbr(
     ('the cat sat', 'pairwise', True)
     >>> mbr(nbest, BLEU(), temperature=3)
     Traceback (most recent call last):
-    lattices.errors.OptionError: no method of mbr has the option 'temperature'
+    lattices.errors.OptionError: no method of mbr has the option temperature
     """
     given = {
         **{
@@ -150,8 +150,7 @@ def mbr(
     function, known = method_options(chosen)
     for name in given:
         if name not in known or name == "metric":
-            others = ", ".join(sorted(known - {"metric"}))
-            raise OptionError(f"method {chosen} has no option {name!r} (it has {others})")
+            raise OptionError(no_such_option(chosen, name))
     if "metric" in known:
         if metric is None:
             raise OptionError(f"method {chosen} needs a metric")
@@ -173,11 +172,19 @@ def method_options(method: str) -> tuple[Callable[..., Any], frozenset[str]]:
     ('pairwise', True)
     """
     if method not in METHODS:
-        raise OptionError(f"method={method}: expected one of auto, {', '.join(METHODS)}")
+        named = argument("method", method)
+        raise OptionError(f"{named}: expected one of auto, {', '.join(METHODS)}")
     function = getattr(import_module(METHODS[method]), method)
     # the first is the space
     _, *names = inspect.signature(function).parameters
     return function, frozenset(names)
+
+
+def no_such_option(method: str, name: str) -> str:
+    """Return the message that a method has no option of that name, but others."""
+    _, known = method_options(method)
+    others = ", ".join(map(argument, sorted(known - {"metric"})))
+    return f"method {method} has no option {argument(name)} (it has {others})"
 
 
 def is_word_error(metric: Metric | None) -> bool:
@@ -207,8 +214,8 @@ def _automatic(space: Spaces, metric: Metric | None, given: dict[str, Any]) -> s
 def _of_others(name: str) -> str:
     having = [method for method in METHODS if _has(method, name)]
     if not having:
-        return f"no method of mbr has the option {name!r}"
-    return f"{name!r} is an option of method {' or '.join(having)}: name it"
+        return f"no method of mbr has the option {argument(name)}"
+    return f"{argument(name)} is an option of method {' or '.join(having)}: name it"
 
 
 def _has(method: str, name: str) -> bool:

@@ -31,7 +31,7 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import floats, ints
 from lattices.engines import Alignment, Part, choose, kernel
 from lattices.engines.rows import MEMORY
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.spaces import Forest, Lattice, NBest, Space
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
@@ -139,11 +139,14 @@ def oracle(
     [('a hat', 0.0), ('a cat', 0.3333333333333333)]
     """
     if k is not None and k < 1:
-        raise OptionError(f"k is at least 1, not {k}")
+        raise OptionError(f"{argument('k')} is at least 1, not {k}")
     if budget < 1 or memory < 1:
-        raise OptionError(f"budget and memory are at least 1, not {budget} and {memory}")
+        raise OptionError(
+            f"{argument('budget')} and {argument('memory')} are at least 1, "
+            f"not {budget} and {memory}"
+        )
     if not isfinite(model_weight):
-        raise OptionError(f"a model weight is a finite number, not {model_weight}")
+        raise OptionError(f"{argument('model_weight')} is a finite number, not {model_weight}")
     ranked = worst or k not in (None, 1)
     _check_narrowing(space, ranked, beam, band)
     if isinstance(space, NBest):
@@ -402,11 +405,12 @@ def _no_machine(evaluator: Evaluator) -> OptionError:
 def _check_narrowing(space: Space, ranked: bool, beam: float | None, band: int | None) -> None:
     if beam is None and band is None:
         return
+    both = f"{argument('beam')} and {argument('band')}"
     if not isinstance(space, Forest):
-        raise OptionError("beam and band narrow the search of forests, and of nothing else")
+        raise OptionError(f"{both} narrow the search of forests, and of nothing else")
     if ranked:
         raise OptionError(
-            "beam and band narrow the search for the best sentence, not for the k best or the worst"
+            f"{both} narrow the search for the best sentence, not for the k best or the worst"
         )
 
 

@@ -13,7 +13,11 @@ from lattices.registry import Registry
 Parser: TypeAlias = "Callable[[Sequence[str]], Sequence[int]]"
 
 #: by name, what makes a parser from the name of a model
-PARSERS: Registry[Callable[[str], Parser]] = Registry("fstmetrics.parsers", "parser")
+PARSERS: Registry[Callable[[str], Parser]] = Registry(
+    "fstmetrics.parsers",
+    "parser",
+    check=lambda plugin: "" if callable(plugin) else f"{plugin!r:.80} cannot be called",
+)
 
 
 def load_parser(specification: str) -> Parser:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lattices.errors import OptionError
-from lattices.registry import Registry
+from lattices.registry import Registry, lacking
 
 if TYPE_CHECKING:
     from fstmetrics.metric import Metric
@@ -54,8 +55,40 @@ def _spelled(value: object) -> str:
     return str(value)
 
 
-METRICS: Registry[Any] = Registry("fstmetrics.metrics", "metric")
-SIMILARITIES: Registry[Any] = Registry("fstmetrics.similarities", "similarity")
+def _check(methods: tuple[str, ...]) -> Callable[[Any], str]:
+    """Return what tells whether a plug-in is a dataclass with these methods."""
+
+    def check(plugin: Any) -> str:
+        if not isinstance(plugin, type) or not dataclasses.is_dataclass(plugin):
+            return f"it is {plugin!r:.80}, expected a class that is a dataclass"
+        return lacking(plugin, methods)
+
+    return check
+
+
+METRICS: Registry[Any] = Registry(
+    "fstmetrics.metrics",
+    "metric",
+    check=_check(("name", "higher_is_better", "stat_names", "stats", "score", "against")),
+    aliases={
+        "word-error-rate": "wer",
+        "character-error-rate": "cer",
+        "4-grr": "grr",
+        "k-grr": "grr",
+        "4grr": "grr",
+        "bleu4": "bleu",
+        "bleu-4": "bleu",
+        "sbp": "bleu-sbp",
+        "chrf2": "chrf",
+        "tercom": "ter",
+    },
+)
+SIMILARITIES: Registry[Any] = Registry(
+    "fstmetrics.similarities",
+    "similarity",
+    check=_check(("name", "matrix")),
+    aliases={"embeddings": "embedding", "vectors": "embedding"},
+)
 
 
 def parse_metric(specification: str) -> Metric:

@@ -7,7 +7,61 @@ Each class doubles with the standard exception a caller would expect, so that
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+#: how the caller gives arguments, where that is not Python's way
+_spellings: Mapping[str, str] = {}
+
+
+@contextmanager
+def arguments_spelled(spellings: Mapping[str, str]) -> Iterator[None]:
+    """Let messages that are made inside the block name arguments as the caller knows them.
+
+    Parameters
+    ----------
+    spellings
+        From an argument, as :func:`argument` is given it, to the option of a command.
+    """
+    global _spellings
+    before, _spellings = _spellings, spellings
+    try:
+        yield
+    finally:
+        _spellings = before
+
+
+def argument_spellings() -> Mapping[str, str]:
+    """Return what the innermost :func:`arguments_spelled` was given, to take it elsewhere."""
+    return _spellings
+
+
+def argument(name: str, value: str | bool | None = None) -> str:
+    """Return how the caller gives an argument, for a message.
+
+    Parameters
+    ----------
+    name : str
+        The argument; ``read.`` or ``write.`` in front says which of two functions has it, or
+        has it as an option of a format. A spelling of what is in front is for all such names.
+    value : str or bool, optional
+        What it should be, such as ``FILE``.
+
+    Examples
+    --------
+    >>> argument("workers"), argument("write.lossy", True), argument("read.symbols", "FILE")
+    ('workers', 'lossy=True', 'symbols=FILE')
+    >>> with arguments_spelled({"write.lossy": "--lossy", "read.": "--option"}):
+    ...     argument("write.lossy", True), argument("read.symbols", "FILE")
+    ('--lossy', '--option symbols=FILE')
+    """
+    whose, dot, plain = name.rpartition(".")
+    shown = plain if value is None else f"{plain}={value}"
+    if option := _spellings.get(name):
+        return option if value is None or value is True else f"{option} {value}"
+    if option := _spellings.get(whose + dot):
+        return f"{option} {shown}"
+    return shown
 
 
 class Error(Exception):
@@ -65,6 +119,10 @@ class UnknownNameError(Error, LookupError):
 
 class DuplicateNameError(Error, ValueError):
     """Two plug-ins that claim one name."""
+
+
+class PluginError(Error, ImportError):
+    """A plug-in that cannot be loaded or lacks something; the message names its distribution."""
 
 
 class MissingDependencyError(Error, ImportError):

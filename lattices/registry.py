@@ -1,18 +1,28 @@
 """Plug-ins by name: entry points of installed distributions, and names registered at run time.
 
 Listing names loads nothing. The library's own formats, engines and metrics come in by the
-same door as anybody else's.
+same door as anybody else's, and a plug-in that is broken harms only those who ask for it.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from lattices.errors import DuplicateNameError, UnknownNameError
+from lattices.errors import (
+    DuplicateNameError,
+    MissingDependencyError,
+    PluginError,
+    UnknownNameError,
+)
 
 T = TypeVar("T")
+
+#: the distribution whose names nobody else can take
+OWN = "fstmetrics"
 
 
 @cache
@@ -30,55 +40,134 @@ class Registry(Generic[T]):
         The entry-point group, such as ``lattices.formats``.
     kind : str
         What one plug-in is called in messages, such as ``format``.
+    check : function, optional
+        From what an entry point loads to what is wrong with it, or to an empty text.
+    aliases : mapping of str to str, optional
+        Other words for names, such as ``slf`` for ``htk``. Case, and whether ``_`` or ``-`` is
+        written, makes no difference to any name.
 
     Examples
     --------
-    >>> colours: Registry[str] = Registry("example.colours", "colour")
+    >>> colours: Registry[str] = Registry("example.colours", "colour", aliases={"rouge": "red"})
     >>> colours.register("red", "#f00")
-    >>> colours.get("red")
-    '#f00'
+    >>> colours.get("red"), colours.get("Rouge")
+    ('#f00', '#f00')
     >>> colours.get("rad")
     Traceback (most recent call last):
     lattices.errors.UnknownNameError: no colour named 'rad'; did you mean red? (known: red)
     """
 
-    def __init__(self, group: str, kind: str) -> None:
+    def __init__(
+        self,
+        group: str,
+        kind: str,
+        *,
+        check: Callable[[Any], str] | None = None,
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
         self.group, self.kind = group, kind
+        self._check = check
+        self._aliases = dict(aliases or {})
         self._loaded: dict[str, T] = {}
-        self._points: dict[str, EntryPoint] | None = None
+        self._points: dict[str, list[EntryPoint]] | None = None
 
-    def _found(self) -> dict[str, EntryPoint]:
+    def _found(self) -> dict[str, list[EntryPoint]]:
+        """Return the entry points by name: more than one where several claim it."""
         if self._points is None:
-            points: dict[str, EntryPoint] = {}
+            self._points = {}
             for point in _installed().select(group=self.group):
-                other = points.setdefault(point.name, point)
+                claims = self._points.setdefault(point.name, [])
                 # the same distribution met twice on the path is no conflict
-                if other.value != point.value:
-                    raise DuplicateNameError(
-                        f"two {self.kind}s are named {point.name!r}: "
-                        f"{other.value} and {point.value}"
-                    )
-            self._points = points
+                if all(point.value != other.value for other in claims):
+                    claims.append(point)
         return self._points
 
     def names(self) -> tuple[str, ...]:
         """Return every known name, sorted; no plug-in is imported."""
         return tuple(sorted({*self._loaded, *self._found()}))
 
+    def named(self, name: str) -> str:
+        """Return the name that ``name`` stands for, if only by its case or as an alias.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none.
+        """
+        known = self.names()
+        if name in known:
+            return name
+        folded = _folded(name)
+        for other in known:
+            if _folded(other) == folded:
+                return other
+        if self._aliases.get(folded) in known:
+            return self._aliases[folded]
+        raise UnknownNameError(self.kind, name, known)
+
     def get(self, name: str) -> T:
-        """Return the plug-in called ``name``, importing it the first time."""
+        """Return the plug-in called ``name``, importing it the first time.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none of that name.
+        PluginError
+            If it cannot be loaded, or is not what it should be; the message names the
+            distribution that brought it.
+        DuplicateNameError
+            If two distributions claim the name. Those of the library itself stay its own: the
+            other claim is warned of.
+        """
         if name not in self._loaded:
-            point = self._found().get(name)
-            if point is None:
-                raise UnknownNameError(self.kind, name, self.names())
-            loaded: Any = point.load()
-            self._loaded[name] = loaded
+            name = self.named(name)
+        if name not in self._loaded:
+            self._loaded[name] = self._load(self._chosen(name))
         return self._loaded[name]
+
+    def problems(self) -> dict[str, str]:
+        """Return what is wrong with plug-ins that are broken, by name; this loads them all."""
+        found = {}
+        for name in self.names():
+            try:
+                self.get(name)
+            except (ImportError, DuplicateNameError) as problem:
+                found[name] = " ".join(str(problem).split())
+        return found
+
+    def _chosen(self, name: str) -> EntryPoint:
+        claims = self._found()[name]
+        own = [point for point in claims if _distribution(point) == OWN]
+        if len(claims) > 1:
+            among = " and ".join(f"{_origin(point)} ({point.value})" for point in claims)
+            problem = f"two {self.kind}s are named {name!r}: those of {among}"
+            if not own:
+                raise DuplicateNameError(f"{problem}; uninstall one of them")
+            warnings.warn(f"{problem}; {OWN}'s is taken", stacklevel=3)
+        return own[0] if own else claims[0]
+
+    def _load(self, point: EntryPoint) -> T:
+        what = f"the {self.kind} {point.name!r} of {_origin(point)} ({point.value})"
+        try:
+            loaded: Any = point.load()
+        except MissingDependencyError:
+            # says what to install
+            raise
+        except Exception as problem:
+            raise PluginError(
+                f"{what} cannot be loaded: {type(problem).__name__}: {problem}"
+            ) from problem
+        if self._check is not None and (reason := self._check(loaded)):
+            raise PluginError(f"{what} is no {self.kind}: {reason}")
+        plugin: T = loaded
+        return plugin
 
     def register(self, name: str, plugin: T) -> None:
         """Add a plug-in for this process; a name that is taken is an error."""
-        if name in self._loaded or name in self._found():
+        if name in self.names():
             raise DuplicateNameError(f"a {self.kind} named {name!r} exists already")
+        if self._check is not None and (reason := self._check(plugin)):
+            raise PluginError(f"{name!r} is no {self.kind}: {reason}")
         self._loaded[name] = plugin
 
     def unregister(self, name: str) -> None:
@@ -86,3 +175,32 @@ class Registry(Generic[T]):
         if name not in self._loaded or name in self._found():
             raise UnknownNameError(f"registered {self.kind}", name, self._loaded)
         del self._loaded[name]
+
+
+def lacking(plugin: object, attributes: tuple[str, ...]) -> str:
+    """Return which attributes a plug-in lacks, in words; empty if it has them all.
+
+    Examples
+    --------
+    >>> lacking("text", ("split", "sniff", "parse"))
+    "str has no 'sniff', 'parse'"
+    """
+    missing = [name for name in attributes if not hasattr(plugin, name)]
+    if not missing:
+        return ""
+    kind = plugin if isinstance(plugin, type) else type(plugin)
+    return f"{kind.__name__} has no {', '.join(map(repr, missing))}"
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+def _distribution(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else ""
+
+
+def _origin(point: EntryPoint) -> str:
+    if point.dist is None:
+        return "an unnamed distribution"
+    return f"{point.dist.name} {point.dist.version}"

@@ -23,6 +23,39 @@ SHOWN_FAILURES = 10
 LOOKED_AT = 8
 
 
+#: what some options are called in Python; the others are called as argparse stores them
+_IN_PYTHON = {
+    "input_format": "read.format",
+    "option": "read.",
+    "to": "write.format",
+    "write_option": "write.",
+    "lossy": "write.lossy",
+    "set": "",
+    "refs": "references",
+    "refs_format": "references.format",
+    "refs_id": "references.id_template",
+}
+
+
+def spellings(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the options of a command by the arguments they stand for, for messages.
+
+    Examples
+    --------
+    >>> parser = argparse.ArgumentParser()
+    >>> add_inputs(parser, "LATTICES")
+    >>> add_workers(parser)
+    >>> found = spellings(parser)
+    >>> found["read.format"], found["workers"]
+    ('--input-format', '--workers')
+    """
+    return {
+        _IN_PYTHON.get(action.dest, action.dest): max(action.option_strings, key=len)
+        for action in parser._actions
+        if action.option_strings
+    }
+
+
 def positive(text: str) -> int:
     """Return a whole number from 1 on; for argparse."""
     number = int(text)

@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         metavar="NAME",
+        type=str.lower,
         default="auto",
         help="auto, pairwise, linear, consensus, edit, exact or search (default: auto: edit for "
         "wer and wrr over lattices, pairwise for all else)",
@@ -195,7 +196,7 @@ def _value(text: str) -> Any:
 
 def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> bool:
     """Refuse options before any file is read; return whether the method takes a metric."""
-    from decoding.mbr import method_options
+    from decoding.mbr import method_options, no_such_option
     from lattices.errors import OptionError
 
     # auto has the options of the method that takes anything
@@ -208,8 +209,7 @@ def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> b
     }
     for name in sorted(given):
         if name not in known or name == "metric":
-            others = ", ".join(sorted(known - {"metric"}))
-            raise OptionError(f"method {method} has no option {name!r} (it has {others})")
+            raise OptionError(no_such_option(method, name))
     return "metric" in known
 
 

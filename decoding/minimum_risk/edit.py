@@ -37,7 +37,7 @@ from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit_spaces import EditSpace, edit_space, joined_edit_space
 from decoding.minimum_risk.results import Consensus
 from lattices.arrays import IntColumn, ints
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.vocabulary import EPSILON
 
@@ -164,10 +164,10 @@ def edit(
         ready = joined_edit_space(_listed(spaces), scale, system_weights)
     changes = index(iterations)
     if changes < 0:
-        raise OptionError(f"iterations is {iterations}, expected 0 or more")
+        raise OptionError(f"{argument('iterations')} is {iterations}, expected 0 or more")
     if index(starts) < 1 or (starts > 1 and (start is not None or not decode)):
         raise OptionError(
-            f"starts is {starts}, expected 1 or more, and 1 with a start of one's own or without "
+            f"{argument('starts')} is {starts}, expected 1 or more, and 1 with a start of one's own or without "
             "decoding"
         )
     lattice = ready.lattice
@@ -198,7 +198,9 @@ def edit(
 
 def _labels(lattice: Lattice, words: Sequence[str]) -> IntColumn:
     if isinstance(words, str):
-        raise OptionError(f"start is the string {words!r:.40}, expected a list of words")
+        raise OptionError(
+            f"{argument('start')} is the string {words!r:.40}, expected a list of words"
+        )
     labels = ints(lattice.vocabulary.add_all(words))
     return ints(labels[labels != EPSILON])
 

@@ -19,7 +19,7 @@ from decoding.minimum_risk.evidence_lists import (
 from decoding.outcomes import Segment
 from decoding.transforms import Sampled, joined
 from lattices.arrays import Array, FloatColumn, floats
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.spaces import NBest, Space
 
 #: one weight for each entry of a list, or that for the list of each system
@@ -172,7 +172,7 @@ def evidence_from(
     """Return the evidence in lists that are there already; as :func:`evidence_of`."""
     checked_scale(scale)
     if merge not in MERGES:
-        raise OptionError(f"merge={merge}: expected one of {', '.join(MERGES)}")
+        raise OptionError(f"{argument('merge', merge)}: expected one of {', '.join(MERGES)}")
     if weights is not None and (uniform or scale != 1.0):
         raise OptionError("the weights are given: there is no scale, and they are not uniform")
     given = _given_weights(weights, len(listings))
@@ -204,7 +204,7 @@ def checked_scale(scale: float) -> float:
     lattices.errors.OptionError: a scale is a finite number from 0 on, not -1.0
     """
     if not (np.isfinite(scale) and scale >= 0.0):
-        raise OptionError(f"a scale is a finite number from 0 on, not {scale}")
+        raise OptionError(f"{argument('scale')} is a finite number from 0 on, not {scale}")
     return scale
 
 

@@ -34,7 +34,7 @@ from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.references import tokens_of
 from lattices.arrays import FloatColumn, floats
 from lattices.engines.expectations import Expectations, expectations
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, argument
 from lattices.spaces import Forest, NBest, Space
 
 #: pairs of a lattice state and a row that one candidate may take
@@ -146,9 +146,9 @@ def expected_metric(
     [1.0, 1.0]
     """
     if beyond not in ("sample", "raise"):
-        raise OptionError(f"beyond={beyond}: expected one of sample, raise")
+        raise OptionError(f"{argument('beyond', beyond)}: expected one of sample, raise")
     if budget < 1:
-        raise OptionError(f"a budget is at least 1, not {budget}")
+        raise OptionError(f"{argument('budget')} is at least 1, not {budget}")
     if samples < 2:
         raise OptionError(f"at least 2 samples are drawn, not {samples}")
     if not 0.0 <= negligible < 1.0:

@@ -27,7 +27,7 @@ from lattices.algorithms.ngrams import (
     unfold,
 )
 from lattices.arrays import FloatColumn, floats, ints
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, argument
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 
@@ -154,7 +154,7 @@ def linear(
     ['x c d', 'y c d', 'a b e']
     """
     if k is not None and k < 1:
-        raise OptionError(f"k is at least 1, not {k}")
+        raise OptionError(f"{argument('k')} is at least 1, not {k}")
     checked_scale(scale)
     factors = linear_factors(p, r, T, order, theta=theta, word_penalty=word_penalty)
     check_kinds(PRESENCE, merge)
@@ -252,7 +252,7 @@ def linear_factors(
         order = checked_order(order)
         for name, value in (("p", p), ("r", r), ("T", T)):
             if not 0.0 < value < math.inf:
-                raise OptionError(f"{name} is a positive number, not {value}")
+                raise OptionError(f"{argument(name)} is a positive number, not {value}")
         factors = [-1.0 / T, *(1.0 / (order * T * p * r**n) for n in range(order))]
     else:
         factors = [float(value) for value in theta]

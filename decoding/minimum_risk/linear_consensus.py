@@ -21,7 +21,7 @@ from decoding.minimum_risk.results import Consensus
 from lattices.algorithms import NgramPosteriors, k_best, k_best_paths
 from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order
 from lattices.arrays import FloatColumn, floats, ints
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.spaces import Forest, Hypothesis, NBest, Space
 
 #: expected counts are rounded to multiples of this, so that the order of sums does not matter
@@ -119,7 +119,7 @@ def consensus(
     """
     for name, least in (("k", 1 if k is None else k), ("candidates", candidates)):
         if least < 1:
-            raise OptionError(f"{name} is at least 1, not {least}")
+            raise OptionError(f"{argument(name)} is at least 1, not {least}")
     checked_scale(scale)
     order = checked_order(order)
     check_kinds(COUNT, merge)

@@ -26,7 +26,7 @@ from decoding.minimum_risk.evidence_lists import (
 from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked
 from decoding.minimum_risk.results import Consensus
 from fstmetrics import Metric
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.spaces import Forest
 
 
@@ -142,7 +142,7 @@ def pairwise(
     ['the cat sat', 'a cat sat']
     """
     if k is not None and k < 1:
-        raise OptionError(f"k is at least 1, not {k}")
+        raise OptionError(f"{argument('k')} is at least 1, not {k}")
     if confidence is not None and (k is not None or aggregate):
         raise OptionError("confidence is for one candidate against each sentence of evidence")
     checked_scale(scale)

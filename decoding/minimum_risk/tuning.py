@@ -23,7 +23,7 @@ from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.references import Reference
 from lattices.algorithms.ngrams import PRESENCE, check_kinds
 from lattices.arrays import FloatColumn
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.formats.references import References
 from lattices.spaces import Space
 
@@ -67,9 +67,11 @@ class LinearGrid:
         for name in ("scales", "ps", "rs", "Ts"):
             values = getattr(self, name)
             if not values:
-                raise OptionError(f"no value for {name}, expected at least one")
+                raise OptionError(f"no value for {argument(name)}, expected at least one")
             if len(set(values)) < len(values):
-                raise OptionError(f"{name} has a value twice: {', '.join(map(str, values))}")
+                raise OptionError(
+                    f"{argument(name)} has a value twice: {', '.join(map(str, values))}"
+                )
         for scale in self.scales:
             checked_scale(scale)
         for p, r, T in product(self.ps, self.rs, self.Ts):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from lattices.engines.automata import ANY, Alignment, Automaton, Part, SearchMachine
 from lattices.engines.found import Engine, Found
-from lattices.errors import EngineError
-from lattices.registry import Registry
+from lattices.errors import EngineError, PluginError
+from lattices.registry import Registry, lacking
 from lattices.spaces import Lattice
 
 __all__ = [
@@ -22,7 +22,12 @@ __all__ = [
     "choose",
 ]
 
-ENGINES: Registry[Engine] = Registry("lattices.engines", "engine")
+ENGINES: Registry[Engine] = Registry(
+    "lattices.engines",
+    "engine",
+    check=lambda plugin: lacking(plugin, ("name", "can_run", "best")),
+    aliases={"pynini": "openfst", "fst": "openfst"},
+)
 
 
 def choose(name: str, lattice: Lattice, machine: SearchMachine) -> Engine:
@@ -37,7 +42,13 @@ def choose(name: str, lattice: Lattice, machine: SearchMachine) -> Engine:
     """
     reasons = []
     for candidate in _in_turn() if name == "auto" else [name]:
-        engine = ENGINES.get(candidate)
+        try:
+            engine = ENGINES.get(candidate)
+        except PluginError as problem:
+            if name != "auto":
+                raise
+            reasons.append(str(problem))
+            continue
         answer = engine.can_run(lattice, machine)
         if answer is True:
             return engine

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, argument
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
 
@@ -99,7 +99,8 @@ class Losses:
         """Note that ``what`` (a plural noun) of ``where`` is left out, or raise FormatError."""
         if not self.allowed:
             raise FormatError(
-                f"{self.format_name} cannot hold the {what} of {where}; lossy=True leaves them out"
+                f"{self.format_name} cannot hold the {what} of {where}; "
+                f"{argument('write.lossy', True)} leaves them out"
             )
         self._first.setdefault(what, where)
 

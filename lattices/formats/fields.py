@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from lattices.arrays import FloatColumn, floats
-from lattices.errors import FormatError
+from lattices.errors import FormatError, argument
 from lattices.formats.symbols import check_symbol, extended_symbols
 from lattices.openfst_codec import SymbolTable
 from lattices.spaces import Lattice
@@ -109,12 +109,15 @@ def label_names(
     for word in words.values():
         check_symbol(word)
         if word in reserved:
-            raise FormatError(f"the word {word!r} means something else here; symbols=FILE keeps it")
+            raise FormatError(
+                f"the word {word!r} means something else here; "
+                f"{argument('write.symbols', 'FILE')} keeps it"
+            )
     names = {label: EPSILON_NAME if label == EPSILON else words[label] for label in used}
     digits = [name for name in names.values() if name.encode("utf-8").isdigit()]
     if len(digits) == len(names) and any(name.startswith("0") for name in digits):
         raise FormatError(
             f"the words of segment {lattice.id!r} are whole numbers, and 0 or leading zeros "
-            "would be read as others; symbols=FILE keeps them"
+            f"would be read as others; {argument('write.symbols', 'FILE')} keeps them"
         )
     return names | {EPSILON: EPSILON_NAME}

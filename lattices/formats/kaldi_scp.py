@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
-from lattices.errors import FormatError, OptionError, SpaceError
+from lattices.errors import FormatError, OptionError, SpaceError, argument
 from lattices.formats.base import Format, Losses, Record, choice, text_lines
 from lattices.formats.kaldi import EMPTY_LINE
 from lattices.formats.kaldi import FORMAT as TEXT
@@ -246,7 +246,8 @@ def _file_and_offset(place: str) -> tuple[str, int | None]:
 def _archive_name(options: Mapping[str, Any]) -> str:
     """Return the archive to write, one that a script file can name and offsets can point into."""
     if "ark" not in options:
-        raise OptionError("kaldi-scp is written with ark=FILE, the archive it points to")
+        needed = argument("write.ark", "FILE")
+        raise OptionError(f"kaldi-scp is written with {needed}, the archive it points to")
     name: str = os.fspath(options["ark"])
     place = f"{name}:0"
     try:

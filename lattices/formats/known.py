@@ -3,14 +3,67 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format
-from lattices.registry import Registry
+from lattices.registry import Registry, lacking
 
-FORMATS: Registry[Format] = Registry("lattices.formats", "format")
+_KINDS = ("lattice", "nbest", "forest", "any")
+_PARTS = (*Format.__annotations__, "sniff", "records", "parse", "write")
+
+
+def _check(plugin: Any) -> str:
+    """Return what a format lacks or has wrong; empty if it is one."""
+    reason = lacking(plugin, _PARTS)
+    if reason:
+        return f"{reason} (a subclass of lattices.formats.Format has defaults)"
+    if plugin.kind not in _KINDS:
+        return f"its kind is {plugin.kind!r}, expected one of {', '.join(_KINDS)}"
+    # a text would be taken for as many suffixes as it has letters
+    if not isinstance(plugin.suffixes, tuple) or not all(
+        isinstance(suffix, str) and suffix for suffix in plugin.suffixes
+    ):
+        return f"its suffixes are {plugin.suffixes!r}, expected a tuple of texts"
+    return ""
+
+
+FORMATS: Registry[Format] = Registry(
+    "lattices.formats",
+    "format",
+    check=_check,
+    aliases={
+        "slf": "htk",
+        "htk-slf": "htk",
+        "json": "jsonl",
+        "jsonlines": "jsonl",
+        "json-lines": "jsonl",
+        "ndjson": "jsonl",
+        "fst": "openfst",
+        "openfst-binary": "openfst",
+        "fst-text": "openfst-text",
+        "att": "openfst-text",
+        "kaldi-text": "kaldi",
+        "kaldi-ark": "kaldi-binary",
+        "scp": "kaldi-scp",
+        "pocketsphinx": "sphinx",
+        "sausage": "sausages",
+        "kaldi-sausages": "sausages",
+        "srilm-mesh": "mesh",
+        "wordmesh": "mesh",
+        "osg": "moses-graph",
+        "search-graph": "moses-graph",
+        "moses-search-graph": "moses-graph",
+        "feather": "arrow",
+        "ipc": "arrow",
+        "cdec": "cdec-forest",
+        "joshua": "joshua-forest",
+        "tsv": "nbest-tsv",
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -36,14 +89,14 @@ def formats() -> tuple[FormatInfo, ...]:
     [('.jsonl', '.ndjson')]
     """
     listing = []
+    broken = FORMATS.problems()
     for name in FORMATS.names():
-        try:
-            found = FORMATS.get(name)
-        except ImportError as problem:
-            listing.append(FormatInfo(name, "", "", (), f"not available: {problem}"))
-        else:
-            access = "read, write" if found.writable else "read"
-            listing.append(FormatInfo(name, found.kind, access, found.suffixes, found.description))
+        if name in broken:
+            listing.append(FormatInfo(name, "", "", (), f"not available: {broken[name]}"))
+            continue
+        found = FORMATS.get(name)
+        access = "read, write" if found.writable else "read"
+        listing.append(FormatInfo(name, found.kind, access, found.suffixes, found.description))
     return tuple(listing)
 
 
@@ -78,7 +131,7 @@ def listed(some: Iterable[Format]) -> str:
 def sniffed(head: bytes, path: str) -> Format:
     """Return the one format the content looks like; the suffix decides where that does not."""
     known = available()
-    likely = [entry for entry in known if entry.sniff(head)]
+    likely = [entry for entry in known if _sniffs(entry, head)]
     if len(likely) == 1:
         twins = by_suffix(path, (entry for entry in known if entry.name in likely[0].twins))
         return twins[0] if twins else likely[0]
@@ -86,8 +139,26 @@ def sniffed(head: bytes, path: str) -> Format:
     if len(fitting) == 1:
         return fitting[0]
     if likely:
-        raise FormatError(f"could be any of {listed(likely)}; say which by format=", path)
-    raise FormatError(f"looks like none of the known formats ({listed(known)})", path)
+        raise FormatError(
+            f"could be any of {listed(likely)}; say which by {argument('read.format', 'NAME')}",
+            path,
+        )
+    broken = [f"; {reason}" for reason in FORMATS.problems().values()]
+    raise FormatError(
+        f"looks like none of the known formats ({listed(known)}){''.join(broken)}", path
+    )
+
+
+def _sniffs(entry: Format, head: bytes) -> bool:
+    """Tell whether a file looks like the format; one whose sniffing fails knows no file."""
+    try:
+        return bool(entry.sniff(head))
+    except Exception as problem:
+        warnings.warn(
+            f"format {entry.name} cannot look at files: {type(problem).__name__}: {problem}",
+            stacklevel=2,
+        )
+        return False
 
 
 def check_options(known: Iterable[str], options: Iterable[str], what: str) -> None:

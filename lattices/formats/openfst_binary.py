@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice
 from lattices.formats.openfst_text import note_losses
 from lattices.formats.symbols import extended_symbols, read_symbols
@@ -81,7 +81,7 @@ FORMAT = OpenFstBinary()
 def _symbols(found: DecodedFst, side: str, options: Mapping[str, Any]) -> SymbolTable:
     if choice(options, "labels", ("words", "numbers")) == "numbers":
         if "symbols" in options:
-            raise OptionError("labels=numbers makes no use of symbols=FILE")
+            raise OptionError(f"labels=numbers makes no use of {argument('read.symbols', 'FILE')}")
         used = found.olabel if side == "output" else found.ilabel
         return {label: str(label) for label in np.unique(used).tolist() if label > 0}
     if "symbols" in options:
@@ -89,8 +89,8 @@ def _symbols(found: DecodedFst, side: str, options: Mapping[str, Any]) -> Symbol
     attached = found.osymbols if side == "output" else found.isymbols
     if attached is None:
         raise FormatError(
-            f"the FST has no table of {side} symbols: symbols=FILE gives one, "
-            "labels=numbers makes words of the digits"
+            f"the FST has no table of {side} symbols: {argument('read.symbols', 'FILE')} gives "
+            f"one, {argument('read.labels', 'numbers')} makes words of the digits"
         )
     return attached
 

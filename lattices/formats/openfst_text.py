@@ -35,7 +35,7 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice, whole_file
 from lattices.formats.symbols import check_symbol, extended_symbols, read_symbols
 from lattices.interop import from_columns, to_columns
@@ -121,7 +121,8 @@ class OpenFstText(Format):
         twice = choice(options, "acceptor", ("yes", "no")) == "no"
         kind = choice(options, "labels", ("words", "numbers"))
         if kind == "numbers" and "symbols" not in options:
-            raise OptionError("labels=numbers needs symbols=FILE, where the words are kept")
+            needed = argument("write.symbols", "FILE")
+            raise OptionError(f"labels=numbers needs {needed}, where the words are kept")
         for lattice in spaces:
             if not isinstance(lattice, Lattice):
                 raise FormatError(f"openfst-text holds lattices, not {type(lattice).__name__}")
@@ -337,7 +338,8 @@ def _names(lattice: Lattice, kind: str, table: str | None) -> Mapping[int, str]:
     if all(map(bytes.isdigit, written)) and not all(name.strip(b"0") for name in written):
         raise FormatError(
             f"the words of segment {lattice.id!r} are whole numbers, and 0 would be read as "
-            "epsilon; labels=numbers with symbols=FILE keeps it"
+            f"epsilon; {argument('write.labels', 'numbers')} with "
+            f"{argument('write.symbols', 'FILE')} keeps it"
         )
     return names
 

@@ -33,7 +33,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from lattices.arrays import floats, ints
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
 from lattices.formats.confusion import (
     READ_OPTIONS,
@@ -148,7 +148,8 @@ class Sausages(Format):
         binary = choice({"binary": str(options.get("binary", "false")).lower()}, "binary", _FLAGS)
         table = options.get("symbols")
         if binary == "true" and table is None:
-            raise OptionError("binary=true needs symbols=FILE, where the words are kept")
+            needed = argument("write.symbols", "FILE")
+            raise OptionError(f"binary=true needs {needed}, where the words are kept")
         for number, lattice in enumerate(spaces):
             if not isinstance(lattice, Lattice):
                 raise FormatError(f"sausages holds lattices, not {type(lattice).__name__}")

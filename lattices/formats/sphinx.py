@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.arrays import floats, ints
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice, split_words, whole_file
 from lattices.formats.fields import finite_number
 from lattices.spaces import Lattice, Space
@@ -113,7 +113,9 @@ FORMAT = Sphinx()
 
 def _base_option(options: Mapping[str, Any], record: Record) -> float:
     if "logbase" not in options:
-        raise record.error("no # -logbase in the file; logbase= has to say what it is")
+        raise record.error(
+            f"no # -logbase in the file; {argument('read.logbase', 'NUMBER')} has to say what it is"
+        )
     try:
         base = float(options["logbase"])
     except (TypeError, ValueError):

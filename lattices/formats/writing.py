@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses
 from lattices.formats.known import available, by_suffix, check_options, listed, named
 from lattices.formats.streams import PathLike, created
@@ -86,8 +86,11 @@ def format_for_writing(path: str, format: str | Format | None) -> Format:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise OptionError(f"{path!r} could be any of {listed(fitting)}; say which by format=")
-    raise OptionError(f"no format by the suffix of {path!r}; format= is one of {listed(known)}")
+        which = argument("write.format", "NAME")
+        raise OptionError(f"{path!r} could be any of {listed(fitting)}; say which by {which}")
+    raise OptionError(
+        f"no format by the suffix of {path!r}; {argument('write.format')} is one of {listed(known)}"
+    )
 
 
 def kind_of(space: Space) -> str:
