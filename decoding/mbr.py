@@ -130,7 +130,7 @@ def mbr(
     ('the cat sat', 'pairwise', True)
     >>> mbr(nbest, BLEU(), temperature=3)
     Traceback (most recent call last):
-    lattices.errors.OptionError: no method of mbr has the option temperature
+    lattices.errors.OptionError: no method of mbr has the option 'temperature'
     """
     given = {
         **{
@@ -184,7 +184,7 @@ def no_such_option(method: str, name: str) -> str:
     """Return the message that a method has no option of that name, but others."""
     _, known = method_options(method)
     others = ", ".join(map(argument, sorted(known - {"metric"})))
-    return f"method {method} has no option {argument(name)} (it has {others})"
+    return f"method {method} has no option {argument(name)!r} (it has {others})"
 
 
 def is_word_error(metric: Metric | None) -> bool:
@@ -214,8 +214,8 @@ def _automatic(space: Spaces, metric: Metric | None, given: dict[str, Any]) -> s
 def _of_others(name: str) -> str:
     having = [method for method in METHODS if _has(method, name)]
     if not having:
-        return f"no method of mbr has the option {argument(name)}"
-    return f"{argument(name)} is an option of method {' or '.join(having)}: name it"
+        return f"no method of mbr has the option {argument(name)!r}"
+    return f"{argument(name)!r} is an option of method {' or '.join(having)}: name it"
 
 
 def _has(method: str, name: str) -> bool:

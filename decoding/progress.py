@@ -2,66 +2,79 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
-
-from lattices.errors import MissingDependencyError
-from lattices.optional import require
 
 #: seconds between two looks at the clock's hands
 REFRESH = 0.2
+#: columns of the bar, if the terminal is that wide
+BAR = 40
 
 
-class Progress(Protocol):
-    """What a job tells about itself."""
+class Progress:
+    """A bar over the bytes of the input, with the segments in words, on one line that goes.
+
+    Parameters
+    ----------
+    total : int, optional
+        The bytes of the input; None if nobody knows, and then there is no time left to tell.
+    shown : bool
+        Whether anything is shown at all.
+    """
+
+    def __init__(self, total: int | None, *, shown: bool) -> None:
+        self._total, self._shown = total, shown
+        self._bytes = self._segments = self._failed = self._width = 0
+        self._started = self._last = time.monotonic()
 
     def read(self, count: int) -> None:
         """Say that so many bytes of the input were read."""
+        self._bytes += count
+        self._refresh()
 
     def done(self, failed: bool = False) -> None:
         """Say that a segment is finished."""
+        self._segments += 1
+        self._failed += failed
+        self._refresh()
 
     def close(self) -> None:
         """Say that all are, and leave the line to others."""
+        if self._width:
+            self._print("")
 
-
-class _Silent:
-    def read(self, count: int) -> None:
-        pass
-
-    def done(self, failed: bool = False) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class _Bar:
-    """A bar over the bytes of the input, with the segments in words."""
-
-    def __init__(self, bar: Any) -> None:
-        self._bar = bar
-        self._segments = self._failed = 0
-        self._started = self._shown = time.monotonic()
-
-    def read(self, count: int) -> None:
-        self._bar.update(count)
-
-    def done(self, failed: bool = False) -> None:
-        self._segments += 1
-        self._failed += failed
+    def _refresh(self) -> None:
         now = time.monotonic()
-        if now - self._shown >= REFRESH:
-            self._shown = now
-            rate = self._segments / (now - self._started)
-            failures = f", {self._failed} failed" if self._failed else ""
-            self._bar.set_postfix_str(f"{self._segments:,} segments, {rate:,.0f}/s{failures}")
+        if self._shown and now - self._last >= REFRESH:
+            self._last = now
+            self._print(self._line(now - self._started))
 
-    def close(self) -> None:
-        self._bar.close()
+    def _line(self, seconds: float) -> str:
+        failures = f", {self._failed} failed" if self._failed else ""
+        rate = self._segments / max(seconds, 1e-9)
+        text = f", {self._segments:,} segments, {rate:,.0f}/s{failures}"
+        if not self._total:
+            return f"{self._bytes / 1e6:,.1f} MB read, {_clock(seconds)}{text}"
+        part = min(1.0, self._bytes / self._total)
+        left = _clock(seconds / part - seconds) if part else "?"
+        times = f"| {_clock(seconds)}<{left}"
+        room = shutil.get_terminal_size().columns - len(times) - len(text) - len("100%|") - 1
+        bar = max(0, min(BAR, room))
+        return f"{part:4.0%}|{('#' * int(bar * part)).ljust(bar)}{times}{text}"
+
+    def _print(self, line: str) -> None:
+        """Put a line in the place of the one before."""
+        print(f"\r{' ' * self._width}\r{line}", end="", file=sys.stderr, flush=True)
+        self._width = len(line)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
 
 
 @contextmanager
@@ -71,26 +84,12 @@ def progress(total: int | None, *, wanted: bool = True) -> Iterator[Progress]:
     Parameters
     ----------
     total
-        The bytes of the input; None if nobody knows, and then there is no time left to tell.
+        The bytes of the input, if they are known.
     wanted
         False shows nothing in any case.
     """
-    if not wanted or not sys.stderr.isatty():
-        yield _Silent()
-        return
+    bar = Progress(total, shown=wanted and sys.stderr is not None and sys.stderr.isatty())
     try:
-        tqdm = require("tqdm", "progress").tqdm
-    except MissingDependencyError:
-        print("fstmetrics: pip install 'fstmetrics[progress]' shows progress", file=sys.stderr)
-        yield _Silent()
-        return
-    shape = "{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
-    with tqdm(
-        total=total,
-        unit="B",
-        unit_scale=True,
-        leave=False,
-        dynamic_ncols=True,
-        bar_format=shape if total else "{n_fmt} read, {elapsed}{postfix}",
-    ) as bar:
-        yield _Bar(bar)
+        yield bar
+    finally:
+        bar.close()

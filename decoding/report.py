@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
+    from fstmetrics import Metric
     from fstmetrics.judgement import Edit
 
 DELETED = "***"
@@ -66,6 +67,48 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[i
         ).rstrip()
         for line in lines
     )
+
+
+def headings(metrics: Sequence[Metric]) -> tuple[list[str], list[str]]:
+    """Return a short heading for each metric, and notes on what they stand for.
+
+    Parameters
+    ----------
+    metrics
+        Those of a table.
+
+    Returns
+    -------
+    labels : list of str
+        All different: metrics of one name are numbered.
+    notes : list of str
+        The signatures of those that the heading alone does not tell.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR, WER
+    >>> headings([WER(), GRR()])
+    (['WER', '4-GRR'], ['4-GRR is grr:n=4,alpha=1,beta=0'])
+    >>> headings([GRR(), GRR(alpha=0.5)])[0]
+    ['4-GRR (1)', '4-GRR (2)']
+    """
+    # a metric of someone else's need not have a label
+    plain = [getattr(each, "label", str(each).partition(":")[0]) for each in metrics]
+    labels = [
+        f"{label} ({plain[: place + 1].count(label)})" if plain.count(label) > 1 else label
+        for place, label in enumerate(plain)
+    ]
+    notes = [
+        f"{label} is {metric}"
+        for label, metric in zip(labels, metrics, strict=True)
+        if label.lower() != str(metric)
+    ]
+    return labels, notes
+
+
+def below(notes: Sequence[str]) -> list[str]:
+    """Return the lines that stand below a table: none, or a blank one and the notes."""
+    return ["", *notes] if notes else []
 
 
 def _padded(cell: str, width: int, left: bool = True) -> str:

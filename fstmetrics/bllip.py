@@ -110,6 +110,7 @@ class Bllip(Signature):
     """
 
     name: ClassVar[str] = "bllip"
+    heading: ClassVar[str] = "Bllip"
     higher_is_better: ClassVar[bool] = True
     stat_names: ClassVar[tuple[str, ...]] = (
         "matches", "dependencies", "reference dependencies", "score", "segments"

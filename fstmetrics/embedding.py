@@ -57,6 +57,7 @@ class WERModif(AlignmentMetric):
     """
 
     name: ClassVar[str] = "wer-modif"
+    heading: ClassVar[str] = "WER_modif"
     order: ClassVar[int] = 1  # type: ignore[misc]
     insertion: ClassVar[float] = 1.0  # type: ignore[misc]
     deletion: ClassVar[float] = 0.0  # type: ignore[misc]
@@ -115,6 +116,7 @@ class BLEUModif(BLEU):
     """
 
     name: ClassVar[str] = "bleu-modif"
+    heading: ClassVar[str] = "BLEU_modif"
     vectors: str | WordVectors = field(default="")
     gamma: float = option(0.1, always=True)
 

@@ -59,6 +59,11 @@ class GRR(AlignmentMetric):
                 raise OptionError(f"{name} is a finite number, not {getattr(self, name)!r}")
 
     @property
+    def label(self) -> str:
+        """The name in headings of tables, such as 4-GRR."""
+        return f"{self.n}-GRR"
+
+    @property
     def order(self) -> int:  # type: ignore[override]
         """The longest n-gram that is counted."""
         return self.n

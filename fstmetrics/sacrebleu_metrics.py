@@ -161,6 +161,7 @@ class ChrF(SacreBLEUMetric):
     """
 
     name: ClassVar[str] = "chrf"
+    heading: ClassVar[str] = "chrF"
     char_order: int = option(6, always=True)
     word_order: int = option(0, always=True)
     beta: float = option(2.0, always=True)

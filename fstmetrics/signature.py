@@ -27,6 +27,13 @@ class Signature:
     """
 
     name: ClassVar[str]
+    #: the name in headings, where it is not the name in capitals
+    heading: ClassVar[str] = ""
+
+    @property
+    def label(self) -> str:
+        """The name in headings of tables, as papers write it."""
+        return self.heading or self.name.upper()
 
     def __str__(self) -> str:
         """Return the signature."""

@@ -66,6 +66,7 @@ class TBLEU(BLEU):
     """
 
     name: ClassVar[str] = "tbleu"
+    heading: ClassVar[str] = "tBLEU"
     epsilon: float = option(0.05, always=True)
 
     def __post_init__(self) -> None:

@@ -170,14 +170,15 @@ def add_reference_ids(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_metrics(parser: argparse.ArgumentParser, note: str = "") -> None:
-    """Add the metrics."""
+def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = "grr") -> None:
+    """Add the metrics; ``default`` has those to take if none are given."""
+    parser.set_defaults(default_metrics=default.split())
     parser.add_argument(
         "--metric",
         metavar="SPEC",
         nargs="+",
         action="extend",
-        help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: grr){note}",
+        help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: {default}){note}",
     )
 
 
@@ -216,7 +217,7 @@ def parsed_metrics(arguments: argparse.Namespace) -> tuple[Metric, ...]:
     """Return the metrics that were asked for, each once."""
     from fstmetrics import parse_metric
 
-    metrics = [parse_metric(spec) for spec in arguments.metric or ["grr"]]
+    metrics = [parse_metric(spec) for spec in arguments.metric or arguments.default_metrics]
     return tuple({str(metric): metric for metric in metrics}.values())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(describe_layout(references))
     matrices = paired_matrices(systems, references)
     compared = _compared(systems, matrices, metrics, _tests(arguments))
-    text = _written(compared, systems[0].name, len(systems[0].stats), arguments)
+    text = _written(compared, metrics, systems[0].name, len(systems[0].stats), arguments)
     with created(arguments.output) as output:
         output.write(text.encode("utf-8"))
     return 0
@@ -164,18 +164,23 @@ def _compared(
 
 
 def _written(
-    compared: Sequence[_Compared], baseline: str, segments: int, arguments: argparse.Namespace
+    compared: Sequence[_Compared],
+    metrics: Sequence[Metric],
+    baseline: str,
+    segments: int,
+    arguments: argparse.Namespace,
 ) -> str:
     from decoding.commands.score_tables import document, latex, resampling_note, tsv
-    from decoding.report import table
+    from decoding.report import below, headings, table
 
     if arguments.format == "json":
         return document(_content(compared, baseline, segments, arguments))
     if arguments.format == "tsv":
         return tsv(_tsv_rows(compared, baseline))
-    header, *rows = _rows(compared, baseline, arguments.level)
+    labels, notes = headings(metrics)
+    named = dict(zip(map(str, metrics), labels, strict=True))
+    header, *rows = _rows(compared, named, baseline, arguments.level)
     samples = {result.method: result.samples for result in compared[0].results}
-    notes = []
     if "bootstrap" in samples:
         notes.append(resampling_note(samples["bootstrap"], arguments.seed, arguments.level))
     if "randomization" in samples:
@@ -185,10 +190,12 @@ def _written(
     left = (0, 1, 5)
     if arguments.format == "latex":
         return latex(header, rows, left=left, notes=notes)
-    return "\n".join([table(header, rows, left=left), *([""] if notes else []), *notes]) + "\n"
+    return "\n".join([table(header, rows, left=left), *below(notes)]) + "\n"
 
 
-def _rows(compared: Sequence[_Compared], baseline: str, level: float) -> list[list[str]]:
+def _rows(
+    compared: Sequence[_Compared], labels: Mapping[str, str], baseline: str, level: float
+) -> list[list[str]]:
     """Return rows for people; the baseline has one under each metric."""
     from decoding.commands.score_tables import p_value, signed
 
@@ -199,12 +206,12 @@ def _rows(compared: Sequence[_Compared], baseline: str, level: float) -> list[li
         if one.metric not in shown:
             shown.add(one.metric)
             score = f"{one.baseline_score:.4f}"
-            rows.append([one.metric, f"{baseline} (baseline)", score, *[""] * 6])
+            rows.append([labels[one.metric], f"{baseline} (baseline)", score, *[""] * 6])
         for result in one.results:
             counts = ["" if count is None else str(count) for count in (result.wins, result.losses)]
             rows.append(
                 [
-                    one.metric,
+                    labels[one.metric],
                     one.system,
                     f"{one.score:.4f}",
                     signed(result.effect),

@@ -10,8 +10,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decoding.commands.arguments import say
-
 if TYPE_CHECKING:
     from fstmetrics import AlignmentMetric
     from lattices.spaces import Lattice
@@ -38,8 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.report import legend, wants_colour
     from fstmetrics import GRR, WER, WRR
 
-    if sys.stderr.isatty():
-        say("one moment: the first run compiles the search, later ones find it compiled")
     lattices, references, reading = _read()
     arcs = sum(lattice.num_arcs for lattice in lattices)
     colour = wants_colour(sys.stdout)
@@ -124,8 +120,7 @@ def _print_corpus(
             corpus_score(metric, hypotheses, each)
             for hypotheses in (chosen, [best.tokens for best in found])
         )
-        name = f"{metric.order}-GRR" if metric.order > 1 else str(metric).upper()
         better = "higher" if metric.higher_is_better else "lower"
-        rows.append([name, *map(percent, scores), f"{better} is better"])
+        rows.append([metric.label, *map(percent, scores), f"{better} is better"])
     print(table(["corpus", "1-best", "oracle", ""], rows, left=(0, 3)))
     return seconds / len(metrics)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.commands.arguments import (
@@ -22,13 +23,18 @@ from decoding.commands.arguments import (
 from decoding.commands.running import add_resuming, add_running, check_running, file_stamps
 from decoding.commands.summarised import (
     check_summary,
+    scores_table,
     segments_line,
     task_over_corpus,
     write_summarised,
 )
 
 if TYPE_CHECKING:
+    from fstmetrics import Metric
     from lattices.spaces import Space
+
+#: methods whose point is that their answer is exact
+EXACT = frozenset(["exact", "search"])
 
 SUMMARY = "the sentences with the best expected metric: minimum-Bayes-risk decoding"
 DESCRIPTION = """\
@@ -161,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
         },
         settings={"scale": arguments.scale, "k": arguments.k, **options},
         done="decoded",
-        for_people=_for_people,
+        for_people=lambda summary: _for_people(summary, metrics),
     )
 
 
@@ -220,23 +226,21 @@ def _table(path: str) -> dict[str, Space]:
     return {space.id: space for space in lattices.read(path)}
 
 
-def _for_people(summary: dict[str, Any]) -> str:
-    from decoding.report import table
-
+def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
     lines = []
     if summary["judged"]:
-        kinds = ("one_best", "mbr", "oracle")
-        scores = [
-            [name, *("-" if row[kind] is None else f"{row[kind]:.4f}" for kind in kinds)]
-            for name, row in summary["metrics"].items()
-        ]
-        lines.append(table(["metric", "1-best", "mbr", "oracle"], scores))
+        columns = {"one_best": "1-best", "mbr": "mbr", "oracle": "oracle"}
+        lines.append(scores_table(metrics, summary, columns))
     lines.append(segments_line(summary))
     lines.append(
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "
         f"method {summary['method']}"
     )
     unproven = summary["results"] - summary["exact"]
-    if unproven:
-        lines.append(f"{unproven} of {summary['results']} results are not proven the best")
+    # the other methods do not set out to prove anything
+    if unproven and EXACT.intersection(summary["method"].split("+")):
+        lines.append(
+            f"{unproven} of {summary['results']} results are the best that was found, but perhaps "
+            "not the best there is (--set budget=N gives the method more room)"
+        )
     return "\n".join(lines)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import inspect
+import textwrap
 from typing import Any
+
+#: columns of the list
+WIDTH = 100
 
 SUMMARY = "list the metrics, or show one"
 DESCRIPTION = "List the metrics with their options and defaults, or show what is known of one."
@@ -23,30 +27,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from decoding.report import table
     from fstmetrics import METRICS
 
     if arguments.name is None:
-        rows = [_row(name) for name in METRICS.names()]
-        print(table(["name", "options", "what"], rows, left=range(3)))
+        broken = METRICS.problems()
+        margin = max(map(len, METRICS.names())) + 2
+        for name in METRICS.names():
+            if name in broken:
+                lines = _wrapped(f"not available: {broken[name]}", margin)
+            else:
+                found = METRICS.get(name)
+                what = _documentation(found).partition("\n")[0]
+                options = ", ".join(_options(found)) or "no options"
+                lines = [line for text in (what, options) for line in _wrapped(text, margin)]
+            print(textwrap.indent("\n".join(lines), " " * margin).replace(" " * len(name), name, 1))
         return 0
     found = METRICS.get(arguments.name)
-    shown = _options(found)
-    print(arguments.name + (f":{shown}" if shown else ""))
+    print(":".join(filter(None, [METRICS.named(arguments.name), ",".join(_options(found))])))
     print()
     print(_documentation(found))
     return 0
 
 
-def _row(name: str) -> list[str]:
-    from fstmetrics import METRICS
-
-    try:
-        found = METRICS.get(name)
-    except ImportError as problem:
-        # a plug-in that is broken must not hide the others
-        return [name, "", f"not available: {problem}"]
-    return [name, _options(found), _documentation(found).partition("\n")[0]]
+def _wrapped(text: str, margin: int) -> list[str]:
+    """Break a text into lines that fit beside a margin; not inside a path or an option."""
+    return textwrap.wrap(text, WIDTH - margin, break_long_words=False, break_on_hyphens=False)
 
 
 def _documentation(metric: Any) -> str:
@@ -54,11 +59,9 @@ def _documentation(metric: Any) -> str:
     return (inspect.getdoc(metric) or "(no documentation)").replace("``", "")
 
 
-def _options(metric: Any) -> str:
+def _options(metric: Any) -> list[str]:
     """Return the options of a metric with their defaults, as a specification has them."""
-    if not dataclasses.is_dataclass(metric):
-        return ""
-    return ",".join(_spelled(each.name, each.default) for each in dataclasses.fields(metric))
+    return [_spelled(each.name, each.default) for each in dataclasses.fields(metric)]
 
 
 def _spelled(name: str, default: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.commands.arguments import (
@@ -19,9 +20,15 @@ from decoding.commands.arguments import (
     size,
 )
 from decoding.commands.running import add_resuming, add_running, check_running
-from decoding.commands.summarised import check_summary, task_over_corpus, write_summarised
+from decoding.commands.summarised import (
+    check_summary,
+    scores_table,
+    task_over_corpus,
+    write_summarised,
+)
 
 if TYPE_CHECKING:
+    from fstmetrics import Metric
     from lattices.formats.references import References
 
 SUMMARY = "the best sentences of lattices, forests and n-best lists under a metric"
@@ -156,21 +163,17 @@ def run(arguments: argparse.Namespace) -> int:
         },
         settings={name: search[name] for name in ("k", "worst", "model_weight")},
         done="searched",
-        for_people=lambda summary: _for_people(summary, references),
+        for_people=lambda summary: _for_people(summary, metrics, references),
     )
 
 
-def _for_people(summary: dict[str, Any], references: References | None) -> str:
-    from decoding.report import table
-
+def _for_people(
+    summary: dict[str, Any], metrics: Sequence[Metric], references: References | None
+) -> str:
     kind = "worst" if summary["worst"] else "oracle"
-    scores = [
-        [name, f"{both['one_best']:.4f}", f"{both['oracle']:.4f}"]
-        for name, both in summary["metrics"].items()
-    ]
     by = {"plain": ", references by line", "kaldi": ", references by id"}
     lines = [
-        table(["metric", "1-best", kind], scores),
+        scores_table(metrics, summary, {"one_best": "1-best", "oracle": kind}),
         f"{summary['segments']} segments, {summary['failed']} failed"
         + (by[references.layout] if references is not None else ""),
         f"{summary['arcs']:,} arcs in {summary['seconds']:.2f} s, "
@@ -179,7 +182,8 @@ def _for_people(summary: dict[str, Any], references: References | None) -> str:
     unproven = summary["results"] - summary["exact"]
     if unproven:
         lines.append(
-            f"{unproven} of {summary['results']} results are not proven "
-            "(see --budget and --memory, and for forests --beam and --band)"
+            f"{unproven} of {summary['results']} results are the best that was found, but perhaps "
+            "not the best there is (--budget and --memory, for forests --beam and --band, give "
+            "the search more room)"
         )
     return "\n".join(lines)

@@ -162,8 +162,9 @@ class Totals:
             ],
         }
 
-    def restore(self, states: Sequence[Mapping[str, Any]]) -> None:
-        """Go on from what a run has told of itself, one state after the other."""
+    def start(self, states: Sequence[Mapping[str, Any]]) -> None:
+        """Start the clock, and go on from what a run has told of itself, one state a time."""
+        self.started = time.perf_counter()
         self.failures = [Failure(*each) for state in states for each in state["failures"]]
         self._told = len(self.failures)
         if states:

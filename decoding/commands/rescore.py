@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from decoding.commands.arguments import (
@@ -26,6 +26,7 @@ from decoding.commands.running import (
 )
 from decoding.commands.summarised import (
     check_summary,
+    scores_table,
     segments_line,
     task_over_corpus,
     write_summarised,
@@ -34,6 +35,7 @@ from decoding.commands.writing import add_target, made_ready, target_of, write_o
 
 if TYPE_CHECKING:
     from decoding.corpus import Done, Failure
+    from fstmetrics import Metric
 
 R = TypeVar("R")
 
@@ -195,21 +197,16 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
         },
         settings={"weights": arguments.weights},
         done="rescored",
-        for_people=_for_people,
+        for_people=lambda summary: _for_people(summary, metrics),
         warn=lambda summary: _say_unweighted(summary["unweighted"]),
     )
 
 
-def _for_people(summary: dict[str, Any]) -> str:
-    from decoding.report import table
-
+def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
     lines = []
     if summary["judged"]:
-        scores = [
-            [name, *(f"{row[kind]:.4f}" for kind in ("file", "rescored"))]
-            for name, row in summary["metrics"].items()
-        ]
-        lines.append(table(["metric", "in the file", "rescored"], scores))
+        columns = {"file": "in the file", "rescored": "rescored"}
+        lines.append(scores_table(metrics, summary, columns))
     lines.append(segments_line(summary))
     lines.append(
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s"

@@ -110,9 +110,9 @@ class RescoreTotals(Totals):
         """Return what :meth:`restore` needs."""
         return {**super().state(), "unweighted": list(self.unweighted)}
 
-    def restore(self, states: Sequence[Mapping[str, Any]]) -> None:
+    def start(self, states: Sequence[Mapping[str, Any]]) -> None:
         """Go on from what a run has told of itself."""
-        super().restore(states)
+        super().start(states)
         if states:
             self.unweighted = dict.fromkeys(states[-1]["unweighted"])
 

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_systems(parser, "HYPS", "files of hypotheses, one a system")
     add_references(parser, required=True)
-    add_metrics(parser)
+    add_metrics(parser, default="wer bleu")
     parser.add_argument("--segments", action="store_true", help="scores of each segment, too")
     parser.add_argument(
         "--intervals", action="store_true", help="confidence intervals of corpus scores (bootstrap)"

@@ -204,18 +204,19 @@ def written(report: Report, format: str) -> str:
         return document(_content(report))
     if format == "tsv":
         return tsv(_tsv_rows(report))
-    from decoding.report import table
+    from decoding.report import below, headings, table
 
+    labels, notes = headings([one.metric for one in report.found])
     methods = [each.method for each in report.found[0].coefficients]
     header = ["metric", f"{report.level}s" if report.level == "system" else "points", *methods]
     rows = [
-        [str(one.metric), str(len(report.points)), *map(str, one.coefficients)]
-        for one in report.found
+        [label, str(len(report.points)), *map(str, one.coefficients)]
+        for label, one in zip(labels, report.found, strict=True)
     ]
-    note = resampling_note(report.samples, report.seed, report.confidence, report.resample)
+    notes.append(resampling_note(report.samples, report.seed, report.confidence, report.resample))
     if format == "latex":
-        return latex(header, rows, notes=[note])
-    return f"{table(header, rows)}\n\n{note}\n"
+        return latex(header, rows, notes=notes)
+    return "\n".join([table(header, rows), *below(notes)]) + "\n"
 
 
 def _tsv_rows(report: Report) -> list[list[str]]:

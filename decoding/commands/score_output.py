@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.commands.score_tables import document, latex, resampling_note, tsv
 from decoding.commands.systems import System
+from decoding.report import below, headings, table
 
 if TYPE_CHECKING:
     from fstmetrics import Estimate, Metric
@@ -56,8 +57,11 @@ class Report:
                 yield system.name, name, scores
 
     def notes(self) -> list[str]:
-        """Return how the intervals were made, if there are any."""
-        return [resampling_note(self.samples, self.seed, self.level)] if self.estimates else []
+        """Return what the headings stand for, and how the intervals were made."""
+        _, notes = headings(self.metrics)
+        if self.estimates:
+            notes.append(resampling_note(self.samples, self.seed, self.level))
+        return notes
 
 
 def written(report: Report, format: str) -> str:
@@ -65,16 +69,34 @@ def written(report: Report, format: str) -> str:
     return {"table": _table, "tsv": _tsv, "json": _json, "latex": _latex}[format](report)
 
 
-def _system_rows(report: Report) -> list[list[str]]:
-    """Return rows for people: each system, its segments, its scores and their intervals."""
-    rows = []
+def _system_rows(report: Report, *, errors: bool = False) -> list[list[str]]:
+    """Return a header, and rows for people: each system, its segments and scores.
+
+    With ``errors``, the kinds of errors stand beside each error rate.
+    """
+    labels, _ = headings(report.metrics)
+    header = ["system", "segments"]
+    for label, metric in zip(labels, report.metrics, strict=True):
+        header += [label, *(_kinds_of_errors(metric).values() if errors else [])]
+    rows = [header]
     for place, system in enumerate(report.systems):
-        if report.estimates is None:
-            shown = [f"{score:.4f}" for score in system.scores()]
-        else:
-            shown = [str(estimate) for estimate in report.estimates[place]]
-        rows.append([system.name, str(len(system.stats)), *shown])
+        row = [system.name, str(len(system.stats))]
+        for which, (metric, stats, score) in enumerate(
+            zip(report.metrics, system.totals(), system.scores(), strict=True)
+        ):
+            estimates = report.estimates
+            row.append(f"{score:.4f}" if estimates is None else str(estimates[place][which]))
+            counts = dict(zip(metric.stat_names, stats.tolist(), strict=True))
+            row += [f"{counts[kind]:.6g}" for kind in (_kinds_of_errors(metric) if errors else ())]
+        rows.append(row)
     return rows
+
+
+def _kinds_of_errors(metric: Metric) -> dict[str, str]:
+    """Return the statistics of an error rate that count errors, with headings."""
+    kinds = {"substitutions": "sub", "deletions": "del", "insertions": "ins"}
+    counted = not metric.higher_is_better and kinds.keys() <= {*metric.stat_names}
+    return kinds if counted else {}
 
 
 def _segment_rows(report: Report) -> list[list[str]]:
@@ -85,21 +107,20 @@ def _segment_rows(report: Report) -> list[list[str]]:
 
 
 def _table(report: Report) -> str:
-    from decoding.report import table
-
     text = ""
     if report.segments:
-        header = ["system", "segment", *report.names()]
+        header = ["system", "segment", *headings(report.metrics)[0]]
         text = table(header, _segment_rows(report), left=(0, 1)) + "\n\n"
-    text += table(["system", "segments", *report.names()], _system_rows(report)) + "\n"
-    return text + "".join(f"\n{note}\n" for note in report.notes())
+    header, *rows = _system_rows(report, errors=True)
+    return text + "\n".join([table(header, rows), *below(report.notes())]) + "\n"
 
 
 def _latex(report: Report) -> str:
     if report.segments:
-        return latex(["system", "segment", *report.names()], _segment_rows(report), left=(0, 1))
-    header = ["system", "segments", *report.names()]
-    return latex(header, _system_rows(report), notes=report.notes())
+        header = ["system", "segment", *headings(report.metrics)[0]]
+        return latex(header, _segment_rows(report), left=(0, 1), notes=headings(report.metrics)[1])
+    header, *rows = _system_rows(report)
+    return latex(header, rows, notes=report.notes())
 
 
 def _tsv(report: Report) -> str:

@@ -75,6 +75,7 @@ def write_summarised(
     warn : function, optional
         Tells of anything in the summary that the user must know all the same.
     """
+    from lattices.formats import formats
     from lattices.formats.streams import created
 
     with ExitStack() as stack:
@@ -82,10 +83,13 @@ def write_summarised(
             stack.enter_context(created(arguments.summary)) if arguments.summary else None
         )
         journal = stack.enter_context(resumable_output(arguments, dict(task)))
-        totals.restore(journal.states)
         outcomes = stack.enter_context(
             corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
         )
+        if arguments.input_format is None:
+            # to find the format of a file all of them are loaded, which is no part of the work
+            formats()
+        totals.start(journal.states)
         for outcome in outcomes:
             journal.write(outcome, totals.add(outcome))
             if journal.is_due:
@@ -127,6 +131,23 @@ def _check(totals: Totals, references: References | None, done: str) -> None:
     report_failures(failures[:-1])
     last = failures[-1] if failures else "there is no segment in the input"
     raise FormatError(f"{last} (nothing could be {done})")
+
+
+def scores_table(
+    metrics: Sequence[Metric], summary: Mapping[str, Any], columns: Mapping[str, str]
+) -> str:
+    """Return the scores of a summary as a table, and below it what the metrics are.
+
+    ``columns`` has the headings of what the summary has under each metric.
+    """
+    from decoding.report import headings, table
+
+    labels, notes = headings(metrics)
+    rows = []
+    for label, metric in zip(labels, metrics, strict=True):
+        scores = (summary["metrics"][str(metric)][kind] for kind in columns)
+        rows.append([label, *("-" if score is None else f"{score:.4f}" for score in scores)])
+    return "\n".join([table(["metric", *columns.values()], rows), *notes])
 
 
 def segments_line(summary: Mapping[str, Any]) -> str:

@@ -300,8 +300,8 @@ def _run_decoder(
     if not arguments.quiet:
         first = loop.decodings[0]
         won = next(each for each in loop.decodings if each.weights == loop.weights)
-        scores = [[str(metrics[0]), f"{first.score:.4f}", f"{won.score:.4f}"]]
-        print_table(["metric", "start", "trained"], scores)
+        scores = [[first.score, won.score]]
+        print_table(["metric", "start", "trained"], metrics[:1], scores)
         if dev is not None:
             print_scores(metrics, dev, "held out", [("start", begun), ("trained", loop.weights)])
         print(f"{len(loop.decodings)} decodings, the best was number {won.number}", file=sys.stderr)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.commands.train_corpus import TrainingCorpus
-from decoding.report import table
+from decoding.report import headings, table
 from decoding.training.learner import History
 from fstmetrics import Metric
 from lattices.formats.streams import created
@@ -49,12 +49,17 @@ def print_scores(
 ) -> None:
     """Print what each of several weights scores, under every metric."""
     found = [corpus.scores(metrics, weights) for _, weights in columns]
+    scores = [[each[str(metric)] for each in found] for metric in metrics]
+    print_table([what, *(name for name, _ in columns)], metrics, scores)
+
+
+def print_table(
+    head: Sequence[str], metrics: Sequence[Metric], scores: Sequence[Sequence[float]]
+) -> None:
+    """Print scores, a row for each metric, where people look for them."""
+    labels, notes = headings(metrics)
     rows = [
-        [str(metric), *(f"{scores[str(metric)]:.4f}" for scores in found)] for metric in metrics
+        [label, *(f"{score:.4f}" for score in of_metric)]
+        for label, of_metric in zip(labels, scores, strict=True)
     ]
-    print_table([what, *(name for name, _ in columns)], rows)
-
-
-def print_table(head: list[str], rows: list[list[str]]) -> None:
-    """Print a table where people look for it."""
-    print(table(head, rows), file=sys.stderr)
+    print("\n".join([table(head, rows), *notes]), file=sys.stderr)

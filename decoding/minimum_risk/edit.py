@@ -167,8 +167,8 @@ def edit(
         raise OptionError(f"{argument('iterations')} is {iterations}, expected 0 or more")
     if index(starts) < 1 or (starts > 1 and (start is not None or not decode)):
         raise OptionError(
-            f"{argument('starts')} is {starts}, expected 1 or more, and 1 with a start of one's own or without "
-            "decoding"
+            f"{argument('starts')} is {starts}, expected 1 or more, and 1 with a start of one's "
+            "own or without decoding"
         )
     lattice = ready.lattice
     beginnings = [_labels(lattice, start)] if start is not None else ready.best(starts)

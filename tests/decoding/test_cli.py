@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import decoding
+import lattices
 from decoding import cli
 from tests.decoding.commandline import cats
 
@@ -196,3 +197,34 @@ def test_the_command_reads_standard_input(tmp_path: Path) -> None:
     done = subprocess.run(command, input=path.read_bytes(), capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"s0\t1.0\tthe cat\ns1\t1.0\tthe cat\n"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["convert", "CATS", "-o", "x.txt"], "no format by the suffix of 'x.txt'; --to is one of"),
+        (["convert", "CATS", "--to", "sausages", "--write-option", "binary=true", "-o", "x"],
+         "binary=true needs --write-option symbols=FILE"),
+        (["oracle", "odd.txt", "--refs", "CATS"], "say which by --input-format NAME"),
+        (["oracle", "small.fst", "--refs", "CATS"], "--option symbols=FILE gives"),
+        (["mbr", "CATS", "--metric", "wer", "--method", "edit", "--candidates", "3"],
+         "method edit has no option '--candidates' (it has --set decode, "),
+    ],
+)  # fmt: skip
+def test_messages_name_options(
+    argv: list[str],
+    message: str,
+    workers: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What Python calls by the names of arguments has other names in the shell."""
+    monkeypatch.chdir(tmp_path)
+    cats(tmp_path / "CATS", refs=False)
+    (tmp_path / "odd.txt").write_text("0\t1\t2.5\thi\n1\t2\t3.5\tyou\n")
+    one = [next(lattices.read("CATS"))]
+    lattices.write("small.fst", one, "openfst", symbols="words.txt")
+    assert cli.main([*argv, "--workers", workers]) in (1, 2)
+    assert message in capsys.readouterr().err

@@ -77,7 +77,7 @@ def test_the_table(files, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0].split() == (
         ["metric", "system", "score", "effect", "95", "%", "interval", "test", "p", "won", "lost"]
     )
-    assert lines[1].split() == ["wer", str(base), "(baseline)", "0.2500"]
+    assert lines[1].split() == ["WER", str(base), "(baseline)", "0.2500"]
     judge = paired_bootstrap(WER(), stats(WER(), BETTER), stats(WER(), BASE))
     assert lines[2] == lines[4]
     assert f"{judge.effect:+.4f}  {judge.interval}  bootstrap" in lines[2]

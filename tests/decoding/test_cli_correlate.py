@@ -100,7 +100,7 @@ def test_systems_as_table_tsv_and_latex(
     assert run(*argv) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["metric", "systems", "pearson", "spearman", "kendall"]
-    assert lines[1].startswith(f"wer           4  {judge}")
+    assert lines[1].startswith(f"WER           4  {judge}")
     assert lines[-1].endswith("95 % intervals by 1000 resamples of the systems, seed 0")
     assert run(*argv, "--format", "tsv") == 0
     header, row, *_ = (line.split("\t") for line in capsys.readouterr().out.splitlines())
@@ -115,7 +115,7 @@ def test_systems_as_table_tsv_and_latex(
         "points": "4",
     }
     assert run(*argv, "--format", "latex") == 0
-    assert f"wer & $4$ & ${judge.value:.4f}$ ${judge.interval}$ &" in capsys.readouterr().out
+    assert f"WER & $4$ & ${judge.value:.4f}$ ${judge.interval}$ &" in capsys.readouterr().out
 
 
 def test_what_cannot_be_matched_is_named(
@@ -138,7 +138,7 @@ def test_a_metric_that_says_the_same_of_all(
     argv = ["correlate", *same, "--refs", refs, "--human", human, "--metric", "wer"]
     assert run(*argv) == 0
     printed = capsys.readouterr()
-    assert printed.out.splitlines()[1].split() == ["wer", "3", *["undefined"] * 3]
+    assert printed.out.splitlines()[1].split() == ["WER", "3", *["undefined"] * 3]
     assert "wer: pearson is undefined: the metric says 0 for all" in printed.err
     picture = tmp_path / "a.png"
     assert run(*argv, "--format", "json", "--plot", picture) == 0

@@ -52,10 +52,11 @@ def test_tsv_and_the_table(lists: Path, refs: Path, capsys: pytest.CaptureFixtur
     assert rows == [[str(n), repr(each.expected), each.text] for n, each in enumerate(found)]
     lines = [line.split() for line in printed.err.splitlines()]
     assert lines[0] == ["metric", "1-best", "mbr", "oracle"]
-    assert lines[1] == ["wer", f"{2 / 6:.4f}", f"{1 / 6:.4f}", "0.0000"]
-    assert lines[2][0] == str(GRR())
-    assert printed.err.splitlines()[3] == "2 segments, 0 failed"
-    assert printed.err.splitlines()[4].endswith("method pairwise")
+    assert lines[1] == ["WER", f"{2 / 6:.4f}", f"{1 / 6:.4f}", "0.0000"]
+    assert lines[2][0] == "4-GRR"
+    assert printed.err.splitlines()[3] == f"4-GRR is {GRR()}"
+    assert printed.err.splitlines()[4] == "2 segments, 0 failed"
+    assert printed.err.splitlines()[5].endswith("method pairwise")
 
 
 def test_json_lines_and_summary(
@@ -165,12 +166,12 @@ def test_the_k_best_of_forests(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--method", "best"], "method=best: expected one of auto, pairwise"),
-        (["--set", "nothing=1"], "method pairwise has no option 'nothing'"),
-        (["--method", "edit", "--samples", "3"], "method edit has no option 'samples'"),
+        (["--method", "best"], "--method best: expected one of auto, pairwise"),
+        (["--set", "nothing=1"], "method pairwise has no option '--set nothing'"),
+        (["--method", "edit", "--samples", "3"], "method edit has no option '--samples'"),
         (["--set", "samples=3", "--samples", "3"], "samples is given twice"),
         (["--evidence", "-"], "not standard input"),
-        (["--metric", "bleu", "--scale", "-1"], "a scale is a finite number from 0 on"),
+        (["--metric", "bleu", "--scale", "-1"], "--scale is a finite number from 0 on"),
     ],
 )
 def test_what_is_refused(
@@ -206,3 +207,25 @@ def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]
     assert parts.read_text() == whole.read_text()
     one, two = (json.loads(each.read_text())["metrics"] for each in summaries)
     assert one == two
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        # an approximation by design: nothing to worry about
+        (["--method", "edit"], False),
+        (["--method", "linear", "--metric", "bleu"], False),
+        (["--method", "exact", "--set", "budget=1", "--samples", "2"], True),
+        (["--method", "search"], False),
+    ],
+)
+def test_only_what_should_be_exact_says_that_it_is_not(
+    flags: list[str], told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cats.jsonl"
+    path.write_text(lattice_line("s0", CAT))
+    metric = [] if "--metric" in flags else ["--metric", "wer"]
+    assert run(path, *metric, *flags) == 0
+    shown = capsys.readouterr().err
+    assert "not proven" not in shown
+    assert ("perhaps not the best there is" in shown) == told

@@ -34,8 +34,9 @@ def test_intervals_as_a_table(files, capsys: pytest.CaptureFixture[str]) -> None
     system, refs = files
     flags = ["--metric", "wer", "--metric", "grr", "--intervals", "--samples", "50", "--seed", "3"]
     assert run("score", system, "--refs", refs, *flags, "--level", "0.8") == 0
-    header, row, _, note = capsys.readouterr().out.splitlines()
-    assert header.split() == ["system", "segments", "wer", "grr:n=4,alpha=1,beta=0"]
+    header, row, _, signature, note = capsys.readouterr().out.splitlines()
+    assert header.split() == ["system", "segments", "WER", "sub", "del", "ins", "4-GRR"]
+    assert signature == "4-GRR is grr:n=4,alpha=1,beta=0"
     for metric in (WER(), GRR()):
         assert str(expected(metric, samples=50, seed=3, level=0.8)) in row
     assert note.endswith("80 % intervals by 50 resamples of the segments, seed 3")
@@ -70,7 +71,7 @@ def test_latex(files, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == [
         r"\begin{tabular}{lrr}",
         r"\toprule",
-        r"system & segments & wer \\",
+        r"system & segments & WER \\",
         r"\midrule",
         rf"{escaped} & $4$ & $0.2500$ \\",
         r"\bottomrule",
@@ -154,7 +155,7 @@ def test_ctm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refs = words(tmp_path / "text", "u1 the cat", "u2 on")
     shown = ["--metric", "wer", "--input-format", "ctm"]
     assert run("score", system, "--refs", refs, *shown) == 0
-    assert capsys.readouterr().out.splitlines()[1].split()[1:] == ["2", "0.3333"]
+    assert capsys.readouterr().out.splitlines()[1].split()[1:3] == ["2", "0.3333"]
 
 
 def test_sentences_in_brackets_are_no_trn(
@@ -165,7 +166,7 @@ def test_sentences_in_brackets_are_no_trn(
     flags = ["--refs-format", "plain", "--metric", "wer"]
     assert run("score", system, "--refs", refs, *flags) == 0
     printed = capsys.readouterr()
-    assert printed.out.splitlines()[1].split()[1:] == ["2", "0.1667"]
+    assert printed.out.splitlines()[1].split()[1:3] == ["2", "0.1667"]
     assert "line by line" in printed.err
 
 
@@ -189,3 +190,29 @@ def test_trn_needs_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     flags = ["--input-format", "trn", "--refs-format", "plain"]
     assert run("score", system, "--refs", refs, *flags) == 2
     assert "trn goes by id, but the references do not" in capsys.readouterr().err
+
+
+def test_errors_are_counted_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By default WER, whose errors sclite would count the same way, and BLEU."""
+    system = words(tmp_path / "one", "the hat sat", "on mat", "and slept there now", "all day long")
+    refs = words(tmp_path / "refs", *REFS)
+    assert run("score", system, "--refs", refs) == 0
+    header, row, blank, signature = capsys.readouterr().out.splitlines()
+    assert header.split() == ["system", "segments", "WER", "sub", "del", "ins", "BLEU"]
+    assert row.split()[1:6] == ["4", "0.2500", "1", "1", "1"]
+    assert blank == ""
+    assert signature.startswith("BLEU is bleu:order=4,")
+
+
+def test_metrics_of_one_name_have_headings_of_their_own(
+    files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    system, refs = files
+    assert run("score", system, "--refs", refs, "--metric", "GRR", "grr:n=2", "Grr:alpha=0") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["system", "segments", "4-GRR", "(1)", "2-GRR", "4-GRR", "(2)"]
+    assert lines[3:] == [
+        "4-GRR (1) is grr:n=4,alpha=1,beta=0",
+        "2-GRR is grr:n=2,alpha=1,beta=0",
+        "4-GRR (2) is grr:n=4,alpha=0,beta=0",
+    ]

@@ -61,9 +61,9 @@ def test_every_learner_trains(
     after = word_error_rate(source, refs, out)
     assert after < before - 0.1
     told = capsys.readouterr().err.splitlines()
-    row = next(line.split() for line in told if line.startswith("wer"))
+    row = next(line.split() for line in told if line.startswith("WER"))
     assert row[2:] == [f"{before:.4f}", f"{after:.4f}"]
-    assert any(line.startswith("grr") for line in told)
+    assert any(line.startswith("4-GRR") for line in told)
     assert told[-1].startswith("40 segments, 0 failed, 3 weights, ")
 
 
@@ -321,7 +321,7 @@ def test_a_decoder_in_the_loop(
     assert after < 0.1
     told = capsys.readouterr().err
     assert f"decoding 1: wer {before:.4f}, 60 hypotheses, 60 new" in told
-    row = next(line.split() for line in told.splitlines() if line.startswith("wer"))
+    row = next(line.split() for line in told.splitlines() if line.startswith("WER"))
     assert row[1:] == [f"{before:.4f}", f"{after:.4f}"]
     assert table.read_text().startswith("number\tscore")
 
