@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ __all__ = [
     "oracles",
     "rerank",
     "run",
+    "sample_data",
 ]
 
 _HOMES = {
@@ -70,6 +72,20 @@ _HOMES = {
     "rerank": "nbest",
     "run": "corpus",
 }
+
+
+def sample_data() -> Path:
+    """Return the folder of the data that come with the package.
+
+    They are the lattices of 19 utterances (``s032.slf.gz`` to ``s050.slf.gz``) that PocketSphinx
+    recognised, and what was said (``refs.txt``).
+
+    Examples
+    --------
+    >>> sorted(file.name for file in sample_data().iterdir())[1:3]
+    ['refs.txt', 's032.slf.gz']
+    """
+    return Path(__file__).parent / "data" / "pocketsphinx"
 
 
 def __getattr__(name: str) -> Any:

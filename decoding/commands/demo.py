@@ -7,8 +7,9 @@ import os
 import shutil
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from decoding import sample_data
 
 if TYPE_CHECKING:
     from fstmetrics import AlignmentMetric
@@ -22,17 +23,24 @@ is closest to what was said, and compare it with the recogniser's own choice.
 EXAMPLES = """\
 examples:
   fstmetrics demo
+  fstmetrics demo --copy demo
+  fstmetrics oracle demo/*.slf.gz --refs demo/refs.txt --metric wer grr
 """
-
-DATA = Path(__file__).parent.parent / "data" / "pocketsphinx"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    """Add the arguments of the command."""
+    parser.add_argument(
+        "--copy",
+        metavar="DIR",
+        help="copy the lattices and their references into a new directory instead",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    if arguments.copy is not None:
+        return _copy(arguments.copy)
     from decoding.report import legend, wants_colour
     from fstmetrics import GRR, WER, WRR
 
@@ -47,10 +55,16 @@ def run(arguments: argparse.Namespace) -> int:
     searching = _print_corpus(lattices, references, (WER(), WRR(), GRR()))
     print(f"\n{len(lattices)} lattices, {arcs} arcs: read in {reading:.2f} s, "
           f"searched in {1000 * searching:.1f} ms for each metric.")  # fmt: skip
-    folder = os.path.relpath(DATA)
-    shown = folder if len(folder) < len(str(DATA)) else str(DATA)
     print("\nNext, the same from files (any lattices and references of yours will do):")
-    print(f"  fstmetrics oracle {shown}/*.slf.gz --refs {shown}/refs.txt --metric wer grr")
+    print("  fstmetrics demo --copy demo")
+    print("  fstmetrics oracle demo/*.slf.gz --refs demo/refs.txt --metric wer grr")
+    return 0
+
+
+def _copy(folder: str) -> int:
+    """Copy the data into a directory that does not exist yet."""
+    shutil.copytree(sample_data(), folder)
+    print(f"{len(os.listdir(folder))} files in {folder}")
     return 0
 
 
@@ -62,14 +76,14 @@ def _read() -> tuple[list[Lattice], list[str], float]:
     from lattices.vocabulary import Vocabulary
 
     started = time.perf_counter()
-    vocabulary = Vocabulary()
+    data, vocabulary = sample_data(), Vocabulary()
     lattices = [
         space
-        for file in sorted(DATA.glob("*.slf.gz"))
+        for file in sorted(data.glob("*.slf.gz"))
         for space in read(file, "htk", vocabulary)
         if isinstance(space, Lattice)
     ]
-    known = read_references([DATA / "refs.txt"], [lattice.id for lattice in lattices])
+    known = read_references([data / "refs.txt"], [lattice.id for lattice in lattices])
     references = [str(known.get(lattice.id, place)[0]) for place, lattice in enumerate(lattices)]
     return lattices, references, time.perf_counter() - started
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from decoding import sample_data
 from decoding.cli import main
-from decoding.commands.demo import DATA
 from fstmetrics import CER, GRR, METRICS, WER
 from lattices import Lattice, Vocabulary
 from lattices.formats import FORMATS, read
@@ -409,13 +409,18 @@ def test_demo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     assert "fstmetrics oracle " in printed.splitlines()[-1]
 
 
-def test_demo_hint_works(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("oracle", *sorted(DATA.glob("*.slf.gz")), "--refs", DATA / "refs.txt") == 0
+def test_demo_hint_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "demo"
+    assert run("demo", "--copy", folder) == 0
+    assert run("oracle", *sorted(folder.glob("*.slf.gz")), "--refs", folder / "refs.txt") == 0
     assert "19 segments, 0 failed, references by id" in capsys.readouterr().err
+    # what is there already stays as it is
+    assert run("demo", "--copy", folder) == 2
+    assert capsys.readouterr().err == f"fstmetrics: error: {folder}: File exists\n"
 
 
 def test_demo_data_is_small() -> None:
-    assert sum(path.stat().st_size for path in DATA.iterdir()) < 1_000_000
-    lattices = [space for path in sorted(DATA.glob("*.slf.gz")) for space in read(path)]
+    assert sum(path.stat().st_size for path in sample_data().iterdir()) < 1_000_000
+    lattices = [space for path in sorted(sample_data().glob("*.slf.gz")) for space in read(path)]
     assert len(lattices) == 19
     assert {type(space) for space in lattices} == {Lattice}
