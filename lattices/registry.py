@@ -153,7 +153,7 @@ class Registry(Generic[T]):
         except MissingDependencyError:
             # says what to install
             raise
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             raise PluginError(
                 f"{what} cannot be loaded: {type(problem).__name__}: {problem}"
             ) from problem
