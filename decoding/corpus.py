@@ -282,6 +282,9 @@ def _isolated(job: Job[R], segments: list[Segment]) -> list[Done[R] | Failure]:
         return []
     try:
         results = job(segments)
+    except ImportError:
+        # no fault of the segment's: all the others would fail as well
+        raise
     except _SEGMENT_ERRORS as problem:
         if len(segments) > 1:
             return [outcome for segment in segments for outcome in _isolated(job, [segment])]

@@ -50,7 +50,16 @@ class Scatter:
 
 
 def plot_format(path: str) -> str:
-    """Return the format of a picture by the end of its name, or raise OptionError."""
+    """Return the format of a picture by the end of its name.
+
+    Raises
+    ------
+    OptionError
+        If it is none.
+    MissingDependencyError
+        If matplotlib is not installed: better known before there is something to draw.
+    """
+    require("matplotlib", "plot")
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in SUFFIXES:
         raise OptionError(f"{path}: a picture ends in one of {', '.join(SUFFIXES)}")

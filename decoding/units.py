@@ -129,7 +129,7 @@ def parsed(
             place = problem.path or unit.path, problem.line or line
             yield Failure(unit.position, *place, "", problem.problem)
         except OSError as problem:
-            yield Failure(unit.position, unit.path, 0, "", problem.strerror or str(problem))
+            yield Failure(unit.position, unit.path, 0, "", _reason(problem, unit.path))
         else:
             yield Segment(unit.position, record.path, line, space)
 
@@ -152,12 +152,19 @@ def _parsed_range(unit: Range, options: dict[str, Any]) -> Iterator[Segment | Fa
     try:
         found = parse_range(unit.format, unit.path, unit.start, unit.stop, **options)
     except (FormatError, OSError) as problem:
-        reason = problem.problem if isinstance(problem, FormatError) else problem.strerror
         for position in range(unit.position, unit.position + unit.count):
-            yield Failure(position, unit.path, 0, "", reason or str(problem))
+            yield Failure(position, unit.path, 0, "", _reason(problem, unit.path))
         return
     for position, each in enumerate(found, start=unit.position):
         if isinstance(each, FormatError):
             yield Failure(position, unit.path, each.line, "", each.problem)
         else:
             yield Segment(position, unit.path, 0, each)
+
+
+def _reason(problem: FormatError | OSError, path: str) -> str:
+    """Return what is wrong; it may be another file than the one that is read."""
+    if isinstance(problem, FormatError):
+        return problem.problem
+    reason = problem.strerror or str(problem)
+    return reason if problem.filename in (None, path) else f"{problem.filename}: {reason}"

@@ -140,6 +140,11 @@ class BLEU(Signature):
             raise OptionError("spaces=false is for unit=char: words have no blanks between them")
         check_tokenizer(self.tokenize)
 
+    def require(self) -> None:
+        """Load the tokeniser, or raise MissingDependencyError."""
+        if self.tokenize != NO_TOKENIZER:
+            tokenizer(self.tokenize)
+
     @property
     def stat_names(self) -> tuple[str, ...]:
         """Matches and totals of each order, the length, the effective reference length."""

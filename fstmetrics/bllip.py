@@ -153,6 +153,10 @@ class Bllip(Signature):
         """Return the dependencies of a sentence."""
         return self._parse(tokens_of(sentence)).bag(self.lowercase)
 
+    def require(self) -> None:
+        """Load the parses or the parser, or raise what says why they cannot be."""
+        _ = self._parse
+
     @cached_property
     def _parse(self) -> Callable[[tuple[str, ...]], Parse]:
         if self.parses != "":

@@ -69,6 +69,10 @@ class WERModif(AlignmentMetric):
         """Refuse vectors that are none and a threshold that is no cosine."""
         checked_vectors(self.name, self.vectors, self.gamma)
 
+    def require(self) -> None:
+        """Load the vectors, or raise what says why they cannot be."""
+        opened(self.vectors)
+
     @cached_property
     def similarity(self) -> EmbeddingSimilarity:  # type: ignore[override]
         """The similarity that makes the matches soft."""
@@ -126,6 +130,11 @@ class BLEUModif(BLEU):
         checked_vectors(self.name, self.vectors, self.gamma)
         if self.unit != "word":
             raise OptionError(f"{self.name} compares words: unit={self.unit} is BLEU's")
+
+    def require(self) -> None:
+        """Load the vectors and the tokeniser, or raise what says why they cannot be."""
+        super().require()
+        opened(self.vectors)
 
     def against(self, references: Iterable[Reference]) -> BLEUModifEvaluator:
         """Return an evaluator for the references of one segment."""

@@ -41,6 +41,10 @@ class SacreBLEUMetric(Signature, ABC):
         """Pickle the options, not the object of sacreBLEU's."""
         return {key: value for key, value in self.__dict__.items() if key != "_scorer"}
 
+    def require(self) -> None:
+        """Import sacreBLEU, or raise MissingDependencyError."""
+        self.implementation()
+
     @cached_property
     def _scorer(self) -> Any:
         return self.implementation()

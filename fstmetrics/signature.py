@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lattices.errors import OptionError
+from lattices.optional import check_requirements
 from lattices.registry import Registry, lacking
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class Signature:
     def label(self) -> str:
         """The name in headings of tables, as papers write it."""
         return self.heading or self.name.upper()
+
+    def require(self) -> None:
+        """Import and open what it needs, before any work; or raise what says what is missing."""
+        options: Any = self
+        check_requirements(*(getattr(self, each.name) for each in dataclasses.fields(options)))
 
     def __str__(self) -> str:
         """Return the signature."""

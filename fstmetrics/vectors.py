@@ -189,6 +189,10 @@ class EmbeddingSimilarity(Signature):
         """Refuse vectors that are none and a threshold that is no cosine."""
         checked_vectors(self.name, self.vectors, self.gamma)
 
+    def require(self) -> None:
+        """Load the vectors, or raise what says why they cannot be."""
+        opened(self.vectors)
+
     def matrix(self, words: Sequence[str], others: Sequence[str]) -> FloatColumn:
         """Return the similarities of all pairs, by one matrix product."""
         vectors = opened(self.vectors)

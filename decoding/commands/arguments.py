@@ -213,11 +213,21 @@ def check_outputs(*paths: str | None) -> None:
             raise FileNotFoundError(errno.ENOENT, "no such directory", folder)
 
 
-def parsed_metrics(arguments: argparse.Namespace) -> tuple[Metric, ...]:
-    """Return the metrics that were asked for, each once."""
+def parsed_metric(specification: str, *, check: bool = True) -> Metric:
+    """Return a metric; with ``check``, what it needs and cannot be had is said here."""
     from fstmetrics import parse_metric
+    from lattices.optional import check_requirements
 
-    metrics = [parse_metric(spec) for spec in arguments.metric or arguments.default_metrics]
+    metric = parse_metric(specification)
+    if check:
+        check_requirements(metric)
+    return metric
+
+
+def parsed_metrics(arguments: argparse.Namespace, *, check: bool = True) -> tuple[Metric, ...]:
+    """Return the metrics that were asked for, each once."""
+    given = arguments.metric or arguments.default_metrics
+    metrics = [parsed_metric(specification, check=check) for specification in given]
     return tuple({str(metric): metric for metric in metrics}.values())
 
 

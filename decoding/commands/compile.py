@@ -13,6 +13,7 @@ from decoding.commands.arguments import (
     add_reference_ids,
     check_outputs,
     opened_references,
+    parsed_metric,
 )
 
 if TYPE_CHECKING:
@@ -80,13 +81,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from fstmetrics import has_machine, parse_metric
+    from fstmetrics import has_machine
     from lattices.errors import OptionError
     from lattices.formats.streams import created
     from lattices.vocabulary import Vocabulary
 
     check_outputs(arguments.output, arguments.symbols)
-    metric = parse_metric(arguments.metric)
+    metric = parsed_metric(arguments.metric)
     vocabulary = Vocabulary()
     evaluators: dict[str, CompiledEvaluator] = {}
     for name, references in _segments(arguments):

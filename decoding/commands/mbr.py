@@ -134,7 +134,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments.output, arguments.summary)
     from decoding.commands.mbr_output import MBRLines, MBRTotals
 
-    metrics = parsed_metrics(arguments)
+    # an expectation may be had without what it takes to score against references
+    metrics = parsed_metrics(arguments, check=bool(arguments.refs))
     options = _options(arguments)
     objective = _checked_method(arguments, options)
     references = opened_references(arguments)

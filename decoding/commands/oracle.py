@@ -133,9 +133,10 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.commands.oracle_output import OracleLines, Totals
     from decoding.oracle import DEFAULT_BUDGET
     from lattices.engines import ENGINES
+    from lattices.optional import check_requirements
 
     if arguments.engine != "auto":
-        ENGINES.get(arguments.engine)
+        check_requirements(ENGINES.get(arguments.engine))
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
     search: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,6 +45,10 @@ def check_running(arguments: argparse.Namespace) -> None:
     """Refuse two kinds of workers, and what cannot be resumed."""
     if arguments.dask and arguments.workers > 1:
         arguments.parser.error("--dask and --workers exclude one another")
+    if arguments.dask:
+        from lattices.optional import require
+
+        require("distributed", "dask")
     if not getattr(arguments, "resume", False):
         return
     if arguments.output == STANDARD:
@@ -67,6 +71,7 @@ def corpus_outcomes(
     from decoding.progress import progress
 
     inputs = Inputs(arguments.paths, arguments.input_format)
+    _check_formats(inputs.files, arguments.input_format)
     with ExitStack() as stack:
         cluster: dict[str, Any] = {"workers": arguments.workers}
         if arguments.dask:
@@ -95,6 +100,22 @@ def corpus_outcomes(
             shown.close()
 
         yield watched()
+
+
+def _check_formats(files: Sequence[str], name: str | None) -> None:
+    """Say at once which package is missing, if the format of a file needs one.
+
+    This also loads the formats, all of which are asked whose a file is: no part of the work.
+    """
+    from lattices.formats.known import available, by_suffix, named
+    from lattices.optional import check_requirements
+
+    if name is not None:
+        check_requirements(named(name))
+        return
+    demanding = [format for format in available() if hasattr(format, "require")]
+    for file in files:
+        check_requirements(*by_suffix(file, demanding))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from decoding.commands.arguments import (
     check_inputs,
     check_outputs,
     opened_references,
+    parsed_metric,
     positive,
     say,
 )
@@ -160,11 +161,11 @@ def _run_char_bleu(arguments: argparse.Namespace) -> int:
 
     from decoding.commands.study_output import char_bleu_panels, written_char_bleu
     from decoding.commands.systems import paired_matrices
-    from fstmetrics import BLEU, parse_metric
+    from fstmetrics import BLEU
     from fstmetrics.studies import char_bleu_equivalents, char_bleu_metrics
     from lattices.errors import OptionError
 
-    base = parse_metric(arguments.metric)
+    base = parsed_metric(arguments.metric)
     if not isinstance(base, BLEU):
         raise OptionError(f"{base}: the study is of bleu")
     metrics = char_bleu_metrics(
@@ -187,11 +188,10 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
     from decoding.commands.score_human import read_human
     from decoding.commands.study_output import Sweep, sweep_panels, written_sweep
     from decoding.commands.systems import paired_matrices
-    from fstmetrics import parse_metric
     from fstmetrics.studies import systems_point, with_option
     from lattices.errors import FormatError
 
-    metric = parse_metric(arguments.metric)
+    metric = parsed_metric(arguments.metric)
     metrics = tuple(with_option(metric, arguments.option, value) for value in arguments.values)
     said: list[float] | None = None
     paths = list(dict.fromkeys(arguments.paths))

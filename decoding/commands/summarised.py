@@ -75,7 +75,6 @@ def write_summarised(
     warn : function, optional
         Tells of anything in the summary that the user must know all the same.
     """
-    from lattices.formats import formats
     from lattices.formats.streams import created
 
     with ExitStack() as stack:
@@ -86,9 +85,6 @@ def write_summarised(
         outcomes = stack.enter_context(
             corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
         )
-        if arguments.input_format is None:
-            # to find the format of a file all of them are loaded, which is no part of the work
-            formats()
         totals.start(journal.states)
         for outcome in outcomes:
             journal.write(outcome, totals.add(outcome))

@@ -14,6 +14,7 @@ from decoding.commands.arguments import (
     check_outputs,
     finite,
     opened_references,
+    parsed_metric,
     positive,
     report_failures,
     settling,
@@ -85,11 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments.output)
     from decoding.corpus import Failure
     from decoding.minimum_risk.tuning import TuningJob, tuning_table
-    from fstmetrics import parse_metric
     from lattices.errors import FormatError
     from lattices.formats.streams import created
 
-    metric = parse_metric(arguments.metric)
+    metric = parsed_metric(arguments.metric)
     grid = _grid(arguments)
     references = opened_references(arguments)
     job = TuningJob(grid, metric, references)

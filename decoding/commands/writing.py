@@ -77,6 +77,7 @@ def target_of(arguments: argparse.Namespace) -> Target:
     from lattices.errors import OptionError
     from lattices.formats.known import check_options
     from lattices.formats.writing import format_for_writing
+    from lattices.optional import check_requirements
 
     path = arguments.output
     check_outputs(path)
@@ -87,6 +88,7 @@ def target_of(arguments: argparse.Namespace) -> Target:
     if name is None and (directory or path == STANDARD):
         name = DEFAULT_FORMAT
     format = format_for_writing(path, name)
+    check_requirements(format)
     options = dict(arguments.write_option)
     check_options(format.write_options, options, f"the writer of format {format.name}")
     if directory and ARCHIVE in options:

@@ -93,6 +93,10 @@ class OpenFstEngine:
 
     name = "openfst"
 
+    def require(self) -> None:
+        """Raise MissingDependencyError without pynini."""
+        require_pynini()
+
     def can_run(self, lattice: Lattice, machine: SearchMachine) -> Literal[True] | str:
         """Return True, or the reason why this engine cannot search the lattice."""
         try:

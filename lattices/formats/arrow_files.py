@@ -92,6 +92,10 @@ class ColumnarFormat(IndexedFormat):
     kind = "any"
     exact = True
 
+    def require(self) -> None:
+        """Import pyarrow, or raise MissingDependencyError."""
+        pyarrow()
+
     @abstractmethod
     def open(self, source: Source) -> BatchFile:
         """Return a file that is read by position; whatever is raised means that it is damaged."""

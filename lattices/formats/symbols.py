@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 
-from lattices.errors import FormatError
+from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.streams import PathLike, created, opened
 from lattices.openfst_codec import SymbolTable, decode_symbols, is_symbol_table
 from lattices.vocabulary import EPSILON, EPSILON_NAME
@@ -28,8 +28,8 @@ def read_symbols(path: PathLike) -> SymbolTable:
     ------
     FormatError
         With the line that is not ``symbol number``.
-    OSError
-        If there is no such file.
+    OptionError
+        If the file cannot be read.
 
     Examples
     --------
@@ -40,8 +40,13 @@ def read_symbols(path: PathLike) -> SymbolTable:
     {0: '<eps>', 1: 'the'}
     """
     name = os.fspath(path)
-    found = os.stat(name)
-    return _read_symbols(name, found.st_mtime_ns, found.st_size)
+    try:
+        found = os.stat(name)
+        return _read_symbols(name, found.st_mtime_ns, found.st_size)
+    except OSError as problem:
+        # said of the option: it is no fault of the lattice that needs the table
+        reason = problem.strerror or str(problem)
+        raise OptionError(f"{argument('read.symbols', name)}: {reason}") from problem
 
 
 @lru_cache(maxsize=8)
