@@ -111,7 +111,7 @@ class UnknownNameError(Error, LookupError):
 
     def __str__(self) -> str:
         """Return the name that came, the names that are close and the names there are."""
-        close = difflib.get_close_matches(self.name, self.known, n=3)
+        close = difflib.get_close_matches(self.name.lower(), self.known, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         known = ", ".join(self.known) or "none"
         return f"no {self.kind} named {self.name!r}{hint} (known: {known})"

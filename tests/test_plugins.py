@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lattices
-from fstmetrics import METRICS
-from lattices.errors import PluginError
+from fstmetrics import METRICS, PARSERS, SIMILARITIES, WER, parse_metric
+from lattices.engines import ENGINES
+from lattices.errors import PluginError, UnknownNameError
 from lattices.formats import FORMATS
+from lattices.registry import Registry
 from tests.decoding.commandline import cats
 
 MODULE = '''
@@ -208,6 +211,28 @@ def test_listing_loads_nothing(site: Path) -> None:
         capture_output=True, text=True, check=True, env=env,
     )  # fmt: skip
     assert {"exits", "raises", "twice", "jsonl"} <= set(done.stdout.split())
+
+
+@pytest.mark.parametrize("registry", [FORMATS, METRICS, SIMILARITIES, ENGINES, PARSERS])
+def test_other_words_for_names(registry: Registry[Any]) -> None:
+    """Each stands for a name that there is, and is none itself; case makes no difference."""
+    for alias, name in registry._aliases.items():
+        assert name in registry.names()
+        assert alias not in registry.names()
+        assert registry.named(alias.upper()) == name
+    for name in registry.names():
+        assert registry.named(name.upper().replace("-", "_")) == name
+
+
+def test_names_as_people_write_them(tmp_path: Path) -> None:
+    for spec in ("WER", "Wer", "word_error_rate"):
+        assert parse_metric(spec) == WER()
+    assert str(parse_metric("BLEU_SBP:order=2")).startswith("bleu-sbp:order=2")
+    with pytest.raises(UnknownNameError, match="no metric named 'WRE'; did you mean wrr or wer"):
+        parse_metric("WRE")
+    space = next(lattices.read(cats(tmp_path / "a.jsonl", 1, refs=False)))
+    lattices.write(tmp_path / "x", [space], "SLF")
+    assert next(lattices.read(tmp_path / "x", "slf")).num_arcs == space.num_arcs
 
 
 def test_what_is_registered_is_looked_at() -> None:

@@ -169,14 +169,14 @@ def describe_layout(references: References) -> str:
 
 def _format(head: bytes, name: str | None) -> Format | None:
     """Return the format of n-best lists that a file is in, or None for lines of text."""
-    from lattices.formats import FORMATS, formats
+    from lattices.formats.known import available, named, sniffs
 
     if name in (TEXT, *TRANSCRIPTS):
         return None
     if name is not None:
-        return FORMATS.get(name)
-    lists = [FORMATS.get(info.name) for info in formats() if info.kind in ("nbest", "any")]
-    return next((entry for entry in lists if entry.sniff(head)), None)
+        return named(name)
+    lists = [entry for entry in available() if entry.kind in ("nbest", "any")]
+    return next((entry for entry in lists if sniffs(entry, head)), None)
 
 
 def _score_lines(stream: BinaryIO, system: System, judges: Judges, format: str | None) -> None:

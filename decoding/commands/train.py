@@ -65,7 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_references(parser)
     add_metrics(parser, "; the first one is trained for, the others are told")
     parser.add_argument(
-        "--learner", metavar="NAME", default="mert", help="who trains (default: mert)"
+        "--learner",
+        metavar="NAME",
+        type=str.lower,
+        default="mert",
+        help="who trains (default: mert)",
     )
     parser.add_argument(
         "--set",

@@ -38,7 +38,6 @@ FORMATS: Registry[Format] = Registry(
     aliases={
         "slf": "htk",
         "htk-slf": "htk",
-        "json": "jsonl",
         "jsonlines": "jsonl",
         "json-lines": "jsonl",
         "ndjson": "jsonl",
@@ -131,7 +130,7 @@ def listed(some: Iterable[Format]) -> str:
 def sniffed(head: bytes, path: str) -> Format:
     """Return the one format the content looks like; the suffix decides where that does not."""
     known = available()
-    likely = [entry for entry in known if _sniffs(entry, head)]
+    likely = [entry for entry in known if sniffs(entry, head)]
     if len(likely) == 1:
         twins = by_suffix(path, (entry for entry in known if entry.name in likely[0].twins))
         return twins[0] if twins else likely[0]
@@ -149,7 +148,7 @@ def sniffed(head: bytes, path: str) -> Format:
     )
 
 
-def _sniffs(entry: Format, head: bytes) -> bool:
+def sniffs(entry: Format, head: bytes) -> bool:
     """Tell whether a file looks like the format; one whose sniffing fails knows no file."""
     try:
         return bool(entry.sniff(head))
