@@ -140,9 +140,8 @@ def test_an_id_that_is_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[st
     refs = words(tmp_path / "text", "u1 a", "u2 b")
     assert run("score", system, "--refs", refs, "--refs-format", "kaldi") == 2
     error = capsys.readouterr().err
-    assert error == (
-        f"fstmetrics: error: {system}:2: a second line for the id 'u1', which {system}:1 has already\n"
-    )
+    twice = f"{system}:2: a second line for the id 'u1', which {system}:1 has already"
+    assert error == f"fstmetrics: error: {twice}\n"
 
 
 def test_nothing_to_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
