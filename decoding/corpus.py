@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from decoding.batching import Batch, batches, without_first
 from decoding.inputs import Inputs
-from decoding.outcomes import Done, Failure, Segment, place
+from decoding.outcomes import Done, Failure, Segment
 from decoding.pace import Pace
 from decoding.units import parsed
 from lattices.errors import (
@@ -31,6 +31,7 @@ from lattices.errors import (
     argument_spellings,
     arguments_spelled,
 )
+from lattices.formats.reading import SeenIds
 from lattices.formats.streams import PathLike
 from lattices.vocabulary import Vocabulary
 
@@ -56,23 +57,18 @@ class Earlier:
     ----------
     outcomes : int
         How many outcomes it had, failures included.
-    path : str
-        The file of the last one.
-    lines : dict of str to int
-        The ids of that file that have results, and the line of each.
+    seen : SeenIds
+        The ids that have results; the next run adds its own.
     """
 
     outcomes: int = 0
-    path: str = ""
-    lines: dict[str, int] = field(default_factory=dict)
+    seen: SeenIds = field(default_factory=SeenIds)
 
     def add(self, outcome: Done[Any] | Failure) -> None:
         """Count one outcome."""
         self.outcomes += 1
-        if outcome.path != self.path:
-            self.path, self.lines = outcome.path, {}
         if isinstance(outcome, Done):
-            self.lines[outcome.id] = outcome.line
+            self.seen.add(outcome.id, outcome.path, outcome.line)
 
 
 def run(
@@ -93,7 +89,8 @@ def run(
 
     Outcomes come in the order of the input, whatever the number of workers, and are the
     same. The vocabulary of a batch is its own, or that of its file. Where the job fails for a
-    batch, its segments are tried one by one, so that only the one at fault is lost.
+    batch, its segments are tried one by one, so that only the one at fault is lost. A second
+    segment with the id of one that has a result, in whatever file, is a failure.
 
     Parameters
     ----------
@@ -158,7 +155,7 @@ def run(
     work = _Work(job, dict(options or {}))
     done = Earlier() if earlier is None else earlier
     found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes)
-    return _without_repeats(found, done)
+    return _without_repeats(found, done.seen)
 
 
 @dataclass(frozen=True)
@@ -299,20 +296,14 @@ def _isolated(job: Job[R], segments: list[Segment]) -> list[Done[R] | Failure]:
 
 
 def _without_repeats(
-    outcomes: Iterator[Done[R] | Failure], earlier: Earlier
+    outcomes: Iterator[Done[R] | Failure], seen: SeenIds
 ) -> Iterator[Done[R] | Failure]:
-    """Turn a second result for one id of one file into a failure, as ``lattices.read`` does."""
-    path, lines = earlier.path, dict(earlier.lines)
+    """Turn a second result for one id into a failure, as ``lattices.read`` does."""
     for outcome in outcomes:
-        if outcome.path != path:
-            path, lines = outcome.path, {}
-        if isinstance(outcome, Done):
-            if outcome.id in lines:
-                known = place(path, lines[outcome.id])
-                yield Failure(
-                    outcome.position, outcome.path, outcome.line, outcome.id,
-                    f"the id is that of {known} already",
-                )  # fmt: skip
-                continue
-            lines[outcome.id] = outcome.line
-        yield outcome
+        problem = isinstance(outcome, Done) and seen.objection(
+            outcome.id, outcome.path, outcome.line
+        )
+        if problem:
+            yield Failure(outcome.position, outcome.path, outcome.line, outcome.id, problem)
+        else:
+            yield outcome

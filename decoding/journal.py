@@ -87,9 +87,8 @@ class Journal:
     def _restore(self, entries: list[dict[str, Any]]) -> None:
         for entry in entries:
             for path, lines in entry["files"]:
-                if path != self.earlier.path:
-                    self.earlier.path, self.earlier.lines = path, {}
-                self.earlier.lines.update(lines)
+                for id, line in lines.items():
+                    self.earlier.seen.add(id, path, line)
             self.states.append(entry["state"])
             self._bytes, self._outcomes = entry["bytes"], entry["outcomes"]
         self._entries = len(entries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from lattices.formats.reading import place
 from lattices.spaces import Space
 
 R = TypeVar("R")
@@ -34,11 +35,6 @@ class Segment:
     def id(self) -> str:
         """The segment's name."""
         return self.space.id
-
-
-def place(path: str, line: int) -> str:
-    """Return ``file:line``, or the file where lines mean nothing."""
-    return f"{path}:{line}" if line else path
 
 
 @dataclass(frozen=True)

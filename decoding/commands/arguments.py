@@ -155,7 +155,7 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
         default="auto",
         help="layout of the references: kaldi (id words), plain (line i is segment i), trn, ctm, "
-        "stm, or auto: whichever fits and has the ids, plain if there are none",
+        "stm, or auto: whichever fits and has the ids, plain if first words cannot be ids",
     )
     add_reference_ids(parser)
 
@@ -238,7 +238,10 @@ def opened_references(arguments: argparse.Namespace) -> References | None:
     from lattices.formats.references import read_references
 
     return read_references(
-        arguments.refs, format=arguments.refs_format, id_template=arguments.refs_id
+        arguments.refs,
+        format=arguments.refs_format,
+        id_template=arguments.refs_id,
+        option="--refs-format ",
     )
 
 

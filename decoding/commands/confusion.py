@@ -113,7 +113,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     sentences = None
     if arguments.start is not None:
-        sentences = read_references([arguments.start], format=arguments.start_format)
+        sentences = read_references(
+            [arguments.start], format=arguments.start_format, option="--start-format "
+        )
     options = {
         "scale": arguments.scale,
         "starts": arguments.starts,

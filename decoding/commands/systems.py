@@ -182,6 +182,7 @@ def _format(head: bytes, name: str | None) -> Format | None:
 def _score_lines(stream: BinaryIO, system: System, judges: Judges, format: str | None) -> None:
     from lattices.errors import FormatError
     from lattices.formats.base import Record, split_words, text_lines
+    from lattices.formats.references_nist import second_line
 
     lines: list[Line] = []
     for number, line in text_lines(stream):
@@ -192,12 +193,14 @@ def _score_lines(stream: BinaryIO, system: System, judges: Judges, format: str |
         for position, (name, text) in enumerate(transcripts.items()):
             _add(system, judges, name, position, split_words(text), 0)
     elif _are_by_id(lines, judges.references):
+        places: dict[str, int] = {}
         for number, _, words in lines:
             if not words:
                 continue
             name = words[0]
-            if name in system.stats:
-                raise FormatError(f"a second line for the id {name!r}", system.name, number)
+            first = places.setdefault(name, number)
+            if first != number:
+                raise FormatError(second_line(name, system.name, first), system.name, number)
             _add(system, judges, name, number - 1, words[1:], number)
     else:
         _check_count(system.name, len(lines), "lines", judges.references)
@@ -227,14 +230,11 @@ def _are_by_id(lines: list[Line], references: References) -> bool:
     """Tell whether lines of text begin with ids, and settle the layout of the references.
 
     Two plain files may begin with the same words; so first words count as ids only if they
-    all are different, have a digit in them, and the first one is an id of the references.
+    all have a digit in them, and are ids of the references.
     """
-    if references.layout == "auto":
-        names = [words[0] for _, _, words in lines if words]
-        likely = len(set(names)) == len(names) > 0 and all(
-            any(letter.isdigit() for letter in name) for name in names
-        )
-        references.get(names[0] if likely else _unnamed(1), 0)
+    names = [words[0] for _, _, words in lines if words]
+    likely = all(any(letter.isdigit() for letter in name) for name in names)
+    references.settle(names[:_LOOKED_AT] if likely and names else [_unnamed(1)])
     return references.layout == "kaldi"
 
 

@@ -138,11 +138,6 @@ class _Source:
         for outcome in self._outcomes:
             if isinstance(outcome, Failure):
                 self._failures.append(outcome)
-            elif outcome.id in self._seen:
-                reason = "the id is that of an earlier segment of this input"
-                self._failures.append(
-                    Failure(outcome.position, outcome.path, outcome.line, outcome.id, reason)
-                )
             else:
                 self._seen.add(outcome.id)
                 return outcome

@@ -173,7 +173,7 @@ def write_outcomes(
     report_failures(sieve.failures)
     sieve.report_losses()
     if sieve.failures:
-        say(f"{len(sieve.places)} segments written, {len(sieve.failures)} failed")
+        say(f"{sieve.written} segments written, {len(sieve.failures)} failed")
     return 1 if sieve.failures else 0
 
 
@@ -221,7 +221,7 @@ class _Sieve:
         self._format, self._directory, self._references = format, directory, references
         self._records = 0
         self._losses: dict[str, tuple[str, int]] = {}
-        self.places: dict[str, str] = {}
+        self.written = 0
         self.failures: list[Failure] = []
 
     def sifted(self, outcomes: Iterable[Done[Ready] | Failure]) -> Iterator[Done[Ready]]:
@@ -239,7 +239,7 @@ class _Sieve:
                     Failure(outcome.position, outcome.path, outcome.line, outcome.id, problem)
                 )
                 continue
-            self.places[outcome.id] = outcome.place
+            self.written += 1
             for what, where in outcome.result.losses.items():
                 first, count = self._losses.get(what, (where, 0))
                 self._losses[what] = first, count + 1
@@ -251,8 +251,6 @@ class _Sieve:
         from lattices.errors import FormatError
         from lattices.formats.writing import file_name
 
-        if name in self.places:
-            return f"the id is that of {self.places[name]} already"
         if self._directory:
             try:
                 if len(os.fsencode(file_name(name))) > LONGEST_NAME:
@@ -273,7 +271,7 @@ class _Sieve:
                 # a file that could not be read may be what makes the numbers differ
                 report_failures(self.failures)
                 raise
-        if self.places or not self.failures:
+        if self.written or not self.failures:
             return
         *others, last = self.failures
         note = "nothing could be written"

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError, argument
-from lattices.formats.symbols import check_symbol, extended_symbols
+from lattices.formats.base import choice
+from lattices.formats.symbols import check_symbol, extended_symbols, no_table, read_symbols
 from lattices.openfst_codec import SymbolTable
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME
 
 _MOST_DIGITS = 18
+
+#: the options of formats whose labels are numbers of a table, or words: see :func:`label_words`
+LABEL_OPTIONS: Mapping[str, str] = {
+    "labels": "words, numbers or auto (default): what labels are that are whole numbers",
+    "symbols": "a file with the symbol table, such as Kaldi's words.txt",
+}
 
 
 def number_column(texts: Sequence[bytes]) -> tuple[FloatColumn, int]:
@@ -59,25 +67,47 @@ def _number(text: bytes) -> float:
         return np.nan
 
 
-def label_words(labels: Iterable[bytes], symbols: SymbolTable | None) -> dict[bytes, str]:
+def label_words(labels: Iterable[bytes], options: Mapping[str, Any]) -> dict[bytes, str]:
     """Return the word of every label, without those that the table does not have.
 
-    Where all labels are whole numbers they are looked up, or are themselves words of digits
-    without a table; 0 is epsilon. Where they are not, they are the words, and ``<eps>``, or
-    what the table calls it, is epsilon.
+    Where all labels are whole numbers they are looked up in the table ``symbols=FILE``;
+    ``labels=numbers`` makes words of the digits where there is none. 0 is epsilon. Where they
+    are not, or with ``labels=words``, they are the words, and ``<eps>``, or what the table
+    calls it, is epsilon.
+
+    Raises
+    ------
+    FormatError
+        If there is no table for whole numbers, and no ``labels`` says what they are; for a
+        label that is none with ``labels=numbers``.
 
     Examples
     --------
-    >>> label_words([b"0", b"7"], None), label_words([b"0", b"a", b"<eps>"], None)
+    >>> label_words([b"0", b"7"], {"labels": "numbers"}), label_words([b"0", b"a", b"<eps>"], {})
     ({b'0': '', b'7': '7'}, {b'0': '0', b'a': 'a', b'<eps>': ''})
+    >>> label_words([b"0", b"7"], {})
+    Traceback (most recent call last):
+    lattices.errors.FormatError: the labels are whole numbers, and there is no symbol table: ...
     """
+    kind = choice(options, "labels", ("auto", "words", "numbers"))
+    symbols = read_symbols(options["symbols"]) if "symbols" in options else None
     distinct = dict.fromkeys(labels)
-    if all(map(bytes.isdigit, distinct)):
-        words = {label: _by_number(label.lstrip(b"0"), symbols) for label in distinct}
+    odd = next((label for label in distinct if not label.isdigit()), None)
+    if odd is None and kind == "auto" and symbols is None and any(map(_value, distinct)):
+        raise no_table()
+    if kind == "numbers" or (kind == "auto" and odd is None):
+        if odd is not None:
+            raise FormatError(f"the label {odd.decode()!r:.40} is no number from 0")
+        words = {label: _by_number(_value(label), symbols) for label in distinct}
         return {label: word for label, word in words.items() if word is not None}
     epsilon = EPSILON_NAME if symbols is None else symbols.get(EPSILON, EPSILON_NAME)
     names = {label: label.decode("utf-8") for label in distinct}
     return {label: "" if name in (epsilon, EPSILON_NAME) else name for label, name in names.items()}
+
+
+def _value(label: bytes) -> bytes:
+    """Return the digits of a number without those that count nothing; none are 0."""
+    return label.lstrip(b"0")
 
 
 def _by_number(digits: bytes, symbols: SymbolTable | None) -> str | None:

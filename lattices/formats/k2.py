@@ -15,9 +15,9 @@ end, is read as well; an ``FsaVec`` is not.
 ``labels`` and the others ``aux_labels``, ``aux_labels2`` and so on; ragged ones stand in brackets,
 ``[ 3 4 ]``. ``side=`` names the ones that are the words: by default ``aux_labels``, or
 ``labels`` where there are no others. In the lattices of k2's decoders the labels are tokens and
-the aux_labels words. They are looked up in the table ``symbols=FILE``; without it the digits
-are the words. 0 is epsilon. Where not all are numbers they are themselves the words, and
-``<eps>`` is epsilon.
+the aux_labels words. They are looked up in the table ``symbols=FILE``; without it they are an
+error, unless ``labels=numbers`` makes words of the digits. 0 is epsilon. Where not all are
+numbers, or with ``labels=words``, they are themselves the words, and ``<eps>`` is epsilon.
 
 **Reading.** The only arc from a state to the final one becomes the final score of the state; of
 several all stay, as epsilon arcs. An arc with several words becomes a chain, with the score at
@@ -43,9 +43,8 @@ import numpy as np
 from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import Format, Losses, Record, whole_file
-from lattices.formats.fields import label_names, label_words, number_column
+from lattices.formats.fields import LABEL_OPTIONS, label_names, label_words, number_column
 from lattices.formats.openfst_text import note_losses
-from lattices.formats.symbols import read_symbols
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -67,8 +66,8 @@ class K2(Format):
     kind = "lattice"
     suffixes = (".k2.txt", ".k2")
     options: Mapping[str, str] = {
+        **LABEL_OPTIONS,
         "side": "labels, aux_labels (default, if there are), aux_labels2 ...: which are the words",
-        "symbols": "a file with the symbol table",
     }
     write_options: Mapping[str, str] = {
         "symbols": "a file with the symbol table, made or extended: labels become its numbers",
@@ -97,10 +96,9 @@ class K2(Format):
         side = str(options.get("side", "auto"))
         if side != "auto" and not _SIDE.fullmatch(side):
             raise OptionError(f"side={side!r}, expected labels, aux_labels, aux_labels2 ...")
-        symbols = read_symbols(options["symbols"]) if "symbols" in options else None
         arcs = _Arcs(record)
         labels, counts = arcs.labels(side)
-        words = label_words(labels, symbols)
+        words = label_words(labels, options)
         if not words.keys() >= set(labels):
             odd = next(index for index, label in enumerate(labels) if label not in words)
             place = arcs.places[int(np.searchsorted(np.cumsum(counts), odd, side="right"))]

@@ -23,9 +23,10 @@ seconds. Where all paths to each state agree the lattice has times, otherwise no
 transition-ids themselves are dropped.
 
 **Labels.** Where all labels of a lattice are whole numbers they are looked up in the table
-``symbols=FILE``, Kaldi's ``words.txt``; without it the digits are the words. 0 is epsilon.
-Where they are not all numbers (``int2sym.pl -f 3`` makes such files) they are themselves
-the words, and ``<eps>`` is epsilon.
+``symbols=FILE``, Kaldi's ``words.txt``; without it they are an error, unless ``labels=numbers``
+makes words of the digits. 0 is epsilon. Where they are not all numbers (``int2sym.pl -f 3``
+makes such files), or with ``labels=words``, they are themselves the words, and ``<eps>`` is
+epsilon.
 
 A CompactLattice is written, or with ``type=lattice`` a Lattice, without transition-ids (those
 of a Lattice are epsilon): the features ``graph`` and ``acoustic`` if the lattice has both,
@@ -54,7 +55,6 @@ from lattices.formats.kaldi_costs import (
     key_of,
     lattice_of,
 )
-from lattices.formats.symbols import read_symbols
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -163,8 +163,7 @@ class KaldiArchive(Format):
             costs=Costs(*costs),
             start=found.start,
         )
-        symbols = read_symbols(options["symbols"]) if "symbols" in options else None
-        words = label_words(found.labels, symbols)
+        words = label_words(found.labels, options)
         for label, line in zip(found.labels, found.label_line.tolist(), strict=True):
             if label not in words:
                 shown = label.decode("utf-8")

@@ -5,8 +5,8 @@ Arc types are ``compactlattice44`` and ``lattice4`` with costs in single precisi
 those of :mod:`lattices.formats.kaldi`.
 
 Words come from the symbol table of the file ``symbols=FILE``, Kaldi's ``words.txt``; from
-the table that is attached to the FST, as none of Kaldi's own is; or else the digits of the
-labels are the words. Label 0 is epsilon.
+the table that is attached to the FST, as none of Kaldi's own is; or else, with ``labels=numbers``,
+the digits of the labels are the words. Label 0 is epsilon.
 
 ``arc_type``, by default ``compactlattice44``, is written without transition-ids, with the
 words attached as output symbols, or with the numbers of ``symbols=FILE`` and nothing attached.
@@ -45,7 +45,7 @@ from lattices.formats.kaldi_fst import (
     read_fst,
     read_key,
 )
-from lattices.formats.symbols import extended_symbols, read_symbols
+from lattices.formats.symbols import extended_symbols, no_table, read_symbols
 from lattices.interop import symbol_table
 from lattices.openfst_bytes import ByteReader, encoded_string, encoded_symbols
 from lattices.openfst_codec import FST_MAGIC, SymbolTable, is_fst
@@ -105,8 +105,7 @@ class KaldiBinary(Format):
         if found.start < 0:
             raise record.error(f"the lattice {found.key!r} is empty: it has no start state")
         columns = _checked(found, record)
-        given = "symbols" in options
-        symbols = read_symbols(options["symbols"]) if given else found.symbols(reader)
+        symbols = _symbols(found, reader, columns.label, options)
         numbers = _vocabulary_numbers(record, found.key, columns.label, symbols, vocabulary)
         arcs = KaldiArcs(columns.src, columns.dst, columns.frames, columns.costs, found.start)
         return lattice_of(arcs, numbers, vocabulary, found.key, options)
@@ -152,19 +151,30 @@ def _checked(found: FoundFst, record: Record) -> FstColumns:
     raise record.error(f"an arc of {found.key!r} leads out of its {found.states} states")
 
 
+def _symbols(
+    found: FoundFst, reader: ByteReader, label: IntColumn, options: Mapping[str, Any]
+) -> SymbolTable:
+    """Return the words of the labels: those of the file given, of the FST, or the digits."""
+    kind = choice(options, "labels", ("auto", "words", "numbers"))
+    symbols = read_symbols(options["symbols"]) if "symbols" in options else None
+    if symbols is None and kind != "numbers":
+        symbols = found.symbols(reader)
+    if symbols is None and kind != "numbers" and (label > 0).any():
+        raise no_table()
+    return {key: str(key) for key in np.unique(label).tolist()} if symbols is None else symbols
+
+
 def _vocabulary_numbers(
     record: Record,
     segment: str,
     label: IntColumn,
-    symbols: SymbolTable | None,
+    symbols: SymbolTable,
     vocabulary: Vocabulary,
 ) -> IntColumn:
     """Return the numbers of the words that the labels stand for."""
     distinct, which = distinct_labels(label)
     order = np.argsort(distinct)
     keys = distinct[order].tolist()
-    if symbols is None:
-        symbols = {key: str(key) for key in keys}
     unknown = [key for key in keys if key < 0 or (key != EPSILON and key not in symbols)]
     if unknown:
         wrong = "not in the symbol table" if unknown[0] >= 0 else "negative"

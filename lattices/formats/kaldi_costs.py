@@ -20,6 +20,7 @@ from lattices._native import kaldi_frames, kaldi_scores
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Losses
+from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureMatrix, sparse_rows
 from lattices.spaces.normal_form import NORMAL, normal_form
@@ -28,10 +29,10 @@ from lattices.vocabulary import Vocabulary
 FEATURES = ("graph", "acoustic")
 
 READ_OPTIONS: Mapping[str, str] = {
+    **LABEL_OPTIONS,
     "acoustic_scale": "the weight of acoustic costs in the score, 1 by default",
     "frame_shift": "seconds a frame, 0.01 by default",
     "lm_scale": "the weight of graph costs in the score, 1 by default",
-    "symbols": "a file with the symbol table, Kaldi's words.txt",
 }
 
 #: how far, relatively, scores may be from a weighted sum of the costs: single precision

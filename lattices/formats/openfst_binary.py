@@ -23,7 +23,7 @@ import numpy as np
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice
 from lattices.formats.openfst_text import note_losses
-from lattices.formats.symbols import extended_symbols, read_symbols
+from lattices.formats.symbols import extended_symbols, no_table, read_symbols
 from lattices.interop import from_columns, symbol_table, to_columns
 from lattices.openfst_codec import DecodedFst, SymbolTable, decode, encode, is_fst
 from lattices.spaces import Lattice, Space
@@ -88,10 +88,7 @@ def _symbols(found: DecodedFst, side: str, options: Mapping[str, Any]) -> Symbol
         return read_symbols(options["symbols"])
     attached = found.osymbols if side == "output" else found.isymbols
     if attached is None:
-        raise FormatError(
-            f"the FST has no table of {side} symbols: {argument('read.symbols', 'FILE')} gives "
-            f"one, {argument('read.labels', 'numbers')} makes words of the digits"
-        )
+        raise no_table(f"the FST has no table of {side} symbols")
     return attached
 
 

@@ -17,10 +17,10 @@ or if all third and fourth columns are the same whole numbers; if these are whol
 numbers that differ nothing can be told, and the option has to say. Else it is an acceptor.
 
 **Labels.** With ``symbols=FILE`` labels are looked up in a symbol table: by number if all
-are whole numbers, by name if not. Without, labels are themselves the words. Epsilon is the
-symbol numbered 0 if there is a table; if there is none, ``0`` where all labels are whole
-numbers (the others become words of digits), and ``<eps>`` where they are not.
-``labels=words`` or ``labels=numbers`` decides what whole numbers are.
+are whole numbers, by name if not. Without, labels are themselves the words, but where all are
+whole numbers they are an error: ``labels=words`` or ``labels=numbers`` has to say what these
+are. Epsilon is the symbol numbered 0 if there is a table; if there is none, ``0`` with
+``labels=numbers`` (the others become words of digits), and ``<eps>`` without.
 
 Features, times and metadata have no place in this format. Scores are written with all
 their digits, though OpenFst itself reads them in single precision.
@@ -37,7 +37,7 @@ import numpy as np
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice, whole_file
-from lattices.formats.symbols import check_symbol, extended_symbols, read_symbols
+from lattices.formats.symbols import check_symbol, extended_symbols, no_table, read_symbols
 from lattices.interop import from_columns, to_columns
 from lattices.openfst_codec import FstColumns, SymbolTable
 from lattices.spaces import Lattice, Space
@@ -225,6 +225,8 @@ def _words(
     distinct = dict.fromkeys(labels)
     if kind == "auto":
         kind = "numbers" if all(map(bytes.isdigit, distinct)) else "words"
+        if kind == "numbers" and symbols is None and any(label.strip(b"0") for label in distinct):
+            raise no_table()
     if kind == "numbers":
         found = {label: _by_number(label, symbols) for label in distinct}
     else:

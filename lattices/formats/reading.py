@@ -27,6 +27,40 @@ RANGE = 64
 ErrorHandler: TypeAlias = Callable[[FormatError], None]
 
 
+class SeenIds:
+    """The ids of a corpus, and where each stands: of two segments of one id the second is refused.
+
+    One result for each id is what references, outputs and everything after them go by; a segment
+    that counted twice would make every sum wrong.
+
+    Examples
+    --------
+    >>> seen = SeenIds()
+    >>> seen.objection("utt1", "a.jsonl", 3), seen.objection("utt1", "b.jsonl", 1)
+    ('', 'the id is that of a.jsonl:3 already')
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[str, tuple[str, int]] = {}
+
+    def add(self, id: str, path: str, line: int) -> None:
+        """Remember where an id stands; ``line`` is 0 where lines mean nothing."""
+        self._places[id] = path, line
+
+    def objection(self, id: str, path: str, line: int) -> str:
+        """Return why a segment of this id is refused; empty if it is not, and then remember it."""
+        known = self._places.get(id)
+        if known is None:
+            self.add(id, path, line)
+            return ""
+        return f"the id is that of {place(*known)} already"
+
+
+def place(path: str, line: int) -> str:
+    """Return ``file:line``, or the file where lines mean nothing."""
+    return f"{path}:{line}" if line else path
+
+
 def format_of(path: PathLike, format: str | Format | None = None) -> Format:
     """Return the format of a file, found by its content; or the given one, if the file has any.
 
@@ -211,8 +245,8 @@ def read(
     Raises
     ------
     FormatError
-        With file and line, if there is no ``on_error``. Two segments of one file with the
-        same id are an error of the second.
+        With file and line, if there is no ``on_error``. Two segments with the same id are an
+        error of the second.
     OptionError
         For an option that the format does not know.
     OSError
@@ -240,6 +274,7 @@ def _read(
     on_error: ErrorHandler | None,
     options: dict[str, Any],
 ) -> Iterator[Space]:
+    seen = SeenIds()
     for file in files:
         indexed = _read_by_position(file, chosen)
         parsed = (
@@ -247,22 +282,19 @@ def _read(
             if indexed is None
             else _parsed_ranges(file, indexed, vocabulary, on_error, options)
         )
-        places = dict[str, int]()
+        name = display_name(file)
         for line, number, each in parsed:
-            if not isinstance(each, FormatError) and each.id in places:
-                unit, which = ("line", "") if line else ("segment", f" of segment {number}")
-                each = FormatError(
-                    f"id {each.id!r}{which} is that of {unit} {places[each.id]} already",
-                    display_name(file),
-                    line,
-                )
             if not isinstance(each, FormatError):
-                places[each.id] = line or number
-                yield each
-            elif on_error is None:
+                where = name if indexed is None else f"segment {number} of {name}"
+                problem = seen.objection(each.id, where, line)
+                if not problem:
+                    yield each
+                    continue
+                which = f"segment {each.id!r}" if line else f"segment {number}, {each.id!r}"
+                each = FormatError(f"{which}: {problem}", name, line)
+            if on_error is None:
                 raise each
-            else:
-                on_error(each)
+            on_error(each)
 
 
 def _read_by_position(file: str, chosen: Format | None) -> IndexedFormat | None:

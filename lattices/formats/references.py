@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats.references_files import ReferenceFile, first_column, hint, read_file
+from lattices.formats.references_files import ReferenceFile, hint, read_file
 from lattices.formats.references_ids import FIELDS, IdTemplate
 from lattices.formats.references_nist import Table
 from lattices.formats.streams import PathLike
@@ -27,8 +27,9 @@ class References:
 
     Made by :func:`read_references`. Where the layout was not given and the ids were not
     known, :meth:`settle` decides by a few segments, or the first one that is looked up:
-    by id if every file has its id in one of the layouts that its lines fit in; plain if not,
-    unless the lines have what look like ids. Each file may have its own layout by id.
+    by id if every file has their ids in one of the layouts that its lines fit in; plain if
+    first words cannot be ids; an error where there is a doubt. Each file may have its own
+    layout by id.
 
     Examples
     --------
@@ -41,8 +42,11 @@ class References:
     >>> references.finish(2)
     """
 
-    def __init__(self, files: Sequence[ReferenceFile], layout: str) -> None:
+    def __init__(
+        self, files: Sequence[ReferenceFile], layout: str, option: str = "format="
+    ) -> None:
         self._files = tuple(files)
+        self._option = option
         self._tables: list[Table] = []
         self._layouts: tuple[str, ...] = (layout,) * len(self._files)
         if layout not in ("auto", "plain"):
@@ -67,51 +71,79 @@ class References:
         """The ids of the first file, in its order; none if the layout is plain or undecided."""
         return tuple(self._tables[0].entries) if self._tables else ()
 
-    def _use(self, layouts: Sequence[str]) -> None:
+    def _use(self, layouts: Sequence[str], note: str = "") -> None:
         pairs = zip(self._files, layouts, strict=True)
         self._tables = [
-            file.kaldi() if layout == "kaldi" else file.tables[layout] for file, layout in pairs
+            file.kaldi(note) if layout == "kaldi" else file.tables[layout] for file, layout in pairs
         ]
         self._layouts = tuple(layouts)
+
+    def _both_readings(self) -> str:
+        """Return how to say whether lines begin with ids, to be put behind what is wrong."""
+        return (
+            f"; {self._option}kaldi takes the first word of each line for its id, "
+            f"{self._option}plain takes line i for segment i, all of its words"
+        )
 
     def _refuse_ids(self, ids: Sequence[str]) -> None:
         """Raise FormatError if some file is by id to all appearances, but not all have the ids."""
         by_id = next((file for file in self._files if file.tables), None)
         if by_id is None:
             return
-        file = next(file for file in self._files if not file.layout_for(ids))
+        file = next(file for file in self._files if not file.layout_for_all(ids))
         for layout, table in file.tables.items():
             missing = next(name for name in ids if name not in table)
-            problem = f"no reference for {missing!r}, though it looks like {layout}"
-            _refuse(file, problem + hint(layout, table, missing))
+            raise FormatError(
+                f"no reference for {missing!r}, though it looks like {layout}"
+                f"{hint(layout, table, missing)}; if it is plain text, {self._option}plain",
+                file.path,
+            )
         raise FormatError(f"{file.objection('kaldi', ids)}, but {by_id.path} is by id", file.path)
 
     def settle(self, ids: Iterable[str]) -> None:
-        """Settle the layout by the first few segments: by id if the files have any of them.
+        """Settle the layout by the first few segments: by id if the files have their ids.
 
         Raises
         ------
         FormatError
-            If the files have none of them, but look as if their lines had ids: taking ids for
-            words would give every segment wrong references without a word.
+            If the lines may begin with ids as well as not: taking ids for words would give
+            every segment wrong references without a word. So it is, too, if the files have
+            the ids, but one of them twice.
         """
         names = list(ids)
         if self.layout != "auto" or not names:
             return
-        for name in names:
-            layouts = [file.layout_for([name]) for file in self._files]
-            if all(layouts):
-                self._use(layouts)
-                return
-        self._refuse_ids(names[:1])
-        for file in self._files:
-            if file.begins_with_ids():
-                _refuse(
-                    file,
-                    f"no line for {names[0]!r}, though lines begin with what look like ids "
-                    f"({first_column(file.lines[0])!r})",
-                )
-        self._layouts = ("plain",) * len(self._files)
+        layouts = [file.layout_for(names) for file in self._files]
+        if all(layouts) and "plain" not in layouts:
+            self._use(layouts, self._both_readings())
+        elif set(layouts) == {"plain"}:
+            self._layouts = tuple(layouts)
+        else:
+            self._refuse_ids([name for name in names if not self._have(name)] or names[:1])
+            self._refuse(layouts, names)
+
+    def _have(self, name: str) -> bool:
+        return all(file.layout_for_all([name]) for file in self._files)
+
+    def _refuse(self, layouts: Sequence[str], names: Sequence[str]) -> NoReturn:
+        """Raise the error of the first file in doubt, or of a plain one among others."""
+        odd = layouts.index("" if "" in layouts else "plain")
+        file = self._files[odd]
+        found = next((name for name in names if name in file.first_words), "")
+        missing = next((name for name in names if name not in file.first_words), "")
+        if layouts[odd] == "plain":
+            by_id = self._files[[one == "plain" for one in layouts].index(False)]
+            problem = f"no line begins with {missing!r}, but {by_id.path} is by id"
+        elif not file.last_ids.isdisjoint(names):
+            problem = "some lines end in ids, as those of a trn do, and others do not"
+        elif found:
+            problem = f"a line begins with the id {found!r}, but none with {missing!r}"
+        else:
+            problem = (
+                f"no line for {missing!r}, though lines begin with what look like ids "
+                f"({next(iter(file.first_words))!r})"
+            )
+        raise FormatError(problem + self._both_readings(), file.path)
 
     def decide(self, ids: Sequence[str]) -> None:
         """Settle the layout for these segments, which are all there are.
@@ -119,11 +151,11 @@ class References:
         Raises
         ------
         FormatError
-            If the files fit in neither layout; the message has the counts and the first id
-            that no line begins with.
+            If the files fit in neither layout, with the counts and the first id that no line
+            begins with, or perhaps in both: see :meth:`settle`.
         """
         if self.layout == "auto":
-            layouts = [file.layout_for(ids) for file in self._files]
+            layouts = [file.layout_for_all(ids) for file in self._files]
             if all(layouts):
                 self._use(layouts)
             else:
@@ -135,7 +167,7 @@ class References:
                         f"{file.objection('kaldi', ids)}: neither plain nor by id",
                         file.path,
                     )
-                self._layouts = ("plain",) * len(self._files)
+                self.settle(ids)
         for position, name in enumerate(ids):
             self.get(name, position)
         self.finish(len(ids))
@@ -196,16 +228,13 @@ class References:
             raise FormatError(f"{len(self)} lines for {segments} segments", self._files[0].path)
 
 
-def _refuse(file: ReferenceFile, problem: str) -> NoReturn:
-    raise FormatError(f"{problem}; if they are plain text, say so (format plain)", file.path)
-
-
 def read_references(
     paths: Sequence[PathLike],
     ids: Sequence[str] | None = None,
     *,
     format: str = "auto",
     id_template: str | None = None,
+    option: str = "format=",
 ) -> References:
     """Read the references of a set of segments, one from each file.
 
@@ -217,12 +246,15 @@ def read_references(
     ids
         All the segments, if they are known: then everything is checked now.
     format : {"auto", "kaldi", "plain", "trn", "ctm", "stm"}
-        The layout. ``auto`` takes one by id in which all lines fit and the ids are found, which
-        for Kaldi's means that the first columns are all different; else plain, if there are as
-        many lines as segments.
+        The layout. ``auto`` takes one by id in which all lines fit and the ids are found; else
+        plain, if there are as many lines as segments and the first words cannot be ids: no
+        segment has such an id, and not most of them have a digit or a ``_``. Where that does
+        not decide, and for an id that two lines have, it is an error.
     id_template : str, optional
         How ids are made of the fields of trn, ctm or stm, such as ``{file}-{channel}``; see
         :mod:`lattices.formats.references_nist`.
+    option : str
+        How messages call ``format``, such as ``--refs-format``.
 
     Raises
     ------
@@ -250,7 +282,7 @@ def read_references(
                 f"{len(file.lines)} lines, but {len(by_lines[0].lines)} in {by_lines[0].path}",
                 file.path,
             )
-    references = References(files, format)
+    references = References(files, format, option)
     if ids is not None:
         references.decide(ids)
     return references

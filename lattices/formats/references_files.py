@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from lattices.errors import FormatError
 from lattices.formats.base import text_lines
 from lattices.formats.references_ids import FIELDS, IdTemplate, utterance_of
-from lattices.formats.references_nist import READERS, Lines, Table, looks_like
+from lattices.formats.references_nist import READERS, Lines, Table, looks_like, second_line, trn_id
 from lattices.formats.streams import PathLike, display_name, opened
 
 _BLANKS = " \t\v\f"
@@ -23,32 +24,38 @@ class ReferenceFile:
     tables: dict[str, Table] = field(default_factory=dict)
     by_lines: bool = True
 
-    def repeated(self) -> tuple[str, int] | None:
-        """Return the first id that occurs again, and its line."""
-        seen: set[str] = set()
+    @cached_property
+    def first_words(self) -> dict[str, int]:
+        """What stands before the first blank of each line that has words, and its first line."""
+        found: dict[str, int] = {}
         for number, line in enumerate(self.lines, start=1):
-            name = first_column(line)
-            if name in seen:
-                return name, number
-            if name:
-                seen.add(name)
-        return None
+            if line:
+                found.setdefault(first_column(line), number)
+        return found
+
+    @cached_property
+    def repeated(self) -> tuple[str, int] | None:
+        """The first word before a blank that begins a line again, and that line."""
+        numbered = ((first_column(line), n) for n, line in enumerate(self.lines, start=1) if line)
+        return next(((name, n) for name, n in numbered if n != self.first_words[name]), None)
+
+    @cached_property
+    def last_ids(self) -> frozenset[str]:
+        """What stands in brackets at the end of lines; all lines of a trn have their ids there."""
+        return frozenset(id for line in self.lines if (id := trn_id(line)))
 
     def begins_with_ids(self) -> bool:
-        """Tell whether all lines begin with different words, each with a digit and words after."""
+        """Tell whether most lines begin with a word that has a digit or a ``_``, as ids have."""
         first = [first_column(line) for line in self.lines if line]
-        return (
-            len(first) > 1
-            and len(set(first)) == len(first)
-            and all(any(map(str.isdigit, name)) for name in first)
-            and any(len(first_column(line)) < len(line.strip(_BLANKS)) for line in self.lines)
-        )
+        like_ids = [name for name in first if "_" in name or any(map(str.isdigit, name))]
+        return 2 * len(like_ids) > len(first)
 
-    def kaldi(self) -> Table:
+    def kaldi(self, note: str = "") -> Table:
         """Return the table of a file in Kaldi's layout."""
-        again = self.repeated()
-        if again:
-            raise FormatError(f"a second line for the id {again[0]!r}", self.path, again[1])
+        if self.repeated:
+            name, line = self.repeated
+            problem = second_line(name, self.path, self.first_words[name]) + note
+            raise FormatError(problem, self.path, line)
         return Table(
             {
                 first_column(line): line[len(first_column(line)) :].strip(_BLANKS)
@@ -60,12 +67,11 @@ class ReferenceFile:
     def objection(self, layout: str, ids: Iterable[str]) -> str:
         """Return why the file cannot have this layout for these segments; empty if it can."""
         if layout in self.tables:
-            known: Table | set[str] = self.tables[layout]
+            known: Container[str] = self.tables[layout]
         elif layout == "kaldi" and self.by_lines:
-            again = self.repeated()
-            if again:
-                return f"lines that begin with {again[0]!r} twice"
-            known = set(map(first_column, self.lines))
+            if self.repeated:
+                return f"lines that begin with {self.repeated[0]!r} twice"
+            known = self.first_words
         else:
             return f"no {layout}"
         missing = next((name for name in ids if name not in known), None)
@@ -73,10 +79,30 @@ class ReferenceFile:
             return ""
         return f"no {'line that begins with' if layout == 'kaldi' else 'id'} {missing!r}"
 
-    def layout_for(self, ids: Sequence[str]) -> str:
-        """Return the layout in which the file has these ids; empty if there is none."""
+    def layout_for_all(self, ids: Sequence[str]) -> str:
+        """Return the layout in which the file has all of these ids; empty if there is none."""
         fitting = (one for one in (*self.tables, "kaldi") if not self.objection(one, ids))
         return next(fitting, "")
+
+    def layout_for(self, ids: Sequence[str]) -> str:
+        """Return the layout of a file for some of the segments; empty where there is a doubt.
+
+        Segments may be without a reference, and sentences may begin with what is an id. So the
+        file is by id if it has half of these ids, or one where lines look as if they began
+        with ids. It is plain if neither is so, and it has none at all, or first words that
+        are not all different.
+        """
+        by_table = (one for one, table in self.tables.items() if any(id in table for id in ids))
+        found = next(by_table, "")
+        if found or not self.by_lines:
+            return found
+        hits = sum(name in self.first_words for name in ids)
+        like_ids = self.begins_with_ids()
+        if hits and (like_ids or 2 * hits >= len(ids)):
+            return "kaldi"
+        if self.tables or like_ids or not self.last_ids.isdisjoint(ids):
+            return ""
+        return "plain" if self.repeated or not hits else ""
 
 
 def first_column(line: str) -> str:

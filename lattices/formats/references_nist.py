@@ -71,11 +71,22 @@ class Lines:
                 yield number, line
 
 
+def second_line(id: str, path: str, first: int) -> str:
+    """Return what is wrong with a line whose id another line of the file has."""
+    return f"a second line for the id {id!r}, which {path}:{first} has already"
+
+
+def trn_id(line: str) -> str:
+    """Return what stands in brackets at the end of a line; empty if nothing does."""
+    found = _TRN_ID.search(line)
+    return found[1] if found else ""
+
+
 def looks_like(layout: str, lines: Sequence[str]) -> bool:
     """Tell whether every line fits in a layout, and some times have a decimal point."""
     rows = [line for _, line in Lines("", lines)]
     if layout == "trn":
-        return bool(rows) and all(_TRN_ID.search(line) for line in rows)
+        return bool(rows) and all(map(trn_id, rows))
     tokens = [split_words(line) for line in rows]
     if layout == "ctm":
         times = [row[2:4] for row in tokens if row[4:5] != [] and row[4] not in _ALTERNATION]
@@ -98,20 +109,22 @@ def _seconds(text: str) -> float | None:
 
 def _trn(file: Lines, template: IdTemplate | None) -> Table:
     table = Table()
+    places: dict[str, int] = {}
     for number, line in file:
-        found = _TRN_ID.search(line)
-        if found is None:
+        last = trn_id(line)
+        if not last:
             raise file.error("expected 'words (id)'", number)
-        name = found.group(1)
+        name = last
         if template is not None:
             utterance = utterance_of(name)
             if "utterance" in template.names and not utterance:
                 raise file.error(f"no speaker in front of the utterance in {name!r}", number)
             name = template.made({"id": name, "utterance": utterance})
         if name in table:
-            raise file.error(f"a second line for the id {name!r}", number)
+            raise file.error(second_line(name, file.path, places[name]), number)
+        places[name] = number
         transcriber = Transcriber()
-        _add(transcriber, line[: found.start()], file, number)
+        _add(transcriber, line[: -len(f"({last})")], file, number)
         table.entries[name] = transcriber.result()
     return table
 

@@ -14,9 +14,9 @@ bytes after the key.
 probability 0 is left out, for no path can take it; ``zeros=error`` refuses it.
 
 **Labels.** Where all ids of a network are whole numbers they are looked up in the table
-``symbols=FILE``, Kaldi's ``words.txt``; without it the digits are the words. Where they are not
-all numbers (``utils/int2sym.pl`` makes such files) they are themselves the words, and ``<eps>``
-is the empty one.
+``symbols=FILE``, Kaldi's ``words.txt``; without it they are an error, unless ``labels=numbers``
+makes words of the digits. Where they are not all numbers (``utils/int2sym.pl`` makes such files),
+or with ``labels=words``, they are themselves the words, and ``<eps>`` is the empty one.
 
 Only a lattice that is a chain of slots can be written, with ``exp(score)`` as probabilities, the
 most probable alternative first. Text has all digits; Kaldi reads whole numbers only, which
@@ -42,10 +42,9 @@ from lattices.formats.confusion import (
     alternatives_of,
     lattice_of,
 )
-from lattices.formats.fields import label_names, label_words, number_column
+from lattices.formats.fields import LABEL_OPTIONS, label_names, label_words, number_column
 from lattices.formats.kaldi_costs import key_of
 from lattices.formats.openfst_text import note_losses
-from lattices.formats.symbols import read_symbols
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -67,7 +66,7 @@ class Sausages(Format):
     suffixes = (".sau", ".sau.ark")
     options: Mapping[str, str] = {
         **READ_OPTIONS,
-        "symbols": "a file with the symbol table, Kaldi's words.txt",
+        **LABEL_OPTIONS,
     }
     write_options: Mapping[str, str] = {
         "binary": "false (default) or true: which of the two is written",
@@ -117,7 +116,6 @@ class Sausages(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice, in time linear in the record."""
         drop_zeros = choice(options, "zeros", ("drop", "error")) == "drop"
-        symbols = read_symbols(options["symbols"]) if "symbols" in options else None
         key = _KEY.match(record.payload)
         if key is None:
             raise record.error("no key")
@@ -129,7 +127,7 @@ class Sausages(Format):
             labels, probability, bounds = _binary_slots(record, key.end() + len(_BINARY))
         else:
             labels, probability, bounds = _text_slots(record)
-        words = label_words(labels, symbols)
+        words = label_words(labels, options)
         if not words.keys() >= set(labels):
             shown = next(label for label in labels if label not in words).decode("utf-8")
             raise record.error(f"the label {shown} of {name!r} is not in the symbol table")

@@ -108,6 +108,19 @@ def extended_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
     return wanted
 
 
+def no_table(
+    what: str = "the labels are whole numbers, and there is no symbol table",
+) -> FormatError:
+    """Return the error of labels that are numbers where nothing says which words they are.
+
+    To take digits for words, unasked, would make every one of them wrong without a word.
+    """
+    return FormatError(
+        f"{what}: {argument('read.symbols', 'FILE')} gives one, "
+        f"{argument('read.labels', 'numbers')} makes words of the digits"
+    )
+
+
 def check_symbol(word: str, epsilon: str = EPSILON_NAME) -> None:
     """Raise a FormatError if a text file of symbols cannot hold this word."""
     if not _BLANKS.isdisjoint(word):

@@ -6,13 +6,14 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import decoding
 import lattices
 from decoding import cli
-from tests.decoding.commandline import cats
+from tests.decoding.commandline import cats, lattice_line
 
 HEAVY = {"numpy", "scipy", "networkx", "lattices", "fstmetrics"}
 
@@ -228,3 +229,38 @@ def test_messages_name_options(
     lattices.write("small.fst", one, "openfst", symbols="words.txt")
     assert cli.main([*argv, "--workers", workers]) in (1, 2)
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["oracle", "--metric", "wer"],
+        ["mbr", "--metric", "wer"],
+        ["tune-mbr", "--metric", "wer"],
+        ["train", "--learner", "mert", "--metric", "wer"],
+        ["rescore", "--weights", "WEIGHTS"],
+        ["info"],
+        ["convert"],
+        ["nbest"],
+        ["prune", "--beam", "9"],
+        ["sample"],
+        ["confusion"],
+    ],
+    ids=lambda argv: argv[0],
+)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_id_counts_once(
+    argv: list[str], workers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arcs: list[Any] = [(0, 1, "a", -0.1, {"lm": -1.0}), (0, 1, "the", -0.9, {"lm": -2.0})]
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    one.write_text(lattice_line("s1", arcs, ["the"]))
+    two.write_text("".join(lattice_line(name, arcs, ["the"]) for name in ("s2", "s1")))
+    weights = tmp_path / "weights"
+    weights.write_text("lm 1\n")
+    command, *options = (str(weights) if word == "WEIGHTS" else word for word in argv)
+    if command != "train":
+        options += ["--workers", workers]
+    assert cli.main([command, str(one), str(two), *options]) == 1
+    error = capsys.readouterr().err
+    assert f"{two}:2: segment 's1': the id is that of {one}:1 already" in error

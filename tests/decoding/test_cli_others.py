@@ -94,7 +94,7 @@ def test_of_lists_the_best_entry_counts(tmp_path: Path, capsys: pytest.CaptureFi
     assert f"{lists}: the best entry of each nbest-tsv list is scored" in printed.err
     # as text they would be three lines
     assert run("score", lists, "--refs", refs, "--input-format", "text") == 2
-    assert "lines begin with what look like ids" in capsys.readouterr().err
+    assert f"{lists}:2: a second line for the id 'u1', which {lists}:1" in capsys.readouterr().err
 
 
 def test_bad_lists_among_good_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,7 +140,8 @@ def test_an_id_that_is_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[st
     refs = words(tmp_path / "text", "u1 a", "u2 b")
     assert run("score", system, "--refs", refs, "--refs-format", "kaldi") == 2
     error = capsys.readouterr().err
-    assert error == f"fstmetrics: error: {system}:2: a second line for the id 'u1'\n"
+    twice = f"{system}:2: a second line for the id 'u1', which {system}:1 has already"
+    assert error == f"fstmetrics: error: {twice}\n"
 
 
 def test_nothing_to_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

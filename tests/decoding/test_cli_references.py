@@ -129,3 +129,29 @@ def test_ids_of_espnet(
     by_trn = capsys.readouterr().out
     assert run(*arguments, folder / "dev_clean.ref.txt") == 0
     assert capsys.readouterr().out == by_trn
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_second_line_for_an_id_makes_no_words_of_ids(
+    tmp_path: Path, lattices: Path, workers: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refs = words(tmp_path / "text", "a um yes", "b uh yes", "b yes")
+    arguments = ("oracle", lattices, "--workers", workers, "--metric", "wer", "--refs", refs)
+    assert run(*arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"{refs}:3: a second line for the id 'b', which {refs}:2 has already" in printed.err
+    assert "--refs-format kaldi takes" in printed.err
+    assert "--refs-format plain takes" in printed.err
+    assert run(*arguments, "--refs-format", "plain") == 0
+
+
+def test_scores_with_an_id_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = ["u1 um yes", "u2 uh yes", "u3 yes"]
+    bad = ["u1 um yes", "u2 uh yes", "u2 yes"]
+    for hyps, refs in ((good, bad), (bad, good)):
+        files = words(tmp_path / "hyps", *hyps), words(tmp_path / "refs", *refs)
+        assert run("score", files[0], "--refs", files[1], "--metric", "wer") == 2
+        printed = capsys.readouterr()
+        odd = files[hyps is good]
+        assert f"{odd}:3: a second line for the id 'u2', which {odd}:2 has already" in printed.err

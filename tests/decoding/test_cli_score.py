@@ -174,7 +174,7 @@ def test_sentences_in_brackets_are_no_trn(
     ("lines", "message"),
     [
         (["the cat"], ":1: expected 'words (id)'"),
-        (["a (u1)", "b (u1)"], ":2: a second line for the id 'u1'"),
+        (["a (u1)", "b (u1)"], ":2: a second line for the id 'u1', which FILE:1 has already"),
         (["{ a / b } (u1)", "c (u2)"], ": segment 'u1': a hypothesis has alternatives"),
         ([";; nothing"], ": no segment of layout trn"),
     ],
@@ -182,7 +182,8 @@ def test_sentences_in_brackets_are_no_trn(
 def test_damaged_trn(lines, message, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     system, refs = words(tmp_path / "hyp", *lines), words(tmp_path / "text", "u1 a", "u2 b")
     assert run("score", system, "--refs", refs, "--input-format", "trn") == 2
-    assert capsys.readouterr().err == f"fstmetrics: error: {system}{message}\n"
+    expected = message.replace("FILE", str(system))
+    assert capsys.readouterr().err == f"fstmetrics: error: {system}{expected}\n"
 
 
 def test_trn_needs_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

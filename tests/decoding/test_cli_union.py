@@ -99,7 +99,9 @@ def test_directories_are_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[st
     argv = ["-o", out, "--to", "openfst-text", "--lossy"]
     assert run("union", tmp_path / "one", tmp_path / "two", *argv) == 1
     assert texts(out) == {"s0": ["a", "b"], "s1": ["a c", "d"]}
-    assert "the id is that of an earlier segment of this input" in capsys.readouterr().err
+    again, known = tmp_path / "two" / "s1.slf", tmp_path / "two" / "again.jsonl"
+    error = capsys.readouterr().err
+    assert f"{again}:1: segment 's1': the id is that of {known}:1 already" in error
 
 
 def test_lists_become_one_list(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from decoding import pace
-from decoding.corpus import Done, Failure, Segment, run
+from decoding.corpus import Done, Earlier, Failure, Segment, run
 from decoding.jobs import NO_REFERENCES, InfoJob, OracleJob, one_best
 from fstmetrics import GRR, WER
 from fstmetrics.references import tokens_of
@@ -53,10 +53,11 @@ class Counting:
 
 
 def test_outcomes_come_in_order_with_their_places(tmp_path: Path) -> None:
-    one, two = cats(tmp_path / "one.jsonl", 3), cats(tmp_path / "two.jsonl", 2)
+    one, two = cats(tmp_path / "one.jsonl", 3), tmp_path / "two.jsonl"
+    two.write_text("".join(lattice_line(name, CAT) for name in ("t0", "t1")))
     outcomes = list(run(sizes, [one, two], batch_records=2))
     assert [outcome.result for outcome in outcomes if isinstance(outcome, Done)] == [
-        ("s0", 0), ("s1", 1), ("s2", 2), ("s0", 3), ("s1", 4),
+        ("s0", 0), ("s1", 1), ("s2", 2), ("t0", 3), ("t1", 4),
     ]  # fmt: skip
     assert [outcome.place for outcome in outcomes] == [
         f"{one}:1", f"{one}:2", f"{one}:3", f"{two}:1", f"{two}:2",
@@ -112,14 +113,21 @@ def test_what_cannot_be_parsed_keeps_its_position(tmp_path: Path) -> None:
     assert "not JSON" in outcomes[1].reason
 
 
-def test_a_second_segment_of_one_id_is_a_failure_in_one_file_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_second_segment_of_one_id_is_a_failure(tmp_path: Path, workers: int) -> None:
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     one.write_text(lattice_line("a", CAT) + lattice_line("a", CAT))
-    two.write_text(lattice_line("a", CAT))
-    outcomes = list(run(sizes, [one, two], batch_records=1))
-    assert [type(outcome) for outcome in outcomes] == [Done, Failure, Done]
-    assert isinstance(outcomes[1], Failure)
-    assert outcomes[1].reason == f"the id is that of {one}:1 already"
+    two.write_text(lattice_line("b", CAT) + lattice_line("a", CAT))
+    outcomes = list(run(sizes, [one, two], batch_records=1, workers=workers))
+    assert [type(outcome) for outcome in outcomes] == [Done, Failure, Done, Failure]
+    for failure in (outcomes[1], outcomes[3]):
+        assert isinstance(failure, Failure)
+        assert failure.reason == f"the id is that of {one}:1 already"
+    # a run that goes on knows the ids of all files
+    earlier = Earlier()
+    for outcome in outcomes[:3]:
+        earlier.add(outcome)
+    assert list(run(sizes, [one, two], earlier=earlier)) == outcomes[3:]
 
 
 def test_a_damaged_file_stands_in_its_place(tmp_path: Path) -> None:

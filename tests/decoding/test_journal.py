@@ -73,7 +73,9 @@ def test_what_the_last_entry_does_not_vouch_for_is_cut_off(tmp_path: Path) -> No
     with journalled(target, TASK, resume=True) as journal:
         assert journal.states == [{"sum": 1}, {"sum": 1}, {"sum": 2}]
         assert journal.earlier.outcomes == 3
-        assert (journal.earlier.path, journal.earlier.lines) == ("b", {"y": 9})
+        for name, place in (("x", "a:7"), ("y", "b:9")):
+            problem = journal.earlier.seen.objection(name, "c", 1)
+            assert problem == f"the id is that of {place} already"
         journal.write(done("z"), b"three\n")
     assert gzip.decompress(target.read_bytes()) == b"one\ntwo\nthree\n"
     assert left(tmp_path) == ["out.gz"]

@@ -41,12 +41,17 @@ FEW = 200
 #: errors of the parser and not of the file, which `parse_record` would hide
 BUGS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError)
 
+_KALDI = (
+    {},
+    {"labels": "numbers"},
+    {"symbols": SYMBOL_FILE, "acoustic_scale": "0.1", "frame_shift": "0.01"},
+)
 _OPTIONS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "htk": ({}, {"tags": "keep", "quotes": "none"}, {"score": "posterior"}, {"score": "header"}),
-    "k2": ({}, {"side": "labels"}, {"symbols": SYMBOL_FILE}),
-    "kaldi": ({}, {"symbols": SYMBOL_FILE, "acoustic_scale": "0.1", "frame_shift": "0.01"}),
-    "kaldi-binary": ({}, {"symbols": SYMBOL_FILE, "acoustic_scale": "0.1", "frame_shift": "0.01"}),
-    "kaldi-scp": ({}, {"symbols": SYMBOL_FILE}),
+    "k2": ({}, {"labels": "numbers"}, {"side": "labels"}, {"symbols": SYMBOL_FILE}),
+    "kaldi": _KALDI,
+    "kaldi-binary": _KALDI,
+    "kaldi-scp": ({}, {"labels": "numbers"}, {"symbols": SYMBOL_FILE}),
     "mesh": ({}, {"zeros": "error"}),
     "moses-graph": ({}, {"source_factors": "2"}),
     "openfst": ({}, {"labels": "numbers", "side": "input"}, {"symbols": SYMBOL_FILE}),
@@ -57,7 +62,7 @@ _OPTIONS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
         {"symbols": SYMBOL_FILE},
     ),
     "plf": ({}, {"scores": "probability"}),
-    "sausages": ({}, {"zeros": "error"}, {"symbols": SYMBOL_FILE}),
+    "sausages": ({}, {"labels": "numbers"}, {"zeros": "error"}, {"symbols": SYMBOL_FILE}),
     "sphinx": ({"logbase": "1.0001"}, {"variants": "keep", "fillers": "keep"}),
     "srilm-nbest": ({}, {"tags": "keep", "lm_scale": "1", "word_weight": "-0.5"}),
 }
@@ -135,6 +140,9 @@ class Target:
         except (FormatError, SpaceError):
             return
         given = {key: value for key, value in options.items() if key not in _OF_THE_FILE}
+        if "labels" in fmt.options:
+            # whole numbers alone may be those of a table
+            given["labels"] = "words"
         again = list(_parsed(fmt, buffer.getvalue(), "again", given, strict=True))
         if len(again) != 1:
             raise Finding(f"{len(again)} segments of one that was written: {buffer.getvalue()!r}")

@@ -151,7 +151,8 @@ def test_number_of_5_000_digits_as_a_word_is_kept(tmp_path: Path, fmt_name: str)
     if fmt.kind == "forest":
         space = Forest.from_edges([(0, [], [DIGITS], -0.25)], id="a")
     file.write_bytes(written_file(fmt_name, [space], **options))
-    (again,) = read(file, fmt_name)
+    # whole numbers alone may be those of a table
+    (again,) = read(file, fmt_name, **({"labels": "words"} if "labels" in fmt.options else {}))
     assert DIGITS in again.vocabulary
 
 

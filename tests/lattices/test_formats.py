@@ -199,9 +199,21 @@ def test_one_bad_record_loses_nothing_but_itself(tmp_path: Path) -> None:
 def test_repeated_ids_are_errors_of_the_second(tmp_path: Path) -> None:
     spaces, messages = problems(tmp_path, jsonl("a", "b", "a"), "jsonl")
     assert [space.id for space in spaces] == ["a", "b"]
-    assert messages == ["3: id 'a' is that of line 1 already"]
+    assert messages == ["3: segment 'a': the id is that of 1 already"]
     tsv = b"u\t1\t-1\ta\nv\t1\t-1\tb\nu\t2\t-2\tc\n"
-    assert problems(tmp_path, tsv, "nbest-tsv")[1] == ["3: id 'u' is that of line 1 already"]
+    assert problems(tmp_path, tsv, "nbest-tsv")[1] == [
+        "3: segment 'u': the id is that of 1 already"
+    ]
+    # and so they are in two files of a directory
+    for name in ("1.jsonl", "2.jsonl"):
+        (tmp_path / name).write_bytes(jsonl("a", name))
+    (tmp_path / "f").unlink()
+    found: list[FormatError] = []
+    assert [space.id for space in read(tmp_path, on_error=found.append)] == [
+        "a", "1.jsonl", "2.jsonl",
+    ]  # fmt: skip
+    known = f"the id is that of {tmp_path / '1.jsonl'}:1 already"
+    assert list(map(str, found)) == [f"{tmp_path / '2.jsonl'}:1: segment 'a': {known}"]
 
 
 def test_ids_from_number_or_file_name(tmp_path: Path) -> None:

@@ -342,7 +342,7 @@ def test_ids(tmp_path: Path, fmt: Format) -> None:
     found: list[FormatError] = []
     assert [space.id for space in read(path, on_error=found.append)] == ["a", "1", "b"]
     assert [str(one) for one in found] == [
-        f"{path}: id 'a' of segment 2 is that of segment 0 already"
+        f"{path}: segment 2, 'a': the id is that of segment 0 of {path} already"
     ]
     assert [space.id for space in parse_range(fmt, path, 1, 2)] == ["1"]  # type: ignore[union-attr]
 

@@ -47,6 +47,10 @@ def parsed(text: str, **options: Any) -> Lattice:
     return found
 
 
+def numbered(text: str, **options: Any) -> Lattice:
+    return parsed(text, labels="numbers", **options)
+
+
 def test_laws(tmp_path: Path) -> None:
     check_format(FORMAT)
     table = {"symbols": str(tmp_path / "words.txt")}
@@ -69,14 +73,19 @@ def test_files_are_told_from_those_of_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [TRANSDUCER, RAGGED, PRINTED, "\n \n" + PRINTED])
 def test_files_of_k2(text: str) -> None:
-    lattice = parsed(text)
+    lattice = numbered(text)
     assert sentences(lattice) == {("7",): [0.75], (): [0.35]}
     assert structure(lattice)["final"] == [-float("inf"), 0.25]
-    assert sentences(parsed(text, side="labels")) == {("1",): [0.75], ("2",): [0.35]}
-    assert sentences(parsed(text, side="aux_labels")) == sentences(lattice)
+    assert sentences(numbered(text, side="labels")) == {("1",): [0.75], ("2",): [0.35]}
+    assert sentences(numbered(text, side="aux_labels")) == sentences(lattice)
 
 
 def test_labels_by_number_and_by_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        FormatError, match=r"f:1: the labels are whole numbers, .* symbols=FILE gives"
+    ):
+        parsed(TRANSDUCER)
+    assert list(sentences(parsed(TRANSDUCER, labels="words"))) == [("7",), ("0",)]
     table = tmp_path / "words.txt"
     table.write_text("<eps> 0\nseven 7\n")
     lattice = parsed(TRANSDUCER, symbols=table)
@@ -90,37 +99,39 @@ def test_labels_by_number_and_by_name(tmp_path: Path) -> None:
 
 def test_more_than_one_extra_label() -> None:
     text = "0 1 1 7 8 0.5\n1 2 -1 -1 -1 0\n2\n"
-    assert [list(sentences(parsed(text, side=side))) for side in ("labels", "aux_labels2")] == [
+    assert [list(sentences(numbered(text, side=side))) for side in ("labels", "aux_labels2")] == [
         [("1",)],
         [("8",)],
     ]
-    assert list(sentences(parsed(text))) == [("7",)]
+    assert list(sentences(numbered(text))) == [("7",)]
     with pytest.raises(FormatError, match="side=aux_labels3, but there are only 2 aux_labels"):
-        parsed(text, side="aux_labels3")
+        numbered(text, side="aux_labels3")
     with pytest.raises(OptionError, match="side='output', expected labels, aux_labels"):
-        parsed(text, side="output")
+        numbered(text, side="output")
 
 
 def test_several_words_on_an_arc() -> None:
     text = "0 1 1 [ 7 8 9 ] 0.5\n0 2 -1 [ 3 4 ] 2\n1 2 -1 [ ] 0.25\n2\n"
-    lattice = parsed(text)
+    lattice = numbered(text)
     assert sentences(lattice) == {("7", "8", "9"): [0.75], ("3", "4"): [2.0]}
     assert lattice.num_states == 6
-    assert sentences(parsed(text, side="labels")) == {("1",): [0.75], (): [2.0]}
+    assert sentences(numbered(text, side="labels")) == {("1",): [0.75], (): [2.0]}
 
 
 def test_ways_of_ending() -> None:
-    one = parsed("0 1 -1 0.5\n1\n")
+    one = numbered("0 1 -1 0.5\n1\n")
     assert (one.num_states, one.num_arcs, one.final.tolist()) == (1, 0, [0.5])
-    several = parsed("0 1 5 1\n0 2 -1 0.5\n0 2 -1 0.75\n1 2 -1 -1\n2\n")
+    several = numbered("0 1 5 1\n0 2 -1 0.5\n0 2 -1 0.75\n1 2 -1 -1\n2\n")
     assert sentences(several) == {(): [0.5, 0.75], ("5",): [0.0]}
     # a word that k2's convention would not have on such an arc is kept all the same
-    assert sentences(parsed("0 1 -1 9 0.5\n1\n")) == {("9",): [0.5]}
-    assert sentences(parsed("0 1 5 1\n0 1 6 -inf\n1 2 -1 0\n2\n")) == {("5",): [1.0]}
+    assert sentences(numbered("0 1 -1 9 0.5\n1\n")) == {("9",): [0.5]}
+    assert sentences(numbered("0 1 5 1\n0 1 6 -inf\n1 2 -1 0\n2\n")) == {("5",): [1.0]}
 
 
 def test_states_without_order_or_gaps() -> None:
-    lattice = parsed("0 900000000000 1 0\n5 900000000001 -1 0\n900000000000 5 2 0\n900000000001\n")
+    lattice = numbered(
+        "0 900000000000 1 0\n5 900000000001 -1 0\n900000000000 5 2 0\n900000000001\n"
+    )
     assert sentences(lattice) == {("1", "2"): [0.0]}
     assert lattice.num_states == 3
 
@@ -155,7 +166,7 @@ def test_states_without_order_or_gaps() -> None:
 )
 def test_errors_name_the_line(text: str, message: str) -> None:
     with pytest.raises(FormatError) as caught:
-        parsed(text)
+        numbered(text)
     assert message in str(caught.value)
 
 

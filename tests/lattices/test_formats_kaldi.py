@@ -124,11 +124,17 @@ def test_labels(tmp_path: Path) -> None:
     table = tmp_path / "words.txt"
     table.write_text("<eps> 0\nthe 1\ncat 2\n")
     numbers = b"k\n0 1 1 0,0,\n1 2 2 0,0,\n2 3 0 0,0,\n3\n"
-    assert words(parsed(tmp_path, numbers)) == ["1", "2", ""]
+    with pytest.raises(FormatError, match=r"f:1: the labels are whole numbers, .*labels=numbers"):
+        parsed(tmp_path, numbers)
+    assert words(parsed(tmp_path, numbers, labels="numbers")) == ["1", "2", ""]
+    assert words(parsed(tmp_path, numbers, labels="words")) == ["1", "2", "0"]
+    assert words(parsed(tmp_path, b"k\n0 1 0 0,0,\n1\n\n")) == [""]
     assert words(parsed(tmp_path, numbers, symbols=table)) == ["the", "cat", ""]
     mixed = b"k\n0 1 the 0,0,\n1 2 2 0,0,\n2 3 0 0,0,\n3 4 <eps> 0,0,\n4\n"
     assert words(parsed(tmp_path, mixed)) == ["the", "2", "0", ""]
     assert words(parsed(tmp_path, mixed, symbols=table)) == ["the", "2", "0", ""]
+    with pytest.raises(FormatError, match="f:1: the label 'the' is no number from 0"):
+        parsed(tmp_path, mixed, labels="numbers")
     with pytest.raises(FormatError, match=r"f:2: the label 3 is not in the symbol table"):
         parsed(tmp_path, numbers.replace(b"0 1 1", b"0 1 3"), symbols=table)
 

@@ -79,6 +79,10 @@ def parsed(folder: Path, data: bytes, **options: Any) -> Any:
     return found
 
 
+def numbered(folder: Path, data: bytes, **options: Any) -> Any:
+    return parsed(folder, data, labels="numbers", **options)
+
+
 def test_laws(tmp_path: Path) -> None:
     check_format(FORMAT)
     table = str(tmp_path / "words.txt")
@@ -87,7 +91,11 @@ def test_laws(tmp_path: Path) -> None:
 
 
 def test_compact_lattice(tmp_path: Path) -> None:
-    lattice = parsed(tmp_path, COMPACT)
+    lattice = numbered(tmp_path, COMPACT)
+    with pytest.raises(
+        FormatError, match=r"the labels are whole numbers, .* symbols=FILE gives one"
+    ):
+        parsed(tmp_path, COMPACT)
     assert lattice.id == "utt-1"
     assert words(lattice) == ["7", "8", ""]
     assert lattice.src.tolist() == [0, 1, 1]
@@ -96,7 +104,7 @@ def test_compact_lattice(tmp_path: Path) -> None:
     assert lattice.score.tolist() == [-5.25, -1108.0, -8355.0]
     assert lattice.final.tolist() == [-np.inf, -np.inf, -2.5]
     assert lattice.times.tolist() == [0.0, 0.0, 0.03]
-    scaled = parsed(tmp_path, COMPACT, acoustic_scale="0.1", lm_scale=2)
+    scaled = numbered(tmp_path, COMPACT, acoustic_scale="0.1", lm_scale=2)
     assert scaled.score.tolist() == lattice.reweighted({"graph": 2, "acoustic": 0.1}).score.tolist()
 
 
@@ -120,13 +128,13 @@ def test_double_precision(tmp_path: Path) -> None:
     )
     single = archive([(INFINITE[:2], [(3, 7, (third, 1e300), 1)]), ((third, 0.0), [])], "lattice8")
     for data, times in ((compact, [0.0, 0.02]), (single, [0.0, 0.01])):
-        lattice = parsed(tmp_path, data)
+        lattice = numbered(tmp_path, data)
         assert words(lattice) == ["7"]
         assert lattice.features.toarray().tolist() == [[-third, -1e300]]
         assert lattice.final.tolist() == [-np.inf, -third]
         assert lattice.times.tolist() == times
         with pytest.raises(FormatError, match="more arcs than the file holds"):
-            parsed(tmp_path, data[:-1])
+            numbered(tmp_path, data[:-1])
 
 
 @given(small_lattices(features=False), st.sampled_from(ARC_TYPES))
@@ -177,7 +185,7 @@ def test_every_arc_type_round_trips(lattice: Lattice, arc_type: str) -> None:
 )
 def test_errors(tmp_path: Path, data: bytes, problem: str) -> None:
     with pytest.raises(FormatError, match=problem):
-        parsed(tmp_path, data)
+        numbered(tmp_path, data)
 
 
 @given(small_lattices(features=False, exact=True))
@@ -294,6 +302,6 @@ def test_frames_in_any_order_of_states(tmp_path: Path, shift: str, backward: boo
     final = [INFINITE] * 3
     final[number[2]] = (0.0, 0.0, ())
     body = list(zip(final, arcs, strict=True))
-    (lattice,) = read_bytes(tmp_path, archive(body), "kaldi-binary", frame_shift=shift)
+    lattice = numbered(tmp_path, archive(body), frame_shift=shift)
     assert lattice.times.tolist() == [0.0, 2 * float(shift), 3 * float(shift)]
     assert (lattice.src < lattice.dst).all()

@@ -44,6 +44,10 @@ def parsed(data: str | bytes, **options: Any) -> Lattice:
     return found
 
 
+def numbered(data: str | bytes, **options: Any) -> Lattice:
+    return parsed(data, labels="numbers", **options)
+
+
 def test_laws(tmp_path: Path) -> None:
     check_format(FORMAT, confusion_networks())
     table = {"symbols": str(tmp_path / "words.txt")}
@@ -60,7 +64,8 @@ def test_files_are_told_from_those_of_others(tmp_path: Path) -> None:
             assert not FORMATS.get(name).sniff(each[:4096]), name
     for data in (own, SMALL.encode(), BINARY):
         assert FORMAT.sniff(data)
-        assert read_bytes(tmp_path, data, None)
+        labels = "words" if data == own else "numbers"
+        assert read_bytes(tmp_path, data, None, labels=labels)
     long = f"utt1 [ {'12 0.1 ' * 2000}] \n".encode()
     assert FORMAT.sniff(long[:4096])
     # a vector of integers, Kaldi's alignments, and a matrix
@@ -71,13 +76,17 @@ def test_files_are_told_from_those_of_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [SMALL.encode(), BINARY])
 def test_a_network(data: bytes, tmp_path: Path) -> None:
-    (lattice,) = read_bytes(tmp_path, data, None)
+    (lattice,) = read_bytes(tmp_path, data, None, labels="numbers")
     assert lattice.id == "utt1"
     assert structure(lattice)["src"] == [0, 1, 1, 1, 2, 2]
     assert structure(lattice)["words"] == ["", "12", "7", "", "", "4"]
     expected = [math.log(p) for p in (1, 0.91, 0.06, 0.03, 0.98, 0.02)]
     assert lattice.score.tolist() == pytest.approx(expected, abs=1e-6)
     assert lattice.final.tolist()[-1] == 0.0
+    with pytest.raises(
+        FormatError, match=r"the labels are whole numbers, .* symbols=FILE gives one"
+    ):
+        read_bytes(tmp_path, data, None)
     table = tmp_path / "words.txt"
     table.write_text("<eps> 0\nfour 4\nseven 7\ntwelve 12\n")
     (named,) = read_bytes(tmp_path, data, "sausages", symbols=table)
@@ -92,17 +101,17 @@ def test_labels_that_are_words() -> None:
     assert structure(lattice)["words"] == ["", "the", "0"]
     assert structure(parsed("u [ a\u00a0b 1 ]\n"))["words"] == ["a\u00a0b"]
     # Kaldi's pairs may repeat a label
-    assert structure(parsed("u [ 3 0.5 3 0.25 ]\n"))["words"] == ["3", "3"]
+    assert structure(numbered("u [ 3 0.5 3 0.25 ]\n"))["words"] == ["3", "3"]
 
 
 def test_several_networks_and_lines(tmp_path: Path) -> None:
-    data = b"\xef\xbb\xbfa [ 1 1 ]\r\n\r\nnothing\nb [ 2 1 ] [ ]\nc [ 3 1 ]\n"
+    data = b"\xef\xbb\xbfa [ x 1 ]\r\n\r\nnothing\nb [ y 1 ] [ ]\nc [ z 1 ]\n"
     spaces, messages = problems(tmp_path, data, "sausages")
     assert [space.id for space in spaces] == ["a", "nothing", "c"]
     assert messages == ["4: slot 1 of 'b': slot 1 has no alternative above 0"]
     assert list(sentences(spaces[1])) == [()]
     mixed = in_binary("x", [[(1, 0.5)]]) + in_binary("y", []) + SMALL.encode()
-    found = read_bytes(tmp_path, mixed, None)
+    found = read_bytes(tmp_path, mixed, None, labels="numbers")
     assert [space.id for space in found] == ["x", "y", "utt1"]
 
 
@@ -138,7 +147,7 @@ def test_records_are_cut_alike_whatever_the_blocks() -> None:
 )
 def test_errors(data: str | bytes, message: str) -> None:
     with pytest.raises(FormatError) as caught:
-        parsed(data)
+        numbered(data)
     assert message in str(caught.value)
 
 
@@ -160,9 +169,9 @@ def test_damaged_binary_files(data: bytes, message: str) -> None:
 
 def test_zeros_are_refused_on_request() -> None:
     text = "u [ 1 1 2 0 ]\n"
-    assert list(sentences(parsed(text))) == [("1",)]
+    assert list(sentences(numbered(text))) == [("1",)]
     with pytest.raises(FormatError, match="slot 0 of 'u': probability 0, which no path can take"):
-        parsed(text, zeros="error")
+        numbered(text, zeros="error")
 
 
 def test_the_most_probable_comes_first() -> None:

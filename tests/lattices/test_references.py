@@ -81,10 +81,15 @@ def test_neither_layout_tells_counts_and_first_missing(tmp_path: Path) -> None:
     repeated = made(tmp_path, b"u1 a\nu1 b\n")
     with pytest.raises(FormatError, match="lines that begin with 'u1' twice"):
         read_references(repeated, ["u1"])
-    with pytest.raises(FormatError, match=r"ref0:2: a second line for the id 'u1'"):
+    twice = r"ref0:2: a second line for the id 'u1', which .*ref0:1 has already"
+    with pytest.raises(FormatError, match=twice + "$"):
         read_references(repeated, format="kaldi")
-    # as many lines as segments, but no ids: plain, whatever the words are
-    assert all_of(read_references(repeated, ["u1", "u2"]), "u1", "u2") == [("u1 a",), ("u1 b",)]
+    # as many lines as segments does not make ids words
+    for known in (["u1", "u2"], None):
+        with pytest.raises(FormatError, match=twice + "; format=kaldi takes .*, format=plain"):
+            read_references(repeated, known).get("u1", 0)
+    plain = read_references(repeated, ["u1", "u2"], format="plain")
+    assert all_of(plain, "u1", "u2") == [("u1 a",), ("u1 b",)]
 
 
 def test_several_references(tmp_path: Path) -> None:
@@ -92,9 +97,15 @@ def test_several_references(tmp_path: Path) -> None:
     assert all_of(read_references(paths), "u1", "u2") == [("a dog", "x"), ("the cat", "y")]
     paths = made(tmp_path, PLAIN, b"x\ny\nz\n")
     assert all_of(read_references(paths), "0", "1") == [("the cat", "x"), ("", "y")]
-    # ids in one file and none in the other: both are plain
+    # ids in one file and none in the other
     paths = made(tmp_path, KALDI, b"x\ny\nz\n")
-    assert read_references(paths, ["u1", "u2", "u3"]).get("u1", 0) == ("u2 the cat", "x")
+    for known in (["u1", "u2", "u3"], None):
+        with pytest.raises(
+            FormatError, match=r"ref1: no line begins with 'u1', but .*ref0 is by id"
+        ):
+            read_references(paths, known).get("u1", 0)
+    plain = read_references(paths, ["u1", "u2", "u3"], format="plain")
+    assert plain.get("u1", 0) == ("u2 the cat", "x")
     with pytest.raises(FormatError, match=r"ref1: 2 lines, but 3 in .*ref0"):
         read_references(made(tmp_path, PLAIN, b"x\ny\n"))
     missing = read_references(made(tmp_path, KALDI, b"u1 x\nu2 y\nu4 z\n"), format="kaldi")
@@ -140,3 +151,68 @@ def test_ids_are_not_taken_for_words(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("3 men\ntwo men\n")
     assert read_references([plain]).get("seg-1", 1) == ("two men",)
+
+
+IDS = [f"utt{number}" for number in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # one id twice, though there are as many lines as segments
+        (["utt1 a", "utt2 b", "utt2 c", "utt4 d", "utt5 e"], "ref0:3: a second line for the id"),
+        # the same in a file whose ids the segments do not have
+        (["x1 a", "x2 b", "x2 c", "x4 d", "x5 e"], "ref0: no line for 'utt1', though lines begin"),
+        # one line that has none
+        (["x1 a", "x2 b", "and so on", "x4 d", "x5 e"], "no line for 'utt1', though lines begin"),
+        # a file of another set of segments, one of which is the same
+        (["utt1 a", "x2 b", "x3 c", "x4 d", "x5 e"], None),
+        (["utt1 a", "b", "the c", "d", "e f"], "begins with the id 'utt1', but none with 'utt2'"),
+        (["a (utt1)", "b (utt2)", "c", "d (utt4)", "e (utt5)"], "some lines end in ids, as those"),
+    ],
+)
+@pytest.mark.parametrize("known", [False, True])
+def test_where_lines_may_begin_with_ids_nothing_is_guessed(
+    tmp_path: Path, lines: list[str], expected: str | None, known: bool
+) -> None:
+    paths = made(tmp_path, "\n".join(lines).encode())
+
+    def settled() -> None:
+        references = read_references(paths, IDS if known else None)
+        references.settle(IDS)
+        references.get("utt2", 1)
+
+    with pytest.raises(FormatError) as caught:
+        settled()
+    message = str(caught.value)
+    assert (expected or "no reference for 'utt2' in 5 lines") in message
+    if expected:
+        assert "; format=kaldi takes the first word" in message
+        assert "format=plain takes line i for segment i" in message
+    plain = read_references(paths, IDS, format="plain")
+    assert all_of(plain, *IDS) == [(line,) for line in lines]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_one_line_whose_id_is_none_of_the_segments(tmp_path: Path, known: bool) -> None:
+    paths = made(tmp_path, b"utt1 a house\n")
+    with pytest.raises(FormatError, match="no line for 'utt7', though lines begin with what look"):
+        read_references(paths, ["utt7"] if known else None).get("utt7", 0)
+    assert read_references(made(tmp_path, b"a house\n")).get("utt7", 0) == ("a house",)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_sentences_may_begin_with_numbers_of_segments(tmp_path: Path, known: bool) -> None:
+    lines = ["the cat", "2 dogs", "the end", "a house", ""]
+    paths = made(tmp_path, "\n".join([*lines, "3"]).encode())
+    ids = list(map(str, range(6)))
+    references = read_references(paths, ids if known else None)
+    references.settle(ids)
+    assert all_of(references, *ids) == [(line,) for line in [*lines, "3"]]
+    # first words that are all different, and two of which are ids, leave a doubt
+    paths = made(tmp_path, b"the cat\n2 dogs\nan end\na house\n\n3\n")
+    with pytest.raises(FormatError, match="a line begins with the id '2', but none with '0'"):
+        read_references(paths, ids if known else None).settle(ids)
+    paths = made(tmp_path, b"0 the cat\n1 2 dogs\n2 the end\n3 a house\n4\n5 3\n")
+    references = read_references(paths, ids if known else None)
+    assert all_of(references, *ids) == [(line,) for line in [*lines, "3"]]
