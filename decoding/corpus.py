@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from decoding.batching import Batch, batches, without_first
 from decoding.inputs import Inputs
-from decoding.outcomes import Done, Failure, Segment, place
+from decoding.outcomes import Done, Failure, SeenIds, Segment
 from decoding.pace import Pace
 from decoding.units import parsed
 from lattices.errors import EngineError, Error, OptionError
@@ -52,21 +52,25 @@ class Earlier:
         How many outcomes it had, failures included.
     path : str
         The file of the last one.
-    lines : dict of str to int
-        The ids of that file that have results, and the line of each.
+    ids : SeenIds
+        The ids of that file that have results.
     """
 
     outcomes: int = 0
     path: str = ""
-    lines: dict[str, int] = field(default_factory=dict)
+    ids: SeenIds = field(default_factory=SeenIds)
 
     def add(self, outcome: Done[Any] | Failure) -> None:
         """Count one outcome."""
         self.outcomes += 1
-        if outcome.path != self.path:
-            self.path, self.lines = outcome.path, {}
-        if isinstance(outcome, Done):
-            self.lines[outcome.id] = outcome.line
+        self.note(outcome.path, {outcome.id: outcome.line} if isinstance(outcome, Done) else {})
+
+    def note(self, path: str, lines: Mapping[str, int]) -> None:
+        """Note the ids of a file that have results, with their lines."""
+        if path != self.path:
+            self.path, self.ids = path, SeenIds()
+        for id, line in lines.items():
+            self.ids.add(id, path, line)
 
 
 def run(
@@ -116,7 +120,7 @@ def run(
         How many segments make a batch; by default the more, the faster the work is.
     earlier
         What was done before: so many outcomes are left out, without parsing their segments.
-        The input must be the same.
+        The input must be the same. Its ids are added to.
     on_read
         Called with the number of bytes whenever some of the input was read, or left to a
         worker to read; in all :attr:`Inputs.bytes`.
@@ -129,6 +133,8 @@ def run(
         For an option that the format does not know.
     EngineError
         If a worker process dies.
+    OptionError
+        If the input has fewer outcomes than were done ``earlier``.
 
     Examples
     --------
@@ -289,17 +295,16 @@ def _without_repeats(
     outcomes: Iterator[Done[R] | Failure], earlier: Earlier
 ) -> Iterator[Done[R] | Failure]:
     """Turn a second result for one id of one file into a failure, as ``lattices.read`` does."""
-    path, lines = earlier.path, dict(earlier.lines)
+    path, ids = earlier.path, earlier.ids
     for outcome in outcomes:
         if outcome.path != path:
-            path, lines = outcome.path, {}
+            path, ids = outcome.path, SeenIds()
         if isinstance(outcome, Done):
-            if outcome.id in lines:
-                known = place(path, lines[outcome.id])
+            known = ids.add(outcome.id, path, outcome.line)
+            if known:
                 yield Failure(
                     outcome.position, outcome.path, outcome.line, outcome.id,
                     f"the id is that of {known} already",
                 )  # fmt: skip
                 continue
-            lines[outcome.id] = outcome.line
         yield outcome

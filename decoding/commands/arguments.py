@@ -7,12 +7,12 @@ import errno
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from decoding.corpus import Failure, Segment
+    from decoding.outcomes import Failures, Segment
     from fstmetrics import Metric
     from lattices.formats.references import References
 
@@ -219,12 +219,13 @@ def say(text: str) -> None:
     print(f"fstmetrics: {text}", file=sys.stderr)
 
 
-def report_failures(failures: Sequence[Failure]) -> None:
-    """Print the first failures, and how many more there are."""
-    for failure in failures[:SHOWN_FAILURES]:
+def report_failures(failures: Failures, *, but_last: bool = False) -> None:
+    """Print the first failures, and how many more there are; the last may be told elsewhere."""
+    count = len(failures) - but_last
+    for failure in failures.first[: min(count, SHOWN_FAILURES)]:
         say(str(failure))
-    if len(failures) > SHOWN_FAILURES:
-        say(f"... and {len(failures) - SHOWN_FAILURES} more failures")
+    if count > SHOWN_FAILURES:
+        say(f"... and {count - SHOWN_FAILURES} more failures")
 
 
 def tsv_cell(text: str) -> str:

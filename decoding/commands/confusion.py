@@ -20,7 +20,7 @@ from decoding.commands.arguments import (
 from decoding.commands.running import add_running, check_running, corpus_outcomes
 
 if TYPE_CHECKING:
-    from decoding.corpus import Failure
+    from decoding.outcomes import Failures
     from lattices.formats.references import References
 
 SUMMARY = "confusion networks and word confidences, by expected edits"
@@ -105,9 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--starts goes neither with --start nor with --no-decode")
     check_running(arguments)
     check_outputs(arguments.output)
-    from decoding.corpus import Failure
     from decoding.minimum_risk.confusion_output import ConfusionJob
     from decoding.minimum_risk.edit import MOST_CHANGES
+    from decoding.outcomes import Failure, Failures
     from lattices.formats.references import read_references
     from lattices.formats.streams import created
 
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         "decode": not arguments.no_decode,
     }
     job = ConfusionJob(arguments.format, arguments.channel, sentences, options)
-    failures: list[Failure] = []
+    failures = Failures()
     segments = records = words = 0
     edits = 0.0
     with (
@@ -146,9 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def _check(
-    segments: int, records: int, failures: list[Failure], sentences: References | None
-) -> None:
+def _check(segments: int, records: int, failures: Failures, sentences: References | None) -> None:
     """Refuse to write results if there are none, or if they may belong to other sentences."""
     from lattices.errors import FormatError
 
@@ -161,5 +159,5 @@ def _check(
             raise
     if segments:
         return
-    report_failures(failures[:-1])
-    raise FormatError(f"{failures[-1]} (nothing could be written)")
+    report_failures(failures, but_last=True)
+    raise FormatError(f"{failures.last} (nothing could be written)")

@@ -110,11 +110,10 @@ class RescoreTotals(Totals):
         """Return what :meth:`restore` needs."""
         return {**super().state(), "unweighted": list(self.unweighted)}
 
-    def restore(self, states: Sequence[Mapping[str, Any]]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from what a run has told of itself."""
-        super().restore(states)
-        if states:
-            self.unweighted = dict.fromkeys(states[-1]["unweighted"])
+        super().restore(state)
+        self.unweighted = dict.fromkeys(state["unweighted"])
 
     def summary(self) -> dict[str, Any]:
         """Return the summary as it is written."""
@@ -142,10 +141,6 @@ class RescoreTotals(Totals):
                     self.metrics, rows[:count], rows[count:], strict=True
                 )
             },
-            "failures": [
-                {"id": failure.id, "place": failure.place, "reason": failure.reason}
-                for failure in self.failures
-            ],
         }
 
 

@@ -98,18 +98,25 @@ def corpus_outcomes(
 
 
 @contextmanager
-def resumable_output(arguments: argparse.Namespace, task: dict[str, Any]) -> Iterator[Journal]:
-    """Open the output as the arguments say, and tell the user how to go on where that helps."""
+def resumable_output(
+    arguments: argparse.Namespace, task: dict[str, Any], on_failure: Callable[[Failure], None]
+) -> Iterator[Journal]:
+    """Open the output as the arguments say, and tell the user how to go on where that helps.
+
+    ``on_failure`` is given every failure of the run that is resumed.
+    """
     from decoding.journal import journalled
     from lattices.errors import EngineError
 
-    with journalled(arguments.output, task, resume=arguments.resume) as journal:
+    with journalled(
+        arguments.output, task, resume=arguments.resume, on_failure=on_failure
+    ) as journal:
         if arguments.resume and not arguments.quiet:
             done = journal.earlier.outcomes
             say(f"going on after {done} segments" if done else "there is nothing to resume")
         try:
             yield journal
-        except (KeyboardInterrupt, EngineError):
+        except (KeyboardInterrupt, EngineError, OSError):
             if journal.has_entries:
                 say("interrupted; the same command with --resume goes on from here")
             raise

@@ -246,8 +246,7 @@ def _run_spaces(
             )
     weights = learner.average() if arguments.average else learner.weights
     write_results(arguments, weights, learner.history)
-    failures = [*corpus.failures, *(dev.failures if dev else ())]
-    report_failures(failures)
+    failed = _report_failures(corpus, dev)
     if not arguments.quiet:
         columns = [("in the file", None), ("start", begun), ("trained", weights)]
         print_scores(metrics, corpus, "metric", columns)
@@ -258,7 +257,7 @@ def _run_spaces(
             f"{len(weights)} weights, {len(learner.history)} rounds",
             file=sys.stderr,
         )
-    return 1 if failures else 0
+    return 1 if failed else 0
 
 
 def _run_decoder(
@@ -295,8 +294,7 @@ def _run_decoder(
             quiet=arguments.quiet,
         )
     write_results(arguments, loop.weights, loop.learner.history)
-    failures = dev.failures if dev else ()
-    report_failures(failures)
+    failed = _report_failures(dev)
     if not arguments.quiet:
         first = loop.decodings[0]
         won = next(each for each in loop.decodings if each.weights == loop.weights)
@@ -305,7 +303,15 @@ def _run_decoder(
         if dev is not None:
             print_scores(metrics, dev, "held out", [("start", begun), ("trained", loop.weights)])
         print(f"{len(loop.decodings)} decodings, the best was number {won.number}", file=sys.stderr)
-    return 1 if failures else 0
+    return 1 if failed else 0
+
+
+def _report_failures(*corpora: TrainingCorpus | None) -> bool:
+    """Say what could not be read; return whether there was anything."""
+    told = [corpus.failures for corpus in corpora if corpus is not None and corpus.failures]
+    for failures in told:
+        report_failures(failures)
+    return bool(told)
 
 
 @contextmanager

@@ -171,7 +171,7 @@ def write_outcomes(
     report_failures(sieve.failures)
     sieve.report_losses()
     if sieve.failures:
-        say(f"{len(sieve.places)} segments written, {len(sieve.failures)} failed")
+        say(f"{len(sieve.ids)} segments written, {len(sieve.failures)} failed")
     return 1 if sieve.failures else 0
 
 
@@ -216,42 +216,42 @@ class _Sieve:
     """Lets through what can be written, and remembers what cannot, and what was lost."""
 
     def __init__(self, format: str, directory: bool, references: References | None) -> None:
+        from decoding.outcomes import Failures, SeenIds
+
         self._format, self._directory, self._references = format, directory, references
         self._records = 0
         self._losses: dict[str, tuple[str, int]] = {}
-        self.places: dict[str, str] = {}
-        self.failures: list[Failure] = []
+        self.ids = SeenIds()
+        self.failures = Failures()
 
     def sifted(self, outcomes: Iterable[Done[Ready] | Failure]) -> Iterator[Done[Ready]]:
         """Iterate over what can be written; at the end, raise FormatError if that is nothing."""
-        from decoding.corpus import Failure
+        from decoding.outcomes import Failure
 
         for outcome in outcomes:
             self._records += outcome.position >= 0
             if isinstance(outcome, Failure):
                 self.failures.append(outcome)
                 continue
-            problem = self._objection(outcome.id)
+            problem = self._objection(outcome)
             if problem:
                 self.failures.append(
                     Failure(outcome.position, outcome.path, outcome.line, outcome.id, problem)
                 )
                 continue
-            self.places[outcome.id] = outcome.place
             for what, where in outcome.result.losses.items():
                 first, count = self._losses.get(what, (where, 0))
                 self._losses[what] = first, count + 1
             yield outcome
         self._check()
 
-    def _objection(self, name: str) -> str:
-        """Return why a segment of this name cannot be written; empty if it can."""
+    def _objection(self, outcome: Done[Ready]) -> str:
+        """Return why a segment cannot be written; empty if it can, and then its id is taken."""
         from lattices.errors import FormatError
         from lattices.formats.writing import file_name
 
-        if name in self.places:
-            return f"the id is that of {self.places[name]} already"
-        if self._directory:
+        name = outcome.id
+        if self._directory and name not in self.ids:
             try:
                 if len(os.fsencode(file_name(name))) > LONGEST_NAME:
                     return "the id is too long for the name of a file"
@@ -259,7 +259,8 @@ class _Sieve:
                 return problem.problem
             except UnicodeEncodeError:
                 return f"the id {name!r} cannot be a file name"
-        return ""
+        known = self.ids.add(name, outcome.path, outcome.line)
+        return f"the id is that of {known} already" if known else ""
 
     def _check(self) -> None:
         from lattices.errors import FormatError
@@ -271,14 +272,14 @@ class _Sieve:
                 # a file that could not be read may be what makes the numbers differ
                 report_failures(self.failures)
                 raise
-        if self.places or not self.failures:
+        last = self.failures.last
+        if self.ids or last is None:
             return
-        *others, last = self.failures
         note = "nothing could be written"
-        if others and all(failure.reason == last.reason for failure in others):
+        if 1 < len(self.failures) == self.failures.count(last.reason):
             note = f"and so it is with all {len(self.failures)} segments: {note}"
         else:
-            report_failures(others)
+            report_failures(self.failures, but_last=True)
         name = f"segment {last.id!r}: " if last.id else ""
         raise FormatError(f"{name}{last.reason} ({note})", last.path, last.line)
 

@@ -11,10 +11,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -177,20 +180,62 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
         with _kept_open(sys.stdout.buffer) as stream:
             yield stream
         return
+    name = os.fspath(path)
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         # a pipe or a device cannot be replaced, only written to
-        with open(target, "wb") as file, _compressed(file, target) as stream:
+        with _written(target, "w", name) as file, _compressed(file, target) as stream:
             yield stream
         return
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(beside, "xb") as file, _compressed(file, target) as stream:
+        with _written(beside, "x", name) as file, _compressed(file, target) as stream:
             yield stream
-        os.replace(beside, target)
+        with naming(name):
+            os.replace(beside, target)
     finally:
         with suppress(FileNotFoundError):
             beside.unlink()
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Have errors of the system name the file that the user knows, not one beside it or none."""
+    try:
+        yield
+    except OSError as problem:
+        problem.filename = name
+        # what would be shown as the file that the first is renamed to
+        del problem.filename2
+        raise
+
+
+class NamedFile(io.FileIO):
+    """A file whose errors name it, as those of opening do: a full disk says which file it was.
+
+    Parameters
+    ----------
+    file
+        Its path or descriptor.
+    mode
+        As of :class:`io.FileIO`.
+    shown
+        The name in messages.
+    """
+
+    def __init__(self, file: PathLike | int, mode: str, shown: str, closefd: bool = True) -> None:
+        self._shown = shown
+        with naming(shown):
+            super().__init__(file if isinstance(file, int) else os.fspath(file), mode, closefd)
+
+    def write(self, data: ReadableBuffer, /) -> int | None:
+        """Write bytes."""
+        with naming(self._shown):
+            return super().write(data)
+
+
+def _written(path: Path, mode: str, name: str) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedWriter(NamedFile(path, mode, name)))
 
 
 @contextmanager
