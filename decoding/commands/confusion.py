@@ -11,7 +11,6 @@ from decoding.commands.arguments import (
     add_inputs,
     add_output,
     check_inputs,
-    check_outputs,
     finite,
     positive,
     report_failures,
@@ -104,7 +103,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.starts > 1 and (arguments.start is not None or arguments.no_decode):
         arguments.parser.error("--starts goes neither with --start nor with --no-decode")
     check_running(arguments)
-    check_outputs(arguments.output)
     from decoding.minimum_risk.confusion_output import ConfusionJob
     from decoding.minimum_risk.edit import MOST_CHANGES
     from decoding.outcomes import Failure, Failures

@@ -12,7 +12,6 @@ from decoding.commands.arguments import (
     add_inputs,
     add_output,
     check_inputs,
-    check_outputs,
     report_failures,
     tsv_cell,
 )
@@ -58,7 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
     check_running(arguments)
-    check_outputs(arguments.output)
     from decoding.jobs import InfoJob
     from decoding.outcomes import Failure, Failures
     from lattices.errors import FormatError

@@ -11,7 +11,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     finite,
     opened_references,
     parsed_metrics,
@@ -19,7 +18,7 @@ from decoding.commands.arguments import (
     size,
 )
 from decoding.commands.running import add_resuming, add_running, check_running
-from decoding.commands.summarised import check_summary, task_over_corpus, write_summarised
+from decoding.commands.summarised import task_over_corpus, write_summarised
 
 if TYPE_CHECKING:
     from lattices.formats.references import References
@@ -121,8 +120,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
-    check_summary(arguments)
-    check_outputs(arguments.output, arguments.summary)
     from decoding.commands.oracle_output import OracleLines, Totals
     from decoding.oracle import DEFAULT_BUDGET
     from lattices.engines import ENGINES

@@ -72,7 +72,11 @@ def corpus_outcomes(
         if arguments.dask:
             from decoding.dask_cluster import dask_executor
 
-            executor = stack.enter_context(dask_executor(arguments.dask))
+            def say_so(seconds: float) -> None:
+                where = f"the Dask scheduler {arguments.dask!r}"
+                say(f"{where} has no workers: waiting for one, up to {seconds:.0f} s")
+
+            executor = stack.enter_context(dask_executor(arguments.dask, say_so))
             cluster = {"workers": executor.workers, "executor": executor}
             inputs.shared_files = executor.can_open(inputs.files)
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))

@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from lattices.formats.references import References
 
 
-def check_summary(arguments: argparse.Namespace) -> None:
-    """Refuse a summary in the file of the output."""
-    if arguments.summary is not None and arguments.summary == arguments.output:
-        arguments.parser.error("--summary and -o are the same file")
-
-
 def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return what every output depends on: a run is resumed by one that has the same task."""
     import decoding

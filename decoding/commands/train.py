@@ -16,7 +16,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     opened_references,
     option,
     parsed_metrics,
@@ -142,7 +141,6 @@ def _seed(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     _check_usage(arguments)
-    check_outputs(arguments.output, arguments.history, arguments.checkpoint)
     from decoding.commands.train_options import learner_options
     from decoding.training.known import learner as learner_named
     from lattices.formats.weights import read_weights
@@ -177,10 +175,6 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         error("--dev-refs goes with --dev")
     if arguments.template and arguments.weights_format != "moses":
         error("--template goes with --weights-format moses")
-    written = [arguments.output, arguments.history, arguments.checkpoint]
-    given = [path for path in written if path is not None]
-    if len(set(given)) < len(given):
-        error("-o, --history and --checkpoint are three files")
     if arguments.checkpoint is None:
         if arguments.resume:
             error("--resume needs --checkpoint")

@@ -11,7 +11,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     finite,
     opened_references,
     positive,
@@ -82,7 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "DEV")
     check_running(arguments)
-    check_outputs(arguments.output)
     from decoding.minimum_risk.tuning import TuningJob, tuning_table
     from decoding.outcomes import Failure, Failures
     from fstmetrics import parse_metric

@@ -12,12 +12,14 @@ import argparse
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from decoding.commands.arguments import (
     SHOWN_FAILURES,
     STANDARD,
-    check_outputs,
+    file_identity,
+    identities_read,
     option,
     report_failures,
     say,
@@ -79,7 +81,6 @@ def target_of(arguments: argparse.Namespace) -> Target:
     from lattices.formats.writing import format_for_writing
 
     path = arguments.output
-    check_outputs(path)
     directory = os.path.isdir(path)
     if path.endswith("/") and not directory:
         raise FileNotFoundError(errno.ENOENT, "no such directory", path)
@@ -112,11 +113,11 @@ def transform_and_write(
     first = settling(references)
     if SYMBOLS not in target.options:
         with corpus_outcomes(ReadyJob(transform, target), arguments, first=first) as outcomes:
-            return write_outcomes(arguments.output, target, outcomes, references)
+            return write_outcomes(arguments, target, outcomes, references)
     # a table that every segment may extend: no two processes may do that
     with corpus_outcomes(SpacesJob(transform), arguments, first=first) as spaces:
         ready = made_ready(spaces, target.ready)
-        return write_outcomes(arguments.output, target, ready, references)
+        return write_outcomes(arguments, target, ready, references)
 
 
 def made_ready(
@@ -145,7 +146,7 @@ def made_ready(
 
 
 def write_outcomes(
-    path: str,
+    arguments: argparse.Namespace,
     target: Target,
     outcomes: Iterable[Done[Ready] | Failure],
     references: References | None = None,
@@ -159,11 +160,14 @@ def write_outcomes(
     """
     from lattices.formats import FORMATS
 
-    directory = os.path.isdir(path)
-    sieve = _Sieve(target.format, directory, references)
+    path, folder = arguments.output, None
+    if os.path.isdir(path):
+        suffix = next(iter(FORMATS.get(target.format).suffixes), "")
+        folder = _Folder(path, suffix, identities_read(arguments))
+    sieve = _Sieve(target.format, references, folder)
     good = sieve.sifted(outcomes)
-    if directory:
-        _write_files(path, FORMATS.get(target.format).suffixes, good)
+    if folder is not None:
+        folder.write(good)
     elif target.together:
         _write_together(path, target, good)
     else:
@@ -175,13 +179,39 @@ def write_outcomes(
     return 1 if sieve.failures else 0
 
 
-def _write_files(folder: str, suffixes: tuple[str, ...], good: Iterable[Done[Ready]]) -> None:
-    from lattices.formats.streams import created
+@dataclass(frozen=True)
+class _Folder:
+    """A directory that gets one file for each segment, none of which is a file that is read."""
 
-    suffix = suffixes[0] if suffixes else ""
-    for done in good:
-        with created(os.path.join(folder, done.id + suffix)) as stream:
-            stream.write(done.result.data)
+    path: str
+    suffix: str
+    read: set[tuple[int, int]]
+
+    def file(self, name: str) -> str:
+        return os.path.join(self.path, name + self.suffix)
+
+    def objection(self, name: str) -> str:
+        """Return why there can be no file for a segment of this name; empty if there can."""
+        from lattices.errors import FormatError
+        from lattices.formats.writing import file_name
+
+        try:
+            if len(os.fsencode(file_name(name))) > LONGEST_NAME:
+                return "the id is too long for the name of a file"
+        except FormatError as problem:
+            return problem.problem
+        except UnicodeEncodeError:
+            return f"the id {name!r} cannot be a file name"
+        if file_identity(self.file(name)) in self.read:
+            return f"{self.file(name)} is a file that this command reads"
+        return ""
+
+    def write(self, good: Iterable[Done[Ready]]) -> None:
+        from lattices.formats.streams import created
+
+        for done in good:
+            with created(self.file(done.id)) as stream:
+                stream.write(done.result.data)
 
 
 def _write_together(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
@@ -215,10 +245,12 @@ def _write_one_by_one(path: str, target: Target, good: Iterable[Done[Ready]]) ->
 class _Sieve:
     """Lets through what can be written, and remembers what cannot, and what was lost."""
 
-    def __init__(self, format: str, directory: bool, references: References | None) -> None:
+    def __init__(
+        self, format: str, references: References | None, folder: _Folder | None = None
+    ) -> None:
         from decoding.outcomes import Failures, SeenIds
 
-        self._format, self._directory, self._references = format, directory, references
+        self._format, self._references, self._folder = format, references, folder
         self._records = 0
         self._losses: dict[str, tuple[str, int]] = {}
         self.ids = SeenIds()
@@ -247,18 +279,11 @@ class _Sieve:
 
     def _objection(self, outcome: Done[Ready]) -> str:
         """Return why a segment cannot be written; empty if it can, and then its id is taken."""
-        from lattices.errors import FormatError
-        from lattices.formats.writing import file_name
-
         name = outcome.id
-        if self._directory and name not in self.ids:
-            try:
-                if len(os.fsencode(file_name(name))) > LONGEST_NAME:
-                    return "the id is too long for the name of a file"
-            except FormatError as problem:
-                return problem.problem
-            except UnicodeEncodeError:
-                return f"the id {name!r} cannot be a file name"
+        if self._folder is not None and name not in self.ids:
+            problem = self._folder.objection(name)
+            if problem:
+                return problem
         known = self.ids.add(name, outcome.path, outcome.line)
         return f"the id is that of {known} already" if known else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -26,6 +27,7 @@ RawReader: TypeAlias = "BinaryIO | io.RawIOBase"
 HEAD_SIZE = 4096
 STANDARD = "-"
 STANDARD_INPUT = "<stdin>"
+STANDARD_OUTPUT = "<stdout>"
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -152,20 +154,37 @@ def opened(
         If the file cannot be opened.
     """
     name = display_name(path)
-    with _kept_open(sys.stdin.buffer) if name == STANDARD_INPUT else open(path, "rb") as file:
+    with _standard_input() if name == STANDARD_INPUT else open(path, "rb") as file:
         source = file if on_read is None else _Watched(file, on_read)
-        magic, stream = _peeked(source, len(_GZIP_MAGIC))
+        with naming(name):
+            magic, stream = _peeked(source, len(_GZIP_MAGIC))
         content = _Unzipped(stream, name) if magic == _GZIP_MAGIC else stream
         head, stream = _peeked(content, HEAD_SIZE)
         yield head.removeprefix(BYTE_ORDER_MARK), stream
 
 
 @contextmanager
-def _kept_open(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Lend a stream that is somebody else's to close."""
-    yield stream
-    if stream.writable():
-        stream.flush()
+def _standard_input() -> Iterator[BinaryIO]:
+    """Lend standard input, which is somebody else's to close."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), STANDARD_INPUT)
+    yield sys.stdin.buffer
+
+
+@contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    """Lend standard output; errors name it, and what cannot be written is not tried again."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), STANDARD_OUTPUT)
+    sys.stdout.flush()
+    try:
+        descriptor = sys.stdout.fileno()
+    except OSError:
+        # a stream in memory that somebody has put in its place
+        yield sys.stdout.buffer
+        return
+    with io.BufferedWriter(NamedFile(descriptor, "w", STANDARD_OUTPUT, closefd=False)) as stream:
+        yield cast(BinaryIO, stream)
 
 
 @contextmanager
@@ -177,7 +196,7 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
     the same compressed bytes: no name and no time is stored.
     """
     if os.fspath(path) == STANDARD:
-        with _kept_open(sys.stdout.buffer) as stream:
+        with _standard_output() as stream:
             yield stream
         return
     name = os.fspath(path)
