@@ -9,6 +9,7 @@ from decoding import pace as sizes
 from decoding.outcomes import Failure
 from decoding.pace import Pace
 from decoding.units import Range, Unit, unit_count
+from lattices.errors import OptionError
 
 Batch: TypeAlias = "list[Unit]"
 
@@ -32,7 +33,13 @@ def batches(units: Iterable[Unit], pace: Pace) -> Iterator[Batch]:
 
 
 def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]:
-    """Iterate over the batches without the units of the first ``skipped`` outcomes."""
+    """Iterate over the batches without the units of the first ``skipped`` outcomes.
+
+    Raises
+    ------
+    OptionError
+        At the end, if there are fewer.
+    """
     for batch in all_batches:
         if not skipped:
             yield batch
@@ -49,3 +56,5 @@ def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]
                 left.append(unit)
         if left:
             yield left
+    if skipped:
+        raise OptionError(f"{skipped} segments that were done before are not in the input")

@@ -7,12 +7,18 @@ imported when it runs.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from decoding.commands.arguments import check_outputs, say, spellings
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 COMMANDS = (
     "oracle",
@@ -90,16 +96,11 @@ def build_parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; ``argv`` is the process's own by default."""
+    if argv is None:
+        _mend_streams()
     try:
-        given = sys.argv[1:] if argv is None else argv
-        # a command that comes first is the only one that is wanted
-        names = [name for name in COMMANDS if name in given[:1]] or COMMANDS
-        arguments = build_parser(names).parse_args(given)
-        code = _run(arguments)
+        code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
-    except SystemExit as ending:
-        # argparse has printed what there is to say
-        return ending.code if isinstance(ending.code, int) else 0
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -109,24 +110,74 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not _is_expected(problem):
             raise
         print(f"fstmetrics: error: {_in_one_line(problem)}", file=sys.stderr)
+        if isinstance(problem, OSError) and problem.filename == "<stdout>":
+            _discard_output()
         return 2
     return code
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(given: Sequence[str]) -> int:
     """Run a command, with messages that name its options, and warnings of one line."""
-    from decoding.commands.arguments import say, spellings
     from lattices.errors import arguments_spelled
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"warning: {_in_one_line(message)}")
 
-    # those of `fstmetrics study` have a parser of their own for each study
-    parser = getattr(arguments, "study_parser", arguments.parser)
-    with arguments_spelled(spellings(parser)), warnings.catch_warnings():
-        warnings.showwarning = show
-        code: int = arguments.run(arguments)
+    # a command that comes first is the only one that is wanted
+    names = [name for name in COMMANDS if name in given[:1]] or COMMANDS
+    try:
+        arguments = build_parser(names).parse_args(given)
+        check_outputs(arguments)
+        # those of `fstmetrics study` have a parser of their own for each study
+        parser = getattr(arguments, "study_parser", arguments.parser)
+        with arguments_spelled(spellings(parser)), warnings.catch_warnings():
+            warnings.showwarning = show
+            code: int = arguments.run(arguments)
+    except SystemExit as ending:
+        # argparse has printed what there is to say
+        return ending.code if isinstance(ending.code, int) else 0
     return code
+
+
+class _Standard(io.FileIO):
+    """Standard output, whose errors name it; or error: that it is full is no reason to fail."""
+
+    def write(self, data: ReadableBuffer, /) -> int | None:
+        try:
+            return super().write(data)
+        except OSError as problem:
+            if self.fileno() == 2:
+                return memoryview(data).nbytes
+            problem.filename = "<stdout>"
+            raise
+
+
+def _mend_streams() -> None:
+    """Have all three standard streams, whatever the process was started with.
+
+    The next file that is opened would get the number of a closed stream, and what is meant for
+    the stream would go into that file. A place holder of standard input is open for writing
+    only, and one of output for reading, so that whoever uses it is told.
+    """
+    for number, access in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            holder = os.open(os.devnull, access)
+            if holder != number:
+                os.dup2(holder, number)
+                os.close(holder)
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(
+            io.BufferedWriter(_Standard(number, "w", closefd=False)),
+            encoding=getattr(stream, "encoding", None),
+            errors=getattr(stream, "errors", None),
+            line_buffering=number == 2 or os.isatty(number),
+        )
+        for number, stream in ((1, sys.stdout), (2, sys.stderr))
+    )
 
 
 def _is_expected(problem: Exception) -> bool:
@@ -145,7 +196,7 @@ def _in_one_line(problem: Exception | str) -> str:
 
 
 def _discard_output() -> None:
-    """Keep the interpreter from flushing into a closed pipe as it ends."""
+    """Keep the interpreter from flushing into a pipe that is closed, or a full disk, as it ends."""
     try:
         descriptor = sys.stdout.fileno()
     except (OSError, ValueError):

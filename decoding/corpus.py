@@ -31,7 +31,7 @@ from lattices.errors import (
     argument_spellings,
     arguments_spelled,
 )
-from lattices.formats.reading import SeenIds
+from lattices.formats.ids import SeenIds
 from lattices.formats.streams import PathLike
 from lattices.vocabulary import Vocabulary
 
@@ -119,7 +119,7 @@ def run(
         How many segments make a batch; by default the more, the faster the work is.
     earlier
         What was done before: so many outcomes are left out, without parsing their segments.
-        The input must be the same.
+        The input must be the same. Its ids are added to.
     on_read
         Called with the number of bytes whenever some of the input was read, or left to a
         worker to read; in all :attr:`Inputs.bytes`.
@@ -132,6 +132,8 @@ def run(
         For an option that the format does not know.
     EngineError
         If a worker process dies.
+    OptionError
+        If the input has fewer outcomes than were done ``earlier``.
 
     Examples
     --------

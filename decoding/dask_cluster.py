@@ -99,7 +99,9 @@ def _all_look(wanted: dict[str, tuple[int, int]]) -> bool:
 
 
 @contextmanager
-def dask_executor(address: str) -> Iterator[DaskExecutor]:
+def dask_executor(
+    address: str, on_wait: Callable[[float], None] = lambda seconds: None
+) -> Iterator[DaskExecutor]:
     """Connect to a cluster that runs already.
 
     Parameters
@@ -107,6 +109,8 @@ def dask_executor(address: str) -> Iterator[DaskExecutor]:
     address : str
         Of the scheduler, such as ``tcp://10.0.0.1:8786``; or the file that the scheduler was
         told to write, ``dask scheduler --scheduler-file FILE``.
+    on_wait : function
+        Called with the seconds it may take, if there is no worker yet and one is waited for.
 
     Raises
     ------
@@ -122,6 +126,8 @@ def dask_executor(address: str) -> Iterator[DaskExecutor]:
     except (OSError, ValueError, TypeError) as problem:
         raise EngineError(f"no Dask scheduler at {address!r}: {problem}") from problem
     with client:
+        if not client.nthreads():
+            on_wait(PATIENCE)
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as problem:

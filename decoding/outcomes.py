@@ -1,14 +1,23 @@
-"""What goes into a job over a corpus, and what comes out: segments, results, failures."""
+"""What goes into a job over a corpus, and what comes out: segments, results, failures.
+
+A corpus may have millions of segments, and all of them may fail: what is remembered of each,
+its id and why it failed, has a size that is bounded here.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from lattices.formats.reading import place
+from lattices.formats.ids import place
 from lattices.spaces import Space
 
 R = TypeVar("R")
+
+#: failures that are kept; those beyond are counted
+KEPT_FAILURES = 1000
 
 
 @dataclass(frozen=True)
@@ -72,3 +81,52 @@ class Failure(_Outcome):
         """Return place, name and reason in one line."""
         name = f"segment {self.id!r}: " if self.id else ""
         return f"{self.place}: {name}{self.reason}"
+
+
+class Failures:
+    """The first thousand failures, and how many there are in all.
+
+    Attributes
+    ----------
+    first : list of Failure
+        At most ``KEPT_FAILURES``.
+    last : Failure or None
+        The last of all.
+
+    Examples
+    --------
+    >>> some = Failures(Failure(n, "f", n, "", "not JSON") for n in range(3000))
+    >>> len(some), len(some.first), some.last.line, some.count("not JSON")
+    (3000, 1000, 2999, 3000)
+    """
+
+    def __init__(self, failures: Iterable[Failure] = ()) -> None:
+        self.first: list[Failure] = []
+        self.last: Failure | None = None
+        self._count = 0
+        self._reasons: Counter[str] = Counter()
+        for failure in failures:
+            self.append(failure)
+
+    def append(self, failure: Failure) -> None:
+        """Add one."""
+        self._count += 1
+        self.last = failure
+        if len(self.first) < KEPT_FAILURES:
+            self.first.append(failure)
+        if failure.reason in self._reasons or len(self._reasons) < KEPT_FAILURES:
+            self._reasons[failure.reason] += 1
+
+    def __len__(self) -> int:
+        """Return how many there are in all."""
+        return self._count
+
+    def count(self, reason: str) -> int:
+        """Return how many have this reason, one of the first ``KEPT_FAILURES`` reasons."""
+        return self._reasons[reason]
+
+    def without(self, reason: str) -> Failures:
+        """Return those that have another reason."""
+        others = Failures(failure for failure in self.first if failure.reason != reason)
+        others._count = self._count - self.count(reason)
+        return others

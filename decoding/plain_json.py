@@ -1,10 +1,14 @@
-"""JSON as the standard has it: without Infinity and NaN."""
+"""JSON as the standard has it, without Infinity and NaN; and JSON that shows any damage."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
+
+_CHECKSUM = "checksum"
 
 
 def json_text(content: Any, indent: int | None = None) -> str:
@@ -27,3 +31,65 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def sealed_json(content: Mapping[str, Any]) -> bytes:
+    """Return the lines of a JSON object with a checksum of all that it holds.
+
+    Examples
+    --------
+    >>> data = sealed_json({"rounds": 3})
+    >>> read_json(data, "state", "file.json")["rounds"]
+    3
+    >>> check_seal(read_json(data.replace(b"3", b"4", 1), "state", "file.json"), "state", "f.json")
+    Traceback (most recent call last):
+        ...
+    lattices.errors.FormatError: f.json: no whole state: its checksum is that of another
+    """
+    sealed = {**content, _CHECKSUM: _checksum(content)}
+    return json.dumps(sealed, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def read_json(data: bytes, what: str, place: str) -> dict[str, Any]:
+    """Return a JSON object, of which nothing is known yet.
+
+    Raises
+    ------
+    FormatError
+        If it is none.
+    """
+    from lattices.errors import FormatError
+
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as problem:
+        line = getattr(problem, "lineno", 0)
+        raise FormatError(f"no {what}: {problem}", place, line) from None
+    if not isinstance(content, dict):
+        raise FormatError(f"no {what}: {type(content).__name__}, expected an object", place)
+    return content
+
+
+def check_seal(content: Mapping[str, Any], what: str, place: str) -> None:
+    """Refuse an object that is not as :func:`sealed_json` had it.
+
+    Raises
+    ------
+    FormatError
+        If anything in it was changed.
+    """
+    from lattices.errors import FormatError
+
+    if _CHECKSUM not in content:
+        raise FormatError(f"no whole {what}: it has no checksum", place)
+    try:
+        is_whole = content[_CHECKSUM] == _checksum(content)
+    except RecursionError:
+        is_whole = False
+    if not is_whole:
+        raise FormatError(f"no whole {what}: its checksum is that of another", place)
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in content.items() if name != _CHECKSUM}
+    return hashlib.blake2b(json.dumps(rest).encode("ascii"), digest_size=16).hexdigest()

@@ -6,13 +6,15 @@ import argparse
 import errno
 import math
 import os
+import re
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from decoding.corpus import Failure, Segment
+    from decoding.outcomes import Failures, Segment
     from fstmetrics import Metric
     from lattices.formats.references import References
 
@@ -205,12 +207,100 @@ def check_inputs(arguments: argparse.Namespace, what: str) -> None:
         arguments.parser.error("standard input (-) can be read only once")
 
 
-def check_outputs(*paths: str | None) -> None:
-    """Refuse at once to write into a directory that does not exist."""
-    for path in paths:
-        folder = os.path.dirname((path or "").rstrip("/"))
-        if folder and not os.path.isdir(folder):
-            raise FileNotFoundError(errno.ENOENT, "no such directory", folder)
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse at once what cannot be written, and what would take the place of a file it needs.
+
+    Of every command, before it does anything. Files are compared, not names: a link to an input
+    is that input.
+    """
+    written: dict[str, str] = {}
+    for option, path in _files_written(arguments, ("ark", "symbols")):
+        _check_writable(path)
+        is_special = os.path.exists(path) and not os.path.isfile(path)
+        if is_special or (path, option) == (STANDARD, "--plot"):
+            # a folder, a pipe or a device; and what commands refuse in words of their own
+            continue
+        target = path if path == STANDARD else os.path.realpath(path)
+        if target in written:
+            arguments.parser.error(f"{option} and {written[target]} are the same file")
+        written[target] = option
+    read = identities_read(arguments)
+    # a table of symbols may be read and added to
+    for option, path in _files_written(arguments, ("ark",)):
+        if file_identity(path, 1) in read:
+            from lattices.errors import OptionError
+
+            raise OptionError(
+                f"{option} {path} is a file that this command reads; write to another one"
+            )
+
+
+#: arguments that name files which are written, and which are read
+_WRITTEN = {
+    "output": "-o",
+    "summary": "--summary",
+    "history": "--history",
+    "checkpoint": "--checkpoint",
+    "plot": "--plot",
+    "symbols": "--symbols",
+    "write_option": "--write-option",
+}
+_READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
+         "human", "option", "write_option", "metric")  # fmt: skip
+#: files in the specification of a metric
+_METRIC_FILES = re.compile(r"\b(?:vectors|parses)=([^,()]+)")
+
+
+def identities_read(arguments: argparse.Namespace) -> set[tuple[int, int]]:
+    """Return the identities of all files that a command reads; of a directory, those in it."""
+    found = set()
+    for name in _READ:
+        for path in _paths(getattr(arguments, name, None), name, ("symbols",)):
+            names = os.listdir(path) if os.path.isdir(path) else [""]
+            found |= {file_identity(os.path.join(path, name) if name else path) for name in names}
+    return {each for each in found if each is not None}
+
+
+def file_identity(path: str, standard: int = 0) -> tuple[int, int] | None:
+    """Return what tells a regular file from all others; None if there is none of that name.
+
+    ``standard`` is the descriptor that ``-`` stands for.
+    """
+    try:
+        found = os.fstat(standard) if path == STANDARD else os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _files_written(arguments: argparse.Namespace, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name, option in _WRITTEN.items():
+        for path in _paths(getattr(arguments, name, None), name, keys):
+            yield option, path
+
+
+def _paths(value: Any, name: str, keys: Sequence[str]) -> Iterator[str]:
+    """Iterate over the files that the value of an argument names."""
+    values = value if isinstance(value, list) else [value] if value else []
+    for each in values:
+        if name == "metric":
+            yield from _METRIC_FILES.findall(each)
+        elif isinstance(each, tuple):
+            yield from [each[1]] if each[0] in keys else []
+        elif name not in ("option", "write_option"):
+            yield each
+
+
+def _check_writable(path: str) -> None:
+    folder = os.path.dirname(path.rstrip("/"))
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "no such directory", folder)
+    if os.path.isdir(path):
+        folder = path
+    elif path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+        return
+    if not os.access(folder or os.curdir, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
 def parsed_metric(specification: str, *, check: bool = True) -> Metric:
@@ -266,12 +356,13 @@ def say(text: str) -> None:
     print(f"fstmetrics: {text}", file=sys.stderr)
 
 
-def report_failures(failures: Sequence[Failure]) -> None:
-    """Print the first failures, and how many more there are."""
-    for failure in failures[:SHOWN_FAILURES]:
+def report_failures(failures: Failures, *, but_last: bool = False) -> None:
+    """Print the first failures, and how many more there are; the last may be told elsewhere."""
+    count = len(failures) - but_last
+    for failure in failures.first[: min(count, SHOWN_FAILURES)]:
         say(str(failure))
-    if len(failures) > SHOWN_FAILURES:
-        say(f"... and {len(failures) - SHOWN_FAILURES} more failures")
+    if count > SHOWN_FAILURES:
+        say(f"... and {count - SHOWN_FAILURES} more failures")
 
 
 def tsv_cell(text: str) -> str:

@@ -13,7 +13,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     opened_references,
     parsed_metrics,
     say,
@@ -92,7 +91,6 @@ class _Compared:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
-    check_outputs(arguments.output)
     if len(arguments.paths) < 2:
         arguments.parser.error("a baseline, but no system to compare with it")
     from decoding.commands.systems import Judges, describe_layout, paired_matrices, read_complete

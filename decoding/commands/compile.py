@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from decoding.commands.arguments import (
     STANDARD,
     add_reference_ids,
-    check_outputs,
+    file_identity,
+    identities_read,
     opened_references,
     parsed_metric,
 )
@@ -86,7 +87,6 @@ def run(arguments: argparse.Namespace) -> int:
     from lattices.formats.streams import created
     from lattices.vocabulary import Vocabulary
 
-    check_outputs(arguments.output, arguments.symbols)
     metric = parsed_metric(arguments.metric)
     vocabulary = Vocabulary()
     evaluators: dict[str, CompiledEvaluator] = {}
@@ -149,7 +149,12 @@ def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:
         if "/" in name or os.sep in name or name.startswith("."):
             arguments.parser.error(f"the id {name!r} cannot be a file name")
     suffix = ".txt" if arguments.text else ".fst"
-    return [os.path.join(output, name + suffix) for name in names]
+    targets = [os.path.join(output, name + suffix) for name in names]
+    read = identities_read(arguments)
+    for target in targets:
+        if file_identity(target) in read:
+            arguments.parser.error(f"{target} is a file that this command reads")
+    return targets
 
 
 def _units(evaluator: CompiledEvaluator, references: list[Reference]) -> Iterator[str]:

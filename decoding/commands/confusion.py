@@ -11,7 +11,6 @@ from decoding.commands.arguments import (
     add_inputs,
     add_output,
     check_inputs,
-    check_outputs,
     finite,
     positive,
     report_failures,
@@ -20,7 +19,7 @@ from decoding.commands.arguments import (
 from decoding.commands.running import add_running, check_running, corpus_outcomes
 
 if TYPE_CHECKING:
-    from decoding.corpus import Failure
+    from decoding.outcomes import Failures
     from lattices.formats.references import References
 
 SUMMARY = "confusion networks and word confidences, by expected edits"
@@ -104,10 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.starts > 1 and (arguments.start is not None or arguments.no_decode):
         arguments.parser.error("--starts goes neither with --start nor with --no-decode")
     check_running(arguments)
-    check_outputs(arguments.output)
-    from decoding.corpus import Failure
     from decoding.minimum_risk.confusion_output import ConfusionJob
     from decoding.minimum_risk.edit import MOST_CHANGES
+    from decoding.outcomes import Failure, Failures
     from lattices.formats.references import read_references
     from lattices.formats.streams import created
 
@@ -123,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         "decode": not arguments.no_decode,
     }
     job = ConfusionJob(arguments.format, arguments.channel, sentences, options)
-    failures: list[Failure] = []
+    failures = Failures()
     segments = records = words = 0
     edits = 0.0
     with (
@@ -148,9 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def _check(
-    segments: int, records: int, failures: list[Failure], sentences: References | None
-) -> None:
+def _check(segments: int, records: int, failures: Failures, sentences: References | None) -> None:
     """Refuse to write results if there are none, or if they may belong to other sentences."""
     from lattices.errors import FormatError
 
@@ -163,5 +159,5 @@ def _check(
             raise
     if segments:
         return
-    report_failures(failures[:-1])
-    raise FormatError(f"{failures[-1]} (nothing could be written)")
+    report_failures(failures, but_last=True)
+    raise FormatError(f"{failures.last} (nothing could be written)")

@@ -10,7 +10,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     opened_references,
     parsed_metrics,
     say,
@@ -67,7 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
-    check_outputs(arguments.output, arguments.plot)
     if "-" in (arguments.human, arguments.plot):
         arguments.parser.error("--human and --plot are files")
     from decoding.commands.score_correlations import correlated, pictures, written

@@ -12,7 +12,6 @@ from decoding.commands.arguments import (
     add_inputs,
     add_output,
     check_inputs,
-    check_outputs,
     report_failures,
     tsv_cell,
 )
@@ -20,7 +19,6 @@ from decoding.commands.running import add_running, check_running, corpus_outcome
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
-    from decoding.corpus import Failure
     from decoding.jobs import SpaceInfo
 
 SUMMARY = "states, arcs, paths, density, depth and vocabulary of lattices"
@@ -59,13 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
     check_running(arguments)
-    check_outputs(arguments.output)
-    from decoding.corpus import Failure
     from decoding.jobs import InfoJob
+    from decoding.outcomes import Failure, Failures
     from lattices.errors import FormatError
     from lattices.formats.streams import created
 
-    failures: list[Failure] = []
+    failures = Failures()
     total = _Total()
     with (
         created(arguments.output) as output,
@@ -85,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
                     outcome.id, dict(zip(COLUMNS, (*values, *depth, len(info.words)), strict=True))
                 )
         if not total.segments:
-            report_failures(failures[:-1])
-            raise FormatError(f"{failures[-1]} (nothing could be measured)")
+            report_failures(failures, but_last=True)
+            raise FormatError(f"{failures.last} (nothing could be measured)")
         write(None, total.row())
         write.close()
     report_failures(failures)

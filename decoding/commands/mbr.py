@@ -13,7 +13,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     finite,
     opened_references,
     option,
@@ -22,7 +21,6 @@ from decoding.commands.arguments import (
 )
 from decoding.commands.running import add_resuming, add_running, check_running, file_stamps
 from decoding.commands.summarised import (
-    check_summary,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -128,10 +126,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
     check_running(arguments)
-    check_summary(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
-    check_outputs(arguments.output, arguments.summary)
     from decoding.commands.mbr_output import MBRLines, MBRTotals
 
     # an expectation may be had without what it takes to score against references

@@ -141,8 +141,4 @@ class MBRTotals(Totals):
             "results": results,
             "exact": exact,
             "metrics": scores,
-            "failures": [
-                {"id": failure.id, "place": failure.place, "reason": failure.reason}
-                for failure in self.failures
-            ],
         }

@@ -12,7 +12,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     finite,
     opened_references,
     parsed_metrics,
@@ -21,7 +20,6 @@ from decoding.commands.arguments import (
 )
 from decoding.commands.running import add_resuming, add_running, check_running
 from decoding.commands.summarised import (
-    check_summary,
     scores_table,
     task_over_corpus,
     write_summarised,
@@ -128,8 +126,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
-    check_summary(arguments)
-    check_outputs(arguments.output, arguments.summary)
     from decoding.commands.oracle_output import OracleLines, Totals
     from decoding.oracle import DEFAULT_BUDGET
     from lattices.engines import ENGINES

@@ -13,7 +13,7 @@ import numpy as np
 
 from decoding.commands.arguments import tsv_cell
 from decoding.jobs import OracleJob, SegmentOracles
-from decoding.outcomes import Done, Failure, Segment
+from decoding.outcomes import Done, Failure, Failures, Segment
 from decoding.plain_json import json_text
 from fstmetrics import Metric
 from lattices.formats.references import References
@@ -131,9 +131,8 @@ class Totals:
     segments: int = 0
     sums: list[float] | None = None
     engines: set[str] = field(default_factory=set)
-    failures: list[Failure] = field(default_factory=list)
+    failures: Failures = field(default_factory=Failures)
     started: float = field(default_factory=time.perf_counter)
-    _told: int = 0
 
     def add(self, outcome: Done[Lines] | Failure) -> bytes:
         """Count an outcome, and return what is written for it."""
@@ -148,31 +147,23 @@ class Totals:
         return outcome.result.text.encode("utf-8")
 
     def state(self) -> dict[str, Any]:
-        """Return what :meth:`restore` needs; failures only if they were not in one before."""
-        told, self._told = self._told, len(self.failures)
+        """Return what :meth:`restore` needs, but for the failures."""
         return {
             "seconds": time.perf_counter() - self.started,
             "records": self.records,
             "segments": self.segments,
             "sums": self.sums,
             "engines": sorted(self.engines),
-            "failures": [
-                [each.position, each.path, each.line, each.id, each.reason]
-                for each in self.failures[told:]
-            ],
         }
 
-    def start(self, states: Sequence[Mapping[str, Any]]) -> None:
-        """Start the clock, and go on from what a run has told of itself, one state a time."""
+    def start(self, state: Mapping[str, Any] | None) -> None:
+        """Start the clock, and go on from what an earlier run has told of itself."""
         self.started = time.perf_counter()
-        self.failures = [Failure(*each) for state in states for each in state["failures"]]
-        self._told = len(self.failures)
-        if states:
-            last = states[-1]
-            self.started -= last["seconds"]
-            self.records, self.segments = last["records"], last["segments"]
-            self.sums = last["sums"]
-            self.engines = set(last["engines"])
+        if state is not None:
+            self.started -= state["seconds"]
+            self.records, self.segments = state["records"], state["segments"]
+            self.sums = state["sums"]
+            self.engines = set(state["engines"])
 
     def summary(self) -> dict[str, Any]:
         """Return the summary as it is written."""
@@ -203,8 +194,4 @@ class Totals:
             "results": results,
             "exact": exact,
             "metrics": scores,
-            "failures": [
-                {"id": failure.id, "place": failure.place, "reason": failure.reason}
-                for failure in self.failures
-            ],
         }

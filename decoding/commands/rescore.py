@@ -12,7 +12,6 @@ from decoding.commands.arguments import (
     add_metrics,
     add_references,
     check_inputs,
-    check_outputs,
     opened_references,
     parsed_metrics,
     positive,
@@ -25,7 +24,6 @@ from decoding.commands.running import (
     corpus_outcomes,
 )
 from decoding.commands.summarised import (
-    check_summary,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -99,7 +97,6 @@ def run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "SPACES")
     check_running(arguments)
     _check_usage(arguments)
-    check_outputs(arguments.output, arguments.summary)
     from lattices.formats.weights import read_weights
 
     weights = dict(read_weights(arguments.weights))
@@ -117,7 +114,6 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         error("-k and --spaces exclude one another")
     if arguments.unique and not arguments.k:
         error("--unique goes with -k")
-    check_summary(arguments)
     lines, spaces = ("format", "summary", "resume", "refs", "metric"), ("to", "write_option")
     if arguments.k or arguments.spaces:
         wrong = [name for name in lines if getattr(arguments, name)]
@@ -142,13 +138,13 @@ def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> i
     if SYMBOLS not in target.options:
         job = UnweightedNoted(ReadyJob(transform, target), weights)
         with corpus_outcomes(job, arguments) as outcomes:
-            code = write_outcomes(arguments.output, target, _noted(outcomes, names))
+            code = write_outcomes(arguments, target, _noted(outcomes, names))
     else:
         # a table that every segment may extend: no two processes may do that
         spaces = UnweightedNoted(SpacesJob(transform), weights)
         with corpus_outcomes(spaces, arguments) as found:
             ready = made_ready(_noted(found, names), target.ready)
-            code = write_outcomes(arguments.output, target, ready)
+            code = write_outcomes(arguments, target, ready)
     _say_unweighted(list(names))
     return code
 

@@ -110,11 +110,11 @@ class RescoreTotals(Totals):
         """Return what :meth:`restore` needs."""
         return {**super().state(), "unweighted": list(self.unweighted)}
 
-    def start(self, states: Sequence[Mapping[str, Any]]) -> None:
-        """Go on from what a run has told of itself."""
-        super().start(states)
-        if states:
-            self.unweighted = dict.fromkeys(states[-1]["unweighted"])
+    def start(self, state: Mapping[str, Any] | None) -> None:
+        """Start the clock, and go on from what an earlier run has told of itself."""
+        super().start(state)
+        if state is not None:
+            self.unweighted = dict.fromkeys(state["unweighted"])
 
     def summary(self) -> dict[str, Any]:
         """Return the summary as it is written."""
@@ -142,10 +142,6 @@ class RescoreTotals(Totals):
                     self.metrics, rows[:count], rows[count:], strict=True
                 )
             },
-            "failures": [
-                {"id": failure.id, "place": failure.place, "reason": failure.reason}
-                for failure in self.failures
-            ],
         }
 
 

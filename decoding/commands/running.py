@@ -77,7 +77,11 @@ def corpus_outcomes(
         if arguments.dask:
             from decoding.dask_cluster import dask_executor
 
-            executor = stack.enter_context(dask_executor(arguments.dask))
+            def say_so(seconds: float) -> None:
+                where = f"the Dask scheduler {arguments.dask!r}"
+                say(f"{where} has no workers: waiting for one, up to {seconds:.0f} s")
+
+            executor = stack.enter_context(dask_executor(arguments.dask, say_so))
             cluster = {"workers": executor.workers, "executor": executor}
             inputs.shared_files = executor.can_open(inputs.files)
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
@@ -119,18 +123,25 @@ def _check_formats(files: Sequence[str], name: str | None) -> None:
 
 
 @contextmanager
-def resumable_output(arguments: argparse.Namespace, task: dict[str, Any]) -> Iterator[Journal]:
-    """Open the output as the arguments say, and tell the user how to go on where that helps."""
+def resumable_output(
+    arguments: argparse.Namespace, task: dict[str, Any], on_failure: Callable[[Failure], None]
+) -> Iterator[Journal]:
+    """Open the output as the arguments say, and tell the user how to go on where that helps.
+
+    ``on_failure`` is given every failure of the run that is resumed.
+    """
     from decoding.journal import journalled
     from lattices.errors import EngineError
 
-    with journalled(arguments.output, task, resume=arguments.resume) as journal:
+    with journalled(
+        arguments.output, task, resume=arguments.resume, on_failure=on_failure
+    ) as journal:
         if arguments.resume and not arguments.quiet:
             done = journal.earlier.outcomes
             say(f"going on after {done} segments" if done else "there is nothing to resume")
         try:
             yield journal
-        except (KeyboardInterrupt, EngineError):
+        except (KeyboardInterrupt, EngineError, OSError):
             if journal.has_entries:
                 say("interrupted; the same command with --resume goes on from here")
             raise

@@ -9,7 +9,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     opened_references,
     parsed_metrics,
     report_failures,
@@ -51,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
-    check_outputs(arguments.output)
     if arguments.segments and arguments.intervals and arguments.format in ("tsv", "latex"):
         arguments.parser.error(
             f"--format {arguments.format} has segments or systems, and only systems have intervals"

@@ -9,7 +9,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     opened_references,
     parsed_metric,
     positive,
@@ -84,7 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     arguments.parser = arguments.study_parser
     check_inputs(arguments, "HYPS")
-    check_outputs(arguments.output, arguments.plot)
     if arguments.plot == "-":
         arguments.parser.error("--plot is a file")
     if arguments.plot:

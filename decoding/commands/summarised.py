@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from decoding.commands.arguments import report_failures, settling
 from decoding.commands.running import corpus_outcomes, file_stamps, resumable_output
@@ -15,14 +15,9 @@ from decoding.plain_json import json_text
 if TYPE_CHECKING:
     from decoding.commands.oracle_output import Totals
     from decoding.corpus import Job
+    from decoding.outcomes import Failure
     from fstmetrics import Metric
     from lattices.formats.references import References
-
-
-def check_summary(arguments: argparse.Namespace) -> None:
-    """Refuse a summary in the file of the output."""
-    if arguments.summary is not None and arguments.summary == arguments.output:
-        arguments.parser.error("--summary and -o are the same file")
 
 
 def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> dict[str, Any]:
@@ -75,31 +70,64 @@ def write_summarised(
     warn : function, optional
         Tells of anything in the summary that the user must know all the same.
     """
+    from decoding.outcomes import Failure
     from lattices.formats.streams import created
 
     with ExitStack() as stack:
         summary_file = (
-            stack.enter_context(created(arguments.summary)) if arguments.summary else None
+            _SummaryFile(stack.enter_context(created(arguments.summary)))
+            if arguments.summary
+            else None
         )
-        journal = stack.enter_context(resumable_output(arguments, dict(task)))
+
+        def count_earlier(failure: Failure) -> None:
+            totals.failures.append(failure)
+            if summary_file is not None:
+                summary_file.add(failure)
+
+        journal = stack.enter_context(resumable_output(arguments, dict(task), count_earlier))
         outcomes = stack.enter_context(
             corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
         )
-        totals.start(journal.states)
+        totals.start(journal.state)
         for outcome in outcomes:
             journal.write(outcome, totals.add(outcome))
+            if isinstance(outcome, Failure) and summary_file is not None:
+                summary_file.add(outcome)
             if journal.is_due:
                 journal.enter(totals.state())
         _check(totals, references, done)
         summary = {**totals.summary(), **settings}
         if summary_file is not None:
-            summary_file.write(json_text(summary, indent=2).encode() + b"\n")
+            summary_file.finish(summary)
     report_failures(totals.failures)
     if warn is not None:
         warn(summary)
     if not arguments.quiet:
         print(for_people(summary), file=sys.stderr)
     return 1 if totals.failures else 0
+
+
+class _SummaryFile:
+    """The summary as JSON: failures as they come, so that none is kept, then all the rest."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._before = '{\n  "failures": ['
+        self._after = "]"
+
+    def add(self, failure: Failure) -> None:
+        fields = {"id": failure.id, "place": failure.place, "reason": failure.reason}
+        self._write(f"{self._before}\n    {json_text(fields)}")
+        self._before, self._after = ",", "\n  ]"
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        opening = self._before if self._after == "]" else ""
+        rest = json_text(summary, indent=2).removeprefix("{")
+        self._write(f"{opening}{self._after},{rest}\n")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text.encode())
 
 
 def _check(totals: Totals, references: References | None, done: str) -> None:
@@ -117,15 +145,14 @@ def _check(totals: Totals, references: References | None, done: str) -> None:
             raise
     if totals.segments:
         return
-    others = [failure for failure in failures if failure.reason != NO_REFERENCES]
-    without = len(failures) - len(others)
+    without = failures.count(NO_REFERENCES)
     if without:
-        report_failures(others)
+        report_failures(failures.without(NO_REFERENCES))
         raise OptionError(
             f"none of the {without} segments has references in the input; give them by --refs FILE"
         )
-    report_failures(failures[:-1])
-    last = failures[-1] if failures else "there is no segment in the input"
+    report_failures(failures, but_last=bool(failures))
+    last = failures.last or "there is no segment in the input"
     raise FormatError(f"{last} (nothing could be {done})")
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from decoding.outcomes import Failure, Failures
+
 if TYPE_CHECKING:
-    from decoding.corpus import Failure
     from fstmetrics import Evaluator, Metric
     from lattices.arrays import FloatColumn
     from lattices.formats import Format
@@ -70,7 +71,7 @@ class System:
     metrics: tuple[Metric, ...]
     note: str = ""
     stats: dict[str, list[FloatColumn]] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
+    failures: Failures = field(default_factory=Failures)
 
     def segment_scores(self) -> Iterator[tuple[str, list[float]]]:
         """Iterate over the segments with their score under each metric."""
@@ -128,7 +129,7 @@ def read_complete(path: str, format: str | None, judges: Judges) -> System:
     system = read_system(path, format, judges)
     references = judges.references
     if system.failures:
-        failure = system.failures[0]
+        failure = system.failures.first[0]
         name = f"segment {failure.id!r}: " if failure.id else ""
         more = len(system.failures) - 1
         raise FormatError(
@@ -212,7 +213,6 @@ def _add(
     system: System, judges: Judges, name: str, position: int, words: list[str], line: int
 ) -> None:
     """Score one segment that has an id."""
-    from decoding.corpus import Failure
     from lattices.errors import FormatError
 
     try:
@@ -290,7 +290,6 @@ def _read_transcripts(
 
 
 def _score_lists(format: Format, stream: BinaryIO, system: System, judges: Judges) -> None:
-    from decoding.corpus import Failure
     from decoding.jobs import one_best
     from lattices.errors import Error, FormatError
     from lattices.formats import parse_record

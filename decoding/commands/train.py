@@ -16,7 +16,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     opened_references,
     option,
     parsed_metrics,
@@ -146,7 +145,6 @@ def _seed(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     _check_usage(arguments)
-    check_outputs(arguments.output, arguments.history, arguments.checkpoint)
     from decoding.commands.train_options import learner_options
     from decoding.training.known import learner as learner_named
     from lattices.formats.weights import read_weights
@@ -181,10 +179,6 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         error("--dev-refs goes with --dev")
     if arguments.template and arguments.weights_format != "moses":
         error("--template goes with --weights-format moses")
-    written = [arguments.output, arguments.history, arguments.checkpoint]
-    given = [path for path in written if path is not None]
-    if len(set(given)) < len(given):
-        error("-o, --history and --checkpoint are three files")
     if arguments.checkpoint is None:
         if arguments.resume:
             error("--resume needs --checkpoint")
@@ -250,8 +244,7 @@ def _run_spaces(
             )
     weights = learner.average() if arguments.average else learner.weights
     write_results(arguments, weights, learner.history)
-    failures = [*corpus.failures, *(dev.failures if dev else ())]
-    report_failures(failures)
+    failed = _report_failures(corpus, dev)
     if not arguments.quiet:
         columns = [("in the file", None), ("start", begun), ("trained", weights)]
         print_scores(metrics, corpus, "metric", columns)
@@ -262,7 +255,7 @@ def _run_spaces(
             f"{len(weights)} weights, {len(learner.history)} rounds",
             file=sys.stderr,
         )
-    return 1 if failures else 0
+    return 1 if failed else 0
 
 
 def _run_decoder(
@@ -299,8 +292,7 @@ def _run_decoder(
             quiet=arguments.quiet,
         )
     write_results(arguments, loop.weights, loop.learner.history)
-    failures = dev.failures if dev else ()
-    report_failures(failures)
+    failed = _report_failures(dev)
     if not arguments.quiet:
         first = loop.decodings[0]
         won = next(each for each in loop.decodings if each.weights == loop.weights)
@@ -309,7 +301,15 @@ def _run_decoder(
         if dev is not None:
             print_scores(metrics, dev, "held out", [("start", begun), ("trained", loop.weights)])
         print(f"{len(loop.decodings)} decodings, the best was number {won.number}", file=sys.stderr)
-    return 1 if failures else 0
+    return 1 if failed else 0
+
+
+def _report_failures(*corpora: TrainingCorpus | None) -> bool:
+    """Say what could not be read; return whether there was anything."""
+    told = [corpus.failures for corpus in corpora if corpus is not None and corpus.failures]
+    for failures in told:
+        report_failures(failures)
+    return bool(told)
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import numpy as np
 
 from decoding.commands.arguments import report_failures, settling
 from decoding.commands.running import corpus_outcomes
-from decoding.corpus import Done, Failure, Segment
 from decoding.jobs import NO_REFERENCES, one_best
+from decoding.outcomes import Done, Failures, Segment
 from decoding.transforms import Rescored
 from fstmetrics import Metric
 from fstmetrics.references import Reference
@@ -64,7 +64,7 @@ class TrainingCorpus:
     """The segments that can be trained on, and what became of the others."""
 
     segments: tuple[TrainingSegment, ...]
-    failures: tuple[Failure, ...]
+    failures: Failures
 
     @property
     def spaces(self) -> list[Space]:
@@ -115,7 +115,7 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
         have nothing to do with each other.
     """
     segments: list[TrainingSegment] = []
-    failures: list[Failure] = []
+    failures = Failures()
     records = 0
     job = _Referenced(references)
     with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
@@ -135,22 +135,22 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
     if not segments:
         _refuse(failures)
     check_one_model([segment.space for segment in segments])
-    return TrainingCorpus(tuple(segments), tuple(failures))
+    return TrainingCorpus(tuple(segments), failures)
 
 
-def _refuse(failures: list[Failure]) -> None:
+def _refuse(failures: Failures) -> None:
     """Say why there is nothing to train on."""
-    if not failures:
+    last = failures.last
+    if last is None:
         raise FormatError("there is no segment in the input (nothing to train on)")
-    *others, last = failures
-    if all(failure.reason == NO_REFERENCES for failure in failures):
+    if failures.count(NO_REFERENCES) == len(failures):
         raise OptionError(
             f"none of the {len(failures)} segments has references in the input; "
             "give them by --refs FILE"
         )
-    if all(failure.reason == last.reason for failure in others):
+    if failures.count(last.reason) == len(failures):
         raise FormatError(f"{last}; so it is with all {len(failures)} segments")
-    report_failures(others)
+    report_failures(failures, but_last=True)
     raise FormatError(f"{last} (nothing to train on)")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -15,6 +14,7 @@ from typing import Any
 
 import lattices
 from decoding.commands.arguments import say
+from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.learner import Learner
 from decoding.training.loop import DecoderLoop
 from fstmetrics import Metric
@@ -195,12 +195,13 @@ def _known_segments(folder: str | None) -> list[str]:
         return []
     path = os.path.join(folder, _SEGMENTS)
     try:
-        with open(path, encoding="utf-8") as stream:
-            return [str(name) for name in json.load(stream)]
+        with open(path, "rb") as stream:
+            content = read_json(stream.read(), "list of segments", path)
     except FileNotFoundError:
         return []
-    except ValueError as problem:
-        raise FormatError(f"no list of segments: {problem}", path) from None
+    check_seal(content, "list of segments", path)
+    ids: list[str] = content["segments"]
+    return ids
 
 
 def _keep_segments(folder: str, ids: list[str]) -> None:
@@ -208,4 +209,4 @@ def _keep_segments(folder: str, ids: list[str]) -> None:
 
     os.makedirs(folder, exist_ok=True)
     with created(os.path.join(folder, _SEGMENTS)) as stream:
-        stream.write(json.dumps(ids, ensure_ascii=False).encode("utf-8") + b"\n")
+        stream.write(sealed_json({"segments": ids}))

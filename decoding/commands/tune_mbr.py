@@ -11,7 +11,6 @@ from decoding.commands.arguments import (
     add_output,
     add_references,
     check_inputs,
-    check_outputs,
     finite,
     opened_references,
     parsed_metric,
@@ -83,9 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "DEV")
     check_running(arguments)
-    check_outputs(arguments.output)
-    from decoding.corpus import Failure
     from decoding.minimum_risk.tuning import TuningJob, tuning_table
+    from decoding.outcomes import Failure, Failures
     from lattices.errors import FormatError
     from lattices.formats.streams import created
 
@@ -93,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     grid = _grid(arguments)
     references = opened_references(arguments)
     job = TuningJob(grid, metric, references)
-    failures: list[Failure] = []
+    failures = Failures()
     rows, segments, records = None, 0, 0
     with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
         for outcome in outcomes:

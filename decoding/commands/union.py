@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         incomplete += len(parts) < len(inputs)
         return target.ready(joined(parts))
 
-    code = write_outcomes(arguments.output, target, made_ready(merged(inputs), ready))
+    code = write_outcomes(arguments, target, made_ready(merged(inputs), ready))
     if incomplete:
         say(f"{incomplete} segments are not in all {len(inputs)} inputs")
     return code

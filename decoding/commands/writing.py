@@ -12,12 +12,14 @@ import argparse
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from decoding.commands.arguments import (
     SHOWN_FAILURES,
     STANDARD,
-    check_outputs,
+    file_identity,
+    identities_read,
     option,
     report_failures,
     say,
@@ -80,7 +82,6 @@ def target_of(arguments: argparse.Namespace) -> Target:
     from lattices.optional import check_requirements
 
     path = arguments.output
-    check_outputs(path)
     directory = os.path.isdir(path)
     if path.endswith("/") and not directory:
         raise FileNotFoundError(errno.ENOENT, "no such directory", path)
@@ -114,11 +115,11 @@ def transform_and_write(
     first = settling(references)
     if SYMBOLS not in target.options:
         with corpus_outcomes(ReadyJob(transform, target), arguments, first=first) as outcomes:
-            return write_outcomes(arguments.output, target, outcomes, references)
+            return write_outcomes(arguments, target, outcomes, references)
     # a table that every segment may extend: no two processes may do that
     with corpus_outcomes(SpacesJob(transform), arguments, first=first) as spaces:
         ready = made_ready(spaces, target.ready)
-        return write_outcomes(arguments.output, target, ready, references)
+        return write_outcomes(arguments, target, ready, references)
 
 
 def made_ready(
@@ -147,7 +148,7 @@ def made_ready(
 
 
 def write_outcomes(
-    path: str,
+    arguments: argparse.Namespace,
     target: Target,
     outcomes: Iterable[Done[Ready] | Failure],
     references: References | None = None,
@@ -161,11 +162,14 @@ def write_outcomes(
     """
     from lattices.formats import FORMATS
 
-    directory = os.path.isdir(path)
-    sieve = _Sieve(target.format, directory, references)
+    path, folder = arguments.output, None
+    if os.path.isdir(path):
+        suffix = next(iter(FORMATS.get(target.format).suffixes), "")
+        folder = _Folder(path, suffix, identities_read(arguments))
+    sieve = _Sieve(target.format, references, folder)
     good = sieve.sifted(outcomes)
-    if directory:
-        _write_files(path, FORMATS.get(target.format).suffixes, good)
+    if folder is not None:
+        folder.write(good)
     elif target.together:
         _write_together(path, target, good)
     else:
@@ -177,13 +181,39 @@ def write_outcomes(
     return 1 if sieve.failures else 0
 
 
-def _write_files(folder: str, suffixes: tuple[str, ...], good: Iterable[Done[Ready]]) -> None:
-    from lattices.formats.streams import created
+@dataclass(frozen=True)
+class _Folder:
+    """A directory that gets one file for each segment, none of which is a file that is read."""
 
-    suffix = suffixes[0] if suffixes else ""
-    for done in good:
-        with created(os.path.join(folder, done.id + suffix)) as stream:
-            stream.write(done.result.data)
+    path: str
+    suffix: str
+    read: set[tuple[int, int]]
+
+    def file(self, name: str) -> str:
+        return os.path.join(self.path, name + self.suffix)
+
+    def objection(self, name: str) -> str:
+        """Return why there can be no file for a segment of this name; empty if there can."""
+        from lattices.errors import FormatError
+        from lattices.formats.writing import file_name
+
+        try:
+            if len(os.fsencode(file_name(name))) > LONGEST_NAME:
+                return "the id is too long for the name of a file"
+        except FormatError as problem:
+            return problem.problem
+        except UnicodeEncodeError:
+            return f"the id {name!r} cannot be a file name"
+        if file_identity(self.file(name)) in self.read:
+            return f"{self.file(name)} is a file that this command reads"
+        return ""
+
+    def write(self, good: Iterable[Done[Ready]]) -> None:
+        from lattices.formats.streams import created
+
+        for done in good:
+            with created(self.file(done.id)) as stream:
+                stream.write(done.result.data)
 
 
 def _write_together(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
@@ -217,16 +247,20 @@ def _write_one_by_one(path: str, target: Target, good: Iterable[Done[Ready]]) ->
 class _Sieve:
     """Lets through what can be written, and remembers what cannot, and what was lost."""
 
-    def __init__(self, format: str, directory: bool, references: References | None) -> None:
-        self._format, self._directory, self._references = format, directory, references
+    def __init__(
+        self, format: str, references: References | None, folder: _Folder | None = None
+    ) -> None:
+        from decoding.outcomes import Failures
+
+        self._format, self._references, self._folder = format, references, folder
         self._records = 0
         self._losses: dict[str, tuple[str, int]] = {}
         self.written = 0
-        self.failures: list[Failure] = []
+        self.failures = Failures()
 
     def sifted(self, outcomes: Iterable[Done[Ready] | Failure]) -> Iterator[Done[Ready]]:
         """Iterate over what can be written; at the end, raise FormatError if that is nothing."""
-        from decoding.corpus import Failure
+        from decoding.outcomes import Failure
 
         for outcome in outcomes:
             self._records += outcome.position >= 0
@@ -248,18 +282,7 @@ class _Sieve:
 
     def _objection(self, name: str) -> str:
         """Return why a segment of this name cannot be written; empty if it can."""
-        from lattices.errors import FormatError
-        from lattices.formats.writing import file_name
-
-        if self._directory:
-            try:
-                if len(os.fsencode(file_name(name))) > LONGEST_NAME:
-                    return "the id is too long for the name of a file"
-            except FormatError as problem:
-                return problem.problem
-            except UnicodeEncodeError:
-                return f"the id {name!r} cannot be a file name"
-        return ""
+        return self._folder.objection(name) if self._folder is not None else ""
 
     def _check(self) -> None:
         from lattices.errors import FormatError
@@ -271,14 +294,14 @@ class _Sieve:
                 # a file that could not be read may be what makes the numbers differ
                 report_failures(self.failures)
                 raise
-        if self.written or not self.failures:
+        last = self.failures.last
+        if self.written or last is None:
             return
-        *others, last = self.failures
         note = "nothing could be written"
-        if others and all(failure.reason == last.reason for failure in others):
+        if 1 < len(self.failures) == self.failures.count(last.reason):
             note = f"and so it is with all {len(self.failures)} segments: {note}"
         else:
-            report_failures(others)
+            report_failures(self.failures, but_last=True)
         name = f"segment {last.id!r}: " if last.id else ""
         raise FormatError(f"{name}{last.reason} ({note})", last.path, last.line)
 

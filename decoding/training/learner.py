@@ -8,7 +8,6 @@ goes on from its checkpoint gets the same weights, to the last bit.
 from __future__ import annotations
 
 import copy
-import json
 import os
 import sys
 import time
@@ -20,6 +19,7 @@ from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
+from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.learner_task import TrainingTask
 from fstmetrics import Metric
 from fstmetrics.references import Reference
@@ -33,7 +33,7 @@ L = TypeVar("L", bound="Learner")
 T = TypeVar("T")
 
 #: of the file that a checkpoint is
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class Learner(ABC):
             "learner": self.name, "version": _VERSION, "options": self.options(), **self._saved(),
         }  # fmt: skip
         with created(path) as stream:
-            stream.write(json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n")
+            stream.write(sealed_json(content))
 
     @classmethod
     def load(cls: type[L], path: PathLike) -> L:
@@ -292,16 +292,13 @@ class Learner(ABC):
         place = os.fspath(path)
         with open(path, "rb") as stream:
             data = stream.read()
-        try:
-            content = json.loads(data)
-        except ValueError as problem:
-            line = getattr(problem, "lineno", 0)
-            raise FormatError(f"no checkpoint: {problem}", place, line) from None
-        if not isinstance(content, dict) or content.get("learner") != cls.name:
-            found = content.get("learner") if isinstance(content, dict) else type(content).__name__
+        content = read_json(data, f"checkpoint of {cls.name!r}", place)
+        if content.get("learner") != cls.name:
+            found = content.get("learner")
             raise FormatError(f"a checkpoint of {found!r}, expected one of {cls.name!r}", place)
         if content.get("version") != _VERSION:
             raise FormatError(f"version {content.get('version')!r}, expected {_VERSION}", place)
+        check_seal(content, "checkpoint", place)
         try:
             learner = cls(**content["options"])
             missing = [name for name in learner.options() if name not in content["options"]]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import lattices
+from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.accumulate import accumulated
 from decoding.training.envelope_corpus import EnvelopeCorpus
 from decoding.training.learner import Learner
@@ -211,15 +212,16 @@ class DecoderLoop(Generic[L]):
         }
         # from here on the new files count, and the old ones do not
         with created(folder / _STATE) as stream:
-            stream.write(json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n")
+            stream.write(sealed_json(content))
         for name in (_SPACES.format(count - 1), _BEFORE.format(count - 1), _LEARNER):
             (folder / name).unlink(missing_ok=True)
 
     def _resumed(self, folder: Path, metric: Metric) -> tuple[list[Space], bool]:
         """Take up a run; return its spaces, and whether the learner is done with them."""
         place = folder / _STATE
+        content = read_json(place.read_bytes(), "state of a loop", os.fspath(place))
+        check_seal(content, "state of a loop", os.fspath(place))
         try:
-            content = json.loads(place.read_bytes())
             began = content["metric"]
             self.decodings = tuple(Decoding(**each) for each in content["decodings"])
             self.weights = content["weights"]

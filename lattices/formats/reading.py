@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import Format, IndexedFormat, Record
+from lattices.formats.ids import SeenIds
 from lattices.formats.known import check_options, named, sniffed
 from lattices.formats.streams import (
     STANDARD_INPUT,
@@ -25,40 +26,6 @@ from lattices.vocabulary import Vocabulary
 RANGE = 64
 
 ErrorHandler: TypeAlias = Callable[[FormatError], None]
-
-
-class SeenIds:
-    """The ids of a corpus, and where each stands: of two segments of one id the second is refused.
-
-    One result for each id is what references, outputs and everything after them go by; a segment
-    that counted twice would make every sum wrong.
-
-    Examples
-    --------
-    >>> seen = SeenIds()
-    >>> seen.objection("utt1", "a.jsonl", 3), seen.objection("utt1", "b.jsonl", 1)
-    ('', 'the id is that of a.jsonl:3 already')
-    """
-
-    def __init__(self) -> None:
-        self._places: dict[str, tuple[str, int]] = {}
-
-    def add(self, id: str, path: str, line: int) -> None:
-        """Remember where an id stands; ``line`` is 0 where lines mean nothing."""
-        self._places[id] = path, line
-
-    def objection(self, id: str, path: str, line: int) -> str:
-        """Return why a segment of this id is refused; empty if it is not, and then remember it."""
-        known = self._places.get(id)
-        if known is None:
-            self.add(id, path, line)
-            return ""
-        return f"the id is that of {place(*known)} already"
-
-
-def place(path: str, line: int) -> str:
-    """Return ``file:line``, or the file where lines mean nothing."""
-    return f"{path}:{line}" if line else path
 
 
 def format_of(path: PathLike, format: str | Format | None = None) -> Format:

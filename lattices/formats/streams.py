@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -11,10 +12,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -23,6 +27,7 @@ RawReader: TypeAlias = "BinaryIO | io.RawIOBase"
 HEAD_SIZE = 4096
 STANDARD = "-"
 STANDARD_INPUT = "<stdin>"
+STANDARD_OUTPUT = "<stdout>"
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -149,20 +154,37 @@ def opened(
         If the file cannot be opened.
     """
     name = display_name(path)
-    with _kept_open(sys.stdin.buffer) if name == STANDARD_INPUT else open(path, "rb") as file:
+    with _standard_input() if name == STANDARD_INPUT else open(path, "rb") as file:
         source = file if on_read is None else _Watched(file, on_read)
-        magic, stream = _peeked(source, len(_GZIP_MAGIC))
+        with naming(name):
+            magic, stream = _peeked(source, len(_GZIP_MAGIC))
         content = _Unzipped(stream, name) if magic == _GZIP_MAGIC else stream
         head, stream = _peeked(content, HEAD_SIZE)
         yield head.removeprefix(BYTE_ORDER_MARK), stream
 
 
 @contextmanager
-def _kept_open(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Lend a stream that is somebody else's to close."""
-    yield stream
-    if stream.writable():
-        stream.flush()
+def _standard_input() -> Iterator[BinaryIO]:
+    """Lend standard input, which is somebody else's to close."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), STANDARD_INPUT)
+    yield sys.stdin.buffer
+
+
+@contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    """Lend standard output; errors name it, and what cannot be written is not tried again."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), STANDARD_OUTPUT)
+    sys.stdout.flush()
+    try:
+        descriptor = sys.stdout.fileno()
+    except OSError:
+        # a stream in memory that somebody has put in its place
+        yield sys.stdout.buffer
+        return
+    with io.BufferedWriter(NamedFile(descriptor, "w", STANDARD_OUTPUT, closefd=False)) as stream:
+        yield cast(BinaryIO, stream)
 
 
 @contextmanager
@@ -174,23 +196,65 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
     the same compressed bytes: no name and no time is stored.
     """
     if os.fspath(path) == STANDARD:
-        with _kept_open(sys.stdout.buffer) as stream:
+        with _standard_output() as stream:
             yield stream
         return
+    name = os.fspath(path)
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         # a pipe or a device cannot be replaced, only written to
-        with open(target, "wb") as file, _compressed(file, target) as stream:
+        with _written(target, "w", name) as file, _compressed(file, target) as stream:
             yield stream
         return
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(beside, "xb") as file, _compressed(file, target) as stream:
+        with _written(beside, "x", name) as file, _compressed(file, target) as stream:
             yield stream
-        os.replace(beside, target)
+        with naming(name):
+            os.replace(beside, target)
     finally:
         with suppress(FileNotFoundError):
             beside.unlink()
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Have errors of the system name the file that the user knows, not one beside it or none."""
+    try:
+        yield
+    except OSError as problem:
+        problem.filename = name
+        # what would be shown as the file that the first is renamed to
+        del problem.filename2
+        raise
+
+
+class NamedFile(io.FileIO):
+    """A file whose errors name it, as those of opening do: a full disk says which file it was.
+
+    Parameters
+    ----------
+    file
+        Its path or descriptor.
+    mode
+        As of :class:`io.FileIO`.
+    shown
+        The name in messages.
+    """
+
+    def __init__(self, file: PathLike | int, mode: str, shown: str, closefd: bool = True) -> None:
+        self._shown = shown
+        with naming(shown):
+            super().__init__(file if isinstance(file, int) else os.fspath(file), mode, closefd)
+
+    def write(self, data: ReadableBuffer, /) -> int | None:
+        """Write bytes."""
+        with naming(self._shown):
+            return super().write(data)
+
+
+def _written(path: Path, mode: str, name: str) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedWriter(NamedFile(path, mode, name)))
 
 
 @contextmanager

@@ -316,11 +316,16 @@ def test_pipes() -> None:
     assert plf.stdout.startswith(b'<seg id="u1">(((')
 
 
-def test_the_input_may_be_the_output(tmp_path: Path) -> None:
-    source = cats(tmp_path / "a.jsonl", 60)
-    before = [parts(space) for space in read(source)]
-    assert run("convert", source, "-o", source) == 0
-    assert [parts(space) for space in read(source)] == before
+def test_a_file_of_the_input_is_not_written_in_a_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """s0.jsonl holds s0 and s1: the file of s0 would take its place."""
+    source = cats(tmp_path / "s0.jsonl", 2)
+    before = source.read_bytes()
+    assert run("convert", source, "-o", tmp_path) == 1
+    assert source.read_bytes() == before
+    assert (tmp_path / "s1.jsonl").exists()
+    assert "s0.jsonl is a file that this command reads" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

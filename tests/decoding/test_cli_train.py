@@ -276,7 +276,7 @@ def test_bad_input(
         (["--template", "x"], "--template goes with --weights-format moses"),
         (["--dev-refs", "x"], "--dev-refs goes with --dev"),
         (["--decoder", "x"], "the decoder writes them"),
-        (["--history", "-"], "-o, --history and --checkpoint are three files"),
+        (["--history", "-"], "--history and -o are the same file"),
         (["--metric", "blue"], "bleu"),
         (["-o", "none/w.txt"], "no such directory"),
     ],

@@ -210,7 +210,7 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path):
     with pytest.raises(OptionError, match="other options"):
         loop(seed=7).run(references, WER(), checkpoint=folder)
     (folder / "loop.json").write_text("{}")
-    with pytest.raises(FormatError, match="no state of a loop"):
+    with pytest.raises(FormatError, match="no whole state of a loop"):
         loop().run(references, WER(), checkpoint=folder)
     shutil.rmtree(folder)
     assert loop().run(references, WER(), checkpoint=folder)

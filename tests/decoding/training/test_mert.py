@@ -233,12 +233,12 @@ def test_checkpoints_are_exact_and_others_are_refused(tmp_path):
     loaded.save(again)
     assert again.read_bytes() == path.read_bytes()
     for text, problem in (
-        ("{", "mert.json:1: no checkpoint"),
-        ("[]", "expected one of 'mert'"),
+        ("{", "mert.json:1: no checkpoint of 'mert'"),
+        ("[]", "no checkpoint of 'mert'"),
         ('{"learner": "mira"}', "a checkpoint of 'mira', expected one of 'mert'"),
         ('{"learner": "mert", "version": 99}', "version 99"),
-        ('{"learner": "mert", "version": 1}', "no whole checkpoint"),
-        ('{"learner": "mert", "version": 1, "options": {"x": 1}}', "no whole checkpoint"),
+        ('{"learner": "mert", "version": 2}', "no whole checkpoint"),
+        ('{"learner": "mert", "version": 2, "options": {"x": 1}}', "no whole checkpoint"),
     ):
         path.write_text(text)
         with pytest.raises(FormatError, match=problem.replace("[", r"\[")):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
+from decoding.plain_json import sealed_json
 from decoding.training.hope_fear import hope_fear
 from decoding.training.known import LEARNERS, learner
 from decoding.training.pair_updates import (
@@ -184,6 +185,6 @@ def test_a_checkpoint_without_an_option_is_refused(tmp_path):
     PRO(rounds=1).fit(spaces, references, WER(), checkpoint=path)
     content = json.loads(path.read_text())
     del content["options"]["keep"]
-    path.write_text(json.dumps(content))
+    path.write_bytes(sealed_json(content))
     with pytest.raises(FormatError, match=r"another version: no option keep"):
         PRO.load(path)
