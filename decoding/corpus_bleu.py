@@ -22,6 +22,7 @@ under them are good selections, too: the duality gap shrinks with the number of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -136,11 +137,15 @@ class _Problem:
         matches, totals = rows[:, : self.order], rows[:, self.order : 2 * self.order]
         self.totals, length, reference = totals, rows[:, -2], rows[:, -1]
         self.whole_lengths = bool((totals[:, 0] == np.rint(totals[:, 0])).all())
-        self.most = self._sums(np.maximum, matches)[self.used]
+        most = self._sums(np.maximum, matches)
+        # without any match the score is 0, whatever the weights and the smoothing
+        self.unmatched = not most.any()
+        self.most = most[self.used]
         # no order surpasses 1, or what stands for no match
         self.trivial = max(0.0, self.floor)
         self.shortest, self.longest = self._range(totals[:, 0])
-        self.fewer = self._range(totals[:, :1] - totals)
+        fewer = totals[:, :1] - totals
+        self.fewer = self._sums(np.minimum, fewer), self._sums(np.maximum, fewer)
         self.references = self._range(reference)
         self.lengths = self._range(length)
         self.one_reference = self.references[0] == self.references[1]
@@ -165,18 +170,19 @@ class _Problem:
         summed: FloatColumn = extreme.reduceat(values, self.corpus.begin, axis=0).sum(axis=0)
         return summed
 
-    def _range(self, values: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
-        return self._sums(np.minimum, values), self._sums(np.maximum, values)
+    def _range(self, values: FloatColumn) -> tuple[float, float]:
+        """Return what the sum of a column is at least and at most."""
+        return float(self._sums(np.minimum, values)), float(self._sums(np.maximum, values))
 
     @property
     def hopeless(self) -> bool:
-        """Whether there are no matches of some order, and nothing in their place."""
+        """Whether there are no matches, or none of some order and nothing in their place."""
         none = self.most + self.added[self.used] == 0
-        return bool((self.most == 0).all() or (none.any() and np.isneginf(self.floor)))
+        return self.unmatched or bool(none.any() and np.isneginf(self.floor))
 
     def intervals(self) -> tuple[FloatColumn, FloatColumn]:
         """Return the ends of intervals that have all total lengths in them."""
-        step = max(1.0, np.ceil((self.longest - self.shortest + 1) / _INTERVALS))
+        step = max(1.0, ceil((self.longest - self.shortest + 1) / _INTERVALS))
         low = np.arange(self.shortest, self.longest + 1, step)
         return low, np.minimum(low + step - 1, self.longest)
 
@@ -232,7 +238,7 @@ class _Problem:
 
     def _penalty(self, x: float) -> tuple[float, float, float]:
         """Return the maximum of the penalty's logarithm - x c over c, its slope and curvature."""
-        reference = max(float(self.references[0]), 0.0)
+        reference = self.references[0]
         wanted = np.sqrt(reference / x) if x > 0 else np.inf
         if self.one_reference and x >= 0:
             wanted = min(wanted, reference)

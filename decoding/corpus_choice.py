@@ -2,7 +2,7 @@
 
 A *front* holds the rows of statistics that one segment can have. The score of a corpus is that
 of the sum of one row from each front, and for most metrics the best sum is not made of the best
-rows. Where the score is a sum over a sum (:func:`fstmetrics.metric.has_fractions`) the answer is
+rows. Where the score is a sum over a sum (:func:`fstmetrics.fractions.has_fractions`) the answer is
 exact; for BLEU a search is bounded from above by Lagrange multipliers
 (:mod:`decoding.corpus_bleu`); for other metrics it is a search without a bound.
 """
@@ -17,7 +17,8 @@ from typing import TypeGuard
 import numpy as np
 
 from fstmetrics import BLEU, Metric, quality, scores_of
-from fstmetrics.metric import ROUNDING, FractionMetric, has_fractions
+from fstmetrics.fractions import FractionMetric, has_fractions
+from fstmetrics.metric import ROUNDING
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
 
@@ -373,7 +374,8 @@ def _linearised(corpus: Corpus, start: IntColumn, add: Callable[[IntColumn], flo
 
 def _ascended(corpus: Corpus, start: IntColumn) -> IntColumn:
     """Return where single changes lead from a selection; what is no improvement stays."""
-    now, changed = start.copy(), True
+    now: IntColumn = start.copy()
+    changed = True
     fronts = np.split(corpus.rows, corpus.begin[1:])
     while changed:
         changed = False

@@ -11,9 +11,8 @@ import numpy as np
 from decoding.corpus_choice import BoundedScore, CorpusChoice, corpus_choice, undominated
 from decoding.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
 from decoding.ranked import ranked_places
-from fstmetrics import AlignmentMetric, Evaluator, Metric, nbest_stats
-from fstmetrics.metric import has_fractions
-from fstmetrics.reference_lattices import lattices_by_length
+from fstmetrics import Evaluator, Metric, nbest_stats
+from fstmetrics.fractions import by_denominator, has_fractions
 from fstmetrics.references import Reference
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
@@ -231,54 +230,6 @@ def candidates(
             )
         )  # fmt: skip
     return found
-
-
-def by_denominator(evaluator: Evaluator) -> list[Evaluator] | None:
-    """Return evaluators of the same metric that have one denominator each, whatever the sentence.
-
-    One if the denominator does not depend on the sentence at all. None where the score of a
-    corpus is no fraction, or the denominators of a reference lattice are not those of its
-    lengths in words.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> [each.references for each in by_denominator(WER().against(["a cat", "cat", "my cat"]))]
-    [('a cat', 'my cat'), ('cat',)]
-    """
-    metric = evaluator.metric
-    if not has_fractions(metric):
-        return None
-    if len(evaluator.references) == 1 and not isinstance(evaluator.references[0], Lattice):
-        return [evaluator]
-    alike: dict[float, list[Reference]] = {}
-    for reference in evaluator.references:
-        if not isinstance(reference, Lattice):
-            row = metric.against([reference]).stats(())
-            alike.setdefault(float(metric.fractions(row[None])[1][0]), []).append(reference)
-            continue
-        if not isinstance(metric, AlignmentMetric) or metric.characters:
-            return None
-        for length, sentences in lattices_by_length(reference).items():
-            alike.setdefault(float(metric.possible(length)), []).append(sentences)
-    if len(alike) == 1:
-        return [evaluator]
-    return [metric.against(some) for some in alike.values()]
-
-
-def decomposes(evaluator: Evaluator) -> bool:
-    """Tell whether the best sentence of a segment is part of the best corpus, whatever the rest.
-
-    Examples
-    --------
-    >>> from fstmetrics import BLEU, WER
-    >>> [decomposes(WER().against(some)) for some in (["a cat"], ["a cat", "cat"])]
-    [True, False]
-    >>> decomposes(BLEU().against(["a cat"]))
-    False
-    """
-    parts = by_denominator(evaluator)
-    return parts is not None and len(parts) == 1
 
 
 def _of_list(nbest: NBest, evaluator: Evaluator) -> Candidates:

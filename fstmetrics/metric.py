@@ -79,18 +79,6 @@ class ListEvaluator(Evaluator, Protocol):
         """Return one row of statistics for each entry, the same as ``stats`` gives."""
 
 
-@runtime_checkable
-class FractionMetric(Metric, Protocol):
-    """A metric whose corpus score is a sum over a sum."""
-
-    def fractions(self, rows: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
-        """Return the numerator and the denominator, which is not negative, of each row.
-
-        The score of a corpus is the sum of numerators over that of denominators. Where the
-        latter is 0, it depends on the former alone, and in the same direction.
-        """
-
-
 @lru_cache(maxsize=512)
 def offers(kind: type, ability: str, rests_on: frozenset[str]) -> bool:
     """Tell whether a class has an ability that fits the rest of it.
@@ -127,20 +115,6 @@ def offers(kind: type, ability: str, rests_on: frozenset[str]) -> bool:
 def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
     """Tell whether an evaluator can search lattices; much cheaper than ``isinstance``."""
     return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
-
-
-def has_fractions(metric: Metric) -> TypeGuard[FractionMetric]:
-    """Tell whether the corpus score is a sum of numerators over a sum of denominators.
-
-    So it is for WER, WRR, CER, GRR, PER and TER.
-
-    Examples
-    --------
-    >>> from fstmetrics import BLEU, GRR
-    >>> has_fractions(GRR()), has_fractions(BLEU())
-    (True, False)
-    """
-    return offers(type(metric), "fractions", frozenset(["score", "scores"]))
 
 
 def quality(metric: Metric, score: float) -> float:

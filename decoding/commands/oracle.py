@@ -22,6 +22,7 @@ from decoding.commands.running import add_resuming, add_running, check_running
 from decoding.commands.summarised import check_summary, task_over_corpus, write_summarised
 
 if TYPE_CHECKING:
+    from decoding.corpus import Job
     from lattices.formats.references import References
 
 SUMMARY = "the best sentences of lattices, forests and n-best lists under a metric"
@@ -37,11 +38,17 @@ jsonl one object a line: id, rank, score, words, text, metric, scores (under eve
 
 A summary of the corpus goes to standard error: what the model's own best would have scored,
 and what the oracles score, under every metric.
+
+The best sentences need not make the best corpus, under BLEU and where references of several
+lengths are given for a segment. With --corpus the sentences are chosen together, for the score
+of the corpus; the summary then has the sentence oracles, the corpus oracle, and a bound that no
+choice can surpass. All of the corpus is searched before anything is written.
 """
 EXAMPLES = """\
 examples:
   fstmetrics oracle lattices.jsonl.gz --metric wer
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
+  fstmetrics oracle nbest.gz --refs refs.en --metric bleu --corpus
   fstmetrics oracle forests.jsonl.gz --metric grr --beam 0.1 --band 20
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
 """
@@ -62,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-k", metavar="K", type=positive, default=1, help="the K best of each segment (default: 1)"
     )
     parser.add_argument("--worst", action="store_true", help="look for the worst instead")
+    parser.add_argument(
+        "--corpus",
+        action="store_true",
+        help="choose the sentences that together make the best corpus, with a bound; not with -k, "
+        "--worst, --model-weight or --resume",
+    )
     parser.add_argument(
         "--model-weight",
         metavar="W",
@@ -117,13 +130,29 @@ def _places(text: str) -> int:
     return int(text)
 
 
+def _check_corpus(arguments: argparse.Namespace) -> None:
+    """Refuse what a corpus oracle cannot be together with."""
+    if not arguments.corpus:
+        return
+    given = {
+        "-k": arguments.k > 1,
+        "--worst": arguments.worst,
+        "--model-weight": arguments.model_weight != 0,
+        "--resume": arguments.resume,
+    }
+    for name, there in given.items():
+        if there:
+            arguments.parser.error(f"--corpus and {name} exclude one another")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
     check_summary(arguments)
+    _check_corpus(arguments)
     check_outputs(arguments.output, arguments.summary)
-    from decoding.commands.oracle_output import OracleLines, Totals
+    from decoding.commands.oracle_output import CorpusLines, CorpusTotals, OracleLines, Totals
     from decoding.oracle import DEFAULT_BUDGET
     from lattices.engines import ENGINES
 
@@ -142,19 +171,24 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("memory", "beam", "band"):
         if getattr(arguments, name) is not None:
             search[name] = getattr(arguments, name)
-    job = OracleLines(metrics, references, arguments.format, search)
+    settings = {name: search[name] for name in ("k", "worst", "model_weight")}
+    job: Job[Any] = OracleLines(metrics, references, arguments.format, search)
+    if arguments.corpus:
+        search = {name: value for name, value in search.items() if name not in settings}
+        job = CorpusLines(metrics, references, arguments.format, search)
     return write_summarised(
         arguments,
         job,
-        Totals(metrics),
+        CorpusTotals(metrics) if arguments.corpus else Totals(metrics),
         references,
         task={
             **task_over_corpus(arguments, metrics),
             "options": sorted(map(list, arguments.option)),
             "format": arguments.format,
+            **({"corpus": True} if arguments.corpus else {}),
             **search,
         },
-        settings={name: search[name] for name in ("k", "worst", "model_weight")},
+        settings=settings,
         done="searched",
         for_people=lambda summary: _for_people(summary, references),
     )
@@ -163,23 +197,66 @@ def run(arguments: argparse.Namespace) -> int:
 def _for_people(summary: dict[str, Any], references: References | None) -> str:
     from decoding.report import table
 
-    kind = "worst" if summary["worst"] else "oracle"
+    kinds = _kinds(summary)
     scores = [
-        [name, f"{both['one_best']:.4f}", f"{both['oracle']:.4f}"]
-        for name, both in summary["metrics"].items()
+        [name, *(_decimals(each.get(kind)) for kind in kinds)]
+        for name, each in summary["metrics"].items()
     ]
     by = {"plain": ", references by line", "kaldi": ", references by id"}
     lines = [
-        table(["metric", "1-best", kind], scores),
+        table(["metric", *kinds.values()], scores),
+        *_which_oracles(summary),
         f"{summary['segments']} segments, {summary['failed']} failed"
         + (by[references.layout] if references is not None else ""),
         f"{summary['arcs']:,} arcs in {summary['seconds']:.2f} s, "
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
     unproven = summary["results"] - summary["exact"]
-    if unproven:
+    if unproven and "corpus" not in summary:
         lines.append(
             f"{unproven} of {summary['results']} results are not proven "
             "(see --budget and --memory, and for forests --beam and --band)"
         )
     return "\n".join(lines)
+
+
+def _kinds(summary: dict[str, Any]) -> dict[str, str]:
+    """Return the scores of a metric that are shown, and what they are called."""
+    if "corpus" in summary:
+        return {
+            "one_best": "1-best",
+            "sentence_oracles": "sentence oracles",
+            "oracle": "corpus oracle",
+            "bound": "bound",
+        }
+    best = "oracle" if summary["decomposes"] else "sentence oracles"
+    return {"one_best": "1-best", "oracle": "worst" if summary["worst"] else best}
+
+
+def _decimals(number: float | None) -> str:
+    return "" if number is None else f"{number:.4f}"
+
+
+def _which_oracles(summary: dict[str, Any]) -> list[str]:
+    """Return lines that say what the oracles are, where there are two kinds."""
+    if "corpus" not in summary:
+        if summary["decomposes"] or summary["worst"]:
+            return []
+        return [
+            "sentence oracles: the best of each segment; together they need not make the best "
+            "corpus (see --corpus)"
+        ]
+    metric = summary["metric"]
+    if summary["decomposes"]:
+        same = f"sentence oracles and corpus oracle are the same for {metric} with these references"
+        return [same + ("" if summary["gap"] is not None else ", as far as they are proven")]
+    if summary["bound"] is None:
+        proof = "no bound is known"
+    elif summary["exact"]:
+        proof = "proven"
+    else:
+        proof = f"at most {summary['gap']:.1e} from the best choice"
+    return [
+        "sentence oracles: the best of each segment; corpus oracle: the best choice for the corpus "
+        f"({proof})"
+    ]

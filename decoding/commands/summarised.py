@@ -86,7 +86,7 @@ def write_summarised(
         outcomes = stack.enter_context(
             corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
         )
-        for outcome in outcomes:
+        for outcome in totals.decide(outcomes):
             journal.write(outcome, totals.add(outcome))
             if journal.is_due:
                 journal.enter(totals.state())

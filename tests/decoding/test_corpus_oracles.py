@@ -5,7 +5,7 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lattices
@@ -104,6 +104,11 @@ def test_few_selections_are_all_tried(corpus, metric):
 
 @settings(max_examples=300)
 @given(corpora, st.one_of(bleus, others))
+@example(
+    # the only match is of an order without weight
+    [(NBest.from_hypotheses([Hypothesis(("a",), 0.0)]), [("a",)])],
+    BLEU(order=2, weights="0/1", smooth="add-k"),
+)
 def test_a_search_is_bounded(corpus, metric):
     spaces, references = map(list, zip(*corpus, strict=True))
     bounds = []
