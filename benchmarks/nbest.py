@@ -10,7 +10,7 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA
 from benchmarks.engines import fastest
-from decoding.nbest import corpus_oracle
+from decoding import corpus_oracle
 from fstmetrics import BLEU, CER, GRR, WER, Metric, nbest_stats, scores_of
 from lattices import NBest
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decoding.corpus import Done, Failure, Segment, run
+    from decoding.corpus_oracles import CorpusOracle, corpus_oracle
     from decoding.jobs import InfoJob, OracleJob
     from decoding.mbr import mbr
     from decoding.mbr_jobs import MBRJob
     from decoding.minimum_risk.evidence import Evidence, evidence_of
     from decoding.minimum_risk.results import Consensus
-    from decoding.nbest import CorpusOracle, corpus_oracle, rerank
+    from decoding.nbest import rerank
     from decoding.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
 
@@ -50,7 +51,7 @@ __all__ = [
 
 _HOMES = {
     "Consensus": "minimum_risk.results",
-    "CorpusOracle": "nbest",
+    "CorpusOracle": "corpus_oracles",
     "DensityPoint": "oracle",
     "Done": "corpus",
     "Evidence": "minimum_risk.evidence",
@@ -61,7 +62,7 @@ _HOMES = {
     "Oracle": "oracle",
     "OracleJob": "jobs",
     "Segment": "corpus",
-    "corpus_oracle": "nbest",
+    "corpus_oracle": "corpus_oracles",
     "density_curve": "oracle",
     "evidence_of": "minimum_risk.evidence",
     "hope_fear": "training.hope_fear",

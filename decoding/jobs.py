@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from decoding.corpus import Segment
-from decoding.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
+from decoding.corpus_oracles import Candidates, candidates
+from decoding.oracle import DEFAULT_BUDGET, Oracle, judged, oracle, oracles
 from fstmetrics import Evaluator, Metric, has_machine
+from fstmetrics.fractions import decomposes
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_path, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
@@ -49,6 +51,21 @@ def one_best(space: Space) -> tuple[str, ...]:
     return space.tokens(int(np.argmax(space.score)))
 
 
+def references_of(segment: Segment, given: References | None) -> tuple[Reference, ...]:
+    """Return the references of a segment: those that were given, or its own.
+
+    Raises
+    ------
+    OptionError
+        If there are none.
+    """
+    if given is not None:
+        return given.get(segment.id, segment.position)
+    if not segment.space.references:
+        raise OptionError(NO_REFERENCES)
+    return segment.space.references
+
+
 @dataclass(frozen=True)
 class SegmentOracles:
     """The oracles of one segment, and what the model's own choice scores.
@@ -67,6 +84,8 @@ class SegmentOracles:
         The arcs of a lattice, the edges of a forest, the words of an n-best list.
     engine : str
         Who searched.
+    decomposes : bool
+        Whether the best oracle is part of the best corpus, whatever the other segments are.
     """
 
     oracles: tuple[Oracle, ...]
@@ -75,6 +94,7 @@ class SegmentOracles:
     one_best_stats: tuple[FloatColumn, ...]
     arcs: int
     engine: str
+    decomposes: bool
 
 
 @dataclass(frozen=True)
@@ -114,7 +134,7 @@ class OracleJob:
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentOracles]:
         """Return the oracles of each segment."""
-        references = [self._references(segment) for segment in segments]
+        references = [references_of(segment, self.references) for segment in segments]
         evaluators = [self.metrics[0].against(some) for some in references]
         spaces = [segment.space for segment in segments]
         found = self._together(spaces, evaluators) or [
@@ -127,13 +147,6 @@ class OracleJob:
                 spaces, found, evaluators, references, strict=True
             )
         ]
-
-    def _references(self, segment: Segment) -> tuple[Reference, ...]:
-        if self.references is not None:
-            return self.references.get(segment.id, segment.position)
-        if not segment.space.references:
-            raise OptionError(NO_REFERENCES)
-        return segment.space.references
 
     def _together(
         self, spaces: list[Space], evaluators: list[Evaluator]
@@ -184,7 +197,95 @@ class OracleJob:
             one_best_stats=tuple(judge.stats(words) for judge in (evaluator, *others)),
             arcs=_size(space),
             engine=found[0].engine,
+            decomposes=decomposes(evaluator),
         )
+
+
+@dataclass(frozen=True)
+class SegmentCandidates:
+    """What a corpus oracle may choose from for one segment.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    oracles : tuple of Oracle
+        Each candidate, judged by the first metric.
+    stats : float64 array
+        For each candidate, its statistics under all metrics, one after the other.
+    arcs : int
+        As in :class:`SegmentOracles`.
+    decomposes : bool
+        Whether the sentence oracle is part of the best corpus, whatever the other segments are.
+    """
+
+    candidates: Candidates
+    oracles: tuple[Oracle, ...]
+    stats: FloatColumn
+    arcs: int
+    decomposes: bool
+
+
+@dataclass(frozen=True)
+class CandidatesJob:
+    """Find what :func:`decoding.corpus_oracle` chooses from, so that spaces need not be kept.
+
+    Attributes
+    ----------
+    metrics, references
+        As in :class:`OracleJob`.
+    engine, budget, memory, beam, band
+        As in :func:`decoding.oracle.oracle`.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1], references=["the", "an old"]
+    ... )
+    >>> result, = CandidatesJob((WER(),))([Segment(0, "", 0, lattice)])
+    >>> [found.text for found in result.oracles], result.decomposes
+    (['the', 'a'], False)
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None = None
+    engine: str = "auto"
+    budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
+    beam: float | None = None
+    band: int | None = None
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentCandidates]:
+        """Return the candidates of each segment."""
+        references = [references_of(segment, self.references) for segment in segments]
+        evaluators = [[metric.against(some) for metric in self.metrics] for some in references]
+        for segment in segments:
+            if isinstance(segment.space, NBest) and not len(segment.space):
+                raise OptionError(f"n-best list {segment.id!r} is empty")
+        found = candidates(
+            [segment.space for segment in segments],
+            [first for first, *_ in evaluators],
+            engine=self.engine,
+            budget=self.budget,
+            memory=self.memory,
+            beam=self.beam,
+            band=self.band,
+        )
+        results = []
+        for segment, here, (first, *others) in zip(segments, found, evaluators, strict=True):
+            tokens = [each.tokens for each in here.hypotheses]
+            columns = [np.array([other.stats(each) for each in tokens]) for other in others]
+            results.append(
+                SegmentCandidates(
+                    here,
+                    tuple([judged(each, first, False, here.engine) for each in here.hypotheses]),
+                    np.hstack([here.rows, *columns]),
+                    _size(segment.space),
+                    decomposes(first),
+                )
+            )
+        return results
 
 
 def _size(space: Space) -> int:

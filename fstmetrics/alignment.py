@@ -159,15 +159,21 @@ class AlignmentMetric(Signature):
 
     def scores(self, rows: FloatColumn) -> FloatColumn:
         """Return the score of each row of statistics, the same as :meth:`score` gives."""
+        numerator, possible = self.fractions(rows)
+        if self.error_rate:
+            return floats(numerator / np.maximum(possible, 1.0))
+        some = possible > 0
+        return floats(np.where(some, numerator / np.where(some, possible, 1.0), 1.0 + numerator))
+
+    def fractions(self, rows: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
+        """Return numerators and denominators: the score of a corpus is sum over sum."""
         *_, substitutions, insertions, deletions, possible = rows.T
         if self.error_rate and self.order == 1:
             costs = self.insertion * insertions + (1.0 + self.deletion) * deletions
-            return floats((substitutions + costs) / np.maximum(possible, 1.0))
-        gain: FloatColumn = rows[:, : self.order].sum(axis=1)
+            return substitutions + costs, possible
+        gain = rows[:, : self.order].sum(axis=1)
         gain -= self.insertion * insertions + self.deletion * deletions
-        if self.error_rate:
-            return floats((possible - gain) / np.maximum(possible, 1.0))
-        return floats(np.where(possible, gain / np.where(possible, possible, 1.0), 1.0 + gain))
+        return (possible - gain if self.error_rate else gain), possible
 
     def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
         """Return an evaluator for the references of one segment."""

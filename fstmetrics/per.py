@@ -61,6 +61,10 @@ class PER(Signature):
         _, errors, length = (float(value) for value in stats)
         return errors / max(length, 1.0)
 
+    def fractions(self, rows: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
+        """Return numerators and denominators: the score of a corpus is sum over sum."""
+        return rows[:, 1], rows[:, 2]
+
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
         return per_scores(candidates, evidence, self)

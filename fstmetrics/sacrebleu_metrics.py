@@ -126,6 +126,10 @@ class TER(SacreBLEUMetric):
         """Edits, and the mean length of the references."""
         return ("edits", "reference length")
 
+    def fractions(self, rows: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
+        """Return numerators and denominators: the score of a corpus is sum over sum."""
+        return rows[:, 0], rows[:, 1]
+
     def implementation(self, references: Sequence[str] | None = None) -> Any:
         """Return sacreBLEU's TER."""
         return require("sacrebleu.metrics", "sacrebleu").TER(

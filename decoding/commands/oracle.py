@@ -26,6 +26,7 @@ from decoding.commands.summarised import (
 )
 
 if TYPE_CHECKING:
+    from decoding.corpus import Job
     from fstmetrics import Metric
     from lattices.formats.references import References
 
@@ -42,11 +43,17 @@ jsonl one object a line: id, rank, score, words, text, metric, scores (under eve
 
 A summary of the corpus goes to standard error: what the model's own best would have scored,
 and what the oracles score, under every metric.
+
+The best sentences need not make the best corpus, under BLEU and where references of several
+lengths are given for a segment. With --corpus the sentences are chosen together, for the score
+of the corpus; the summary then has the sentence oracles, the corpus oracle, and a bound that no
+choice can surpass. All of the corpus is searched before anything is written.
 """
 EXAMPLES = """\
 examples:
   fstmetrics oracle lattices.jsonl.gz --metric wer
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
+  fstmetrics oracle nbest.gz --refs refs.en --metric bleu --corpus
   fstmetrics oracle forests.jsonl.gz --metric grr --beam 0.1 --band 20
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
 """
@@ -67,6 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-k", metavar="K", type=positive, default=1, help="the K best of each segment (default: 1)"
     )
     parser.add_argument("--worst", action="store_true", help="look for the worst instead")
+    parser.add_argument(
+        "--corpus",
+        action="store_true",
+        help="choose the sentences that together make the best corpus, with a bound; not with -k, "
+        "--worst, --model-weight or --resume",
+    )
     parser.add_argument(
         "--model-weight",
         metavar="W",
@@ -122,11 +135,27 @@ def _places(text: str) -> int:
     return int(text)
 
 
+def _check_corpus(arguments: argparse.Namespace) -> None:
+    """Refuse what a corpus oracle cannot be together with."""
+    if not arguments.corpus:
+        return
+    given = {
+        "-k": arguments.k > 1,
+        "--worst": arguments.worst,
+        "--model-weight": arguments.model_weight != 0,
+        "--resume": arguments.resume,
+    }
+    for name, there in given.items():
+        if there:
+            arguments.parser.error(f"--corpus and {name} exclude one another")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
-    from decoding.commands.oracle_output import OracleLines, Totals
+    _check_corpus(arguments)
+    from decoding.commands.oracle_output import CorpusLines, CorpusTotals, OracleLines, Totals
     from decoding.oracle import DEFAULT_BUDGET
     from lattices.engines import ENGINES
     from lattices.optional import check_requirements
@@ -146,19 +175,24 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("memory", "beam", "band"):
         if getattr(arguments, name) is not None:
             search[name] = getattr(arguments, name)
-    job = OracleLines(metrics, references, arguments.format, search)
+    settings = {name: search[name] for name in ("k", "worst", "model_weight")}
+    job: Job[Any] = OracleLines(metrics, references, arguments.format, search)
+    if arguments.corpus:
+        search = {name: value for name, value in search.items() if name not in settings}
+        job = CorpusLines(metrics, references, arguments.format, search)
     return write_summarised(
         arguments,
         job,
-        Totals(metrics),
+        CorpusTotals(metrics) if arguments.corpus else Totals(metrics),
         references,
         task={
             **task_over_corpus(arguments, metrics),
             "options": sorted(map(list, arguments.option)),
             "format": arguments.format,
+            **({"corpus": True} if arguments.corpus else {}),
             **search,
         },
-        settings={name: search[name] for name in ("k", "worst", "model_weight")},
+        settings=settings,
         done="searched",
         for_people=lambda summary: _for_people(summary, metrics, references),
     )
@@ -167,20 +201,58 @@ def run(arguments: argparse.Namespace) -> int:
 def _for_people(
     summary: dict[str, Any], metrics: Sequence[Metric], references: References | None
 ) -> str:
-    kind = "worst" if summary["worst"] else "oracle"
     by = {"plain": ", references by line", "kaldi": ", references by id"}
     lines = [
-        scores_table(metrics, summary, {"one_best": "1-best", "oracle": kind}),
+        scores_table(metrics, summary, _kinds(summary)),
+        *_which_oracles(summary),
         f"{summary['segments']} segments, {summary['failed']} failed"
         + (by[references.layout] if references is not None else ""),
         f"{summary['arcs']:,} arcs in {summary['seconds']:.2f} s, "
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
     unproven = summary["results"] - summary["exact"]
-    if unproven:
+    if unproven and "corpus" not in summary:
         lines.append(
             f"{unproven} of {summary['results']} results are the best that was found, but perhaps "
             "not the best there is (--budget and --memory, for forests --beam and --band, give "
             "the search more room)"
         )
     return "\n".join(lines)
+
+
+def _kinds(summary: dict[str, Any]) -> dict[str, str]:
+    """Return the scores of a metric that are shown, and what they are called."""
+    if "corpus" in summary:
+        return {
+            "one_best": "1-best",
+            "sentence_oracles": "sentence oracles",
+            "oracle": "corpus oracle",
+            "bound": "bound",
+        }
+    best = "oracle" if summary["decomposes"] else "sentence oracles"
+    return {"one_best": "1-best", "oracle": "worst" if summary["worst"] else best}
+
+
+def _which_oracles(summary: dict[str, Any]) -> list[str]:
+    """Return lines that say what the oracles are, where there are two kinds."""
+    if "corpus" not in summary:
+        if summary["decomposes"] or summary["worst"]:
+            return []
+        return [
+            "sentence oracles: the best of each segment; together they need not make the best "
+            "corpus (see --corpus)"
+        ]
+    metric = summary["metric"]
+    if summary["decomposes"]:
+        same = f"sentence oracles and corpus oracle are the same for {metric} with these references"
+        return [same + ("" if summary["gap"] is not None else ", as far as they are proven")]
+    if summary["bound"] is None:
+        proof = "no bound is known"
+    elif summary["exact"]:
+        proof = "proven"
+    else:
+        proof = f"at most {summary['gap']:.1e} from the best choice"
+    return [
+        "sentence oracles: the best of each segment; corpus oracle: the best choice for the corpus "
+        f"({proof})"
+    ]

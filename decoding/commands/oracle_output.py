@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
@@ -12,14 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoding.commands.arguments import tsv_cell
-from decoding.jobs import OracleJob, SegmentOracles
+from decoding.corpus_choice import CorpusChoice
+from decoding.corpus_oracles import Candidates, choose, sum_of
+from decoding.jobs import CandidatesJob, OracleJob, SegmentOracles
+from decoding.judging import Oracle
 from decoding.outcomes import Done, Failure, Failures, Segment
 from decoding.plain_json import json_text
 from fstmetrics import Metric
+from lattices.arrays import FloatColumn
 from lattices.formats.references import References
 
 #: what is summed up before the statistics of the oracles and of the model's best
-_COUNTS = ("results", "exact", "arcs")
+_COUNTS = ("results", "exact", "arcs", "decomposing")
 
 
 class Lines(NamedTuple):
@@ -30,8 +34,8 @@ class Lines(NamedTuple):
     text : str
         The lines to write.
     sums : tuple of float
-        Results, those proven, and arcs; then the statistics of the oracle under each metric,
-        and those of the model's best.
+        Results, those proven, arcs, and 1 if the metric decomposes; then the statistics of the
+        oracle under each metric, and those of the model's best.
     engine : str
         Who searched.
     """
@@ -81,45 +85,114 @@ def numbers(*parts: Iterable[float]) -> tuple[float, ...]:
 
 def _sums(result: SegmentOracles) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.oracles)
-    counts = (len(result.oracles), proven, result.arcs)
+    counts = (len(result.oracles), proven, result.arcs, result.decomposes)
     return numbers(counts, *result.stats[0], *result.one_best_stats)
 
 
+class KeptSegment(NamedTuple):
+    """What is kept of one segment until the corpus oracle is chosen.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        The line to write for each candidate.
+    candidates : Candidates
+        Without their hypotheses.
+    stats : float64 array
+        For each candidate, its statistics under all metrics, one after the other.
+    arcs : int
+    decomposes : bool
+    """
+
+    texts: tuple[str, ...]
+    candidates: Candidates
+    stats: FloatColumn
+    arcs: int
+    decomposes: bool
+
+
+@dataclass(frozen=True)
+class CorpusLines:
+    """The job of the command with ``--corpus``: find and spell out all that may be written.
+
+    Attributes
+    ----------
+    metrics, references, format
+        As in :class:`OracleLines`.
+    search
+        The rest of the arguments of :class:`decoding.jobs.CandidatesJob`.
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None
+    format: str
+    search: Mapping[str, Any]
+
+    def __call__(self, segments: Sequence[Segment]) -> list[KeptSegment]:
+        """Return the candidates of each segment."""
+        found = CandidatesJob(self.metrics, self.references, **self.search)(segments)
+        return [
+            KeptSegment(
+                tuple(
+                    [
+                        self._spelt(segment.id, each, row)
+                        for each, row in zip(result.oracles, result.stats, strict=True)
+                    ]
+                ),
+                result.candidates._replace(hypotheses=()),
+                result.stats,
+                result.arcs,
+                result.decomposes,
+            )
+            for segment, result in zip(segments, found, strict=True)
+        ]
+
+    def _spelt(self, id: str, found: Oracle, row: FloatColumn) -> str:
+        if self.format == "tsv":
+            return _tsv_line(id, found)
+        return json_text(_fields(id, found, _split(row, self.metrics), self.metrics)) + "\n"
+
+
+def _split(row: FloatColumn, metrics: tuple[Metric, ...]) -> list[FloatColumn]:
+    """Return the statistics of each metric."""
+    return np.split(row, np.cumsum([len(metric.stat_names) for metric in metrics])[:-1])
+
+
+def _tsv_line(id: str, found: Oracle) -> str:
+    return f"{tsv_cell(id)}\t{found.score!r}\t{tsv_cell(found.text)}\n"
+
+
 def _tsv_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) -> str:
-    name = tsv_cell(id)
-    return "".join(f"{name}\t{found.score!r}\t{tsv_cell(found.text)}\n" for found in result.oracles)
+    return "".join(_tsv_line(id, found) for found in result.oracles)
 
 
 def _json_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) -> str:
+    lines = []
+    for rank, (found, stats) in enumerate(zip(result.oracles, result.stats, strict=True), start=1):
+        name, *fields = _fields(id, found, stats, metrics).items()
+        lines.append(json_text(dict([name, ("rank", rank), *fields, ("exact", found.exact)])))
+    return "".join(line + "\n" for line in lines)
+
+
+def _fields(
+    id: str, found: Oracle, stats: Sequence[FloatColumn], metrics: tuple[Metric, ...]
+) -> dict[str, Any]:
     first = metrics[0]
-    return "".join(
-        json_text(
-            {
-                "id": id,
-                "rank": rank,
-                "score": found.score,
-                "words": found.tokens,
-                "text": found.text,
-                "metric": str(first),
-                "scores": {
-                    str(metric): metric.score(row)
-                    for metric, row in zip(metrics, stats, strict=True)
-                },
-                "stats": dict(zip(first.stat_names, found.stats.tolist(), strict=True)),
-                "model_score": found.hypothesis.score,
-                "features": dict(found.hypothesis.features),
-                "reference": found.reference,
-                "alignment": [
-                    [edit.operation, edit.hypothesis, edit.reference] for edit in found.edits
-                ],
-                "exact": found.exact,
-            }
-        )
-        + "\n"
-        for rank, (found, stats) in enumerate(
-            zip(result.oracles, result.stats, strict=True), start=1
-        )
-    )
+    return {
+        "id": id,
+        "score": found.score,
+        "words": found.tokens,
+        "text": found.text,
+        "metric": str(first),
+        "scores": {
+            str(metric): metric.score(row) for metric, row in zip(metrics, stats, strict=True)
+        },
+        "stats": dict(zip(first.stat_names, found.stats.tolist(), strict=True)),
+        "model_score": found.hypothesis.score,
+        "features": dict(found.hypothesis.features),
+        "reference": found.reference,
+        "alignment": [[edit.operation, edit.hypothesis, edit.reference] for edit in found.edits],
+    }
 
 
 @dataclass
@@ -133,6 +206,10 @@ class Totals:
     engines: set[str] = field(default_factory=set)
     failures: Failures = field(default_factory=Failures)
     started: float = field(default_factory=time.perf_counter)
+
+    def decide(self, outcomes: Iterator[Done[Any] | Failure]) -> Iterator[Done[Any] | Failure]:
+        """Iterate over what is written and counted; here that is what comes in."""
+        return outcomes
 
     def add(self, outcome: Done[Lines] | Failure) -> bytes:
         """Count an outcome, and return what is written for it."""
@@ -175,7 +252,7 @@ class Totals:
         assert self.sums is not None
         ends = np.cumsum([len(_COUNTS), *widths, *widths])
         counts, *rows = np.split(np.array(self.sums), ends[:-1])
-        results, exact, arcs = map(int, counts)
+        results, exact, arcs, decomposing = map(int, counts)
         both = zip(self.metrics, rows[: len(widths)], rows[len(widths) :], strict=True)
         scores = {
             str(metric): {"oracle": metric.score(oracle), "one_best": metric.score(one_best)}
@@ -193,5 +270,56 @@ class Totals:
             "version": decoding.__version__,
             "results": results,
             "exact": exact,
+            "decomposes": decomposing == self.segments,
             "metrics": scores,
+        }
+
+
+@dataclass
+class CorpusTotals(Totals):
+    """What is summed up over the segments of a corpus whose oracle is chosen in the end."""
+
+    choice: CorpusChoice | None = None
+    sentence_stats: FloatColumn | None = None
+
+    def decide(
+        self, outcomes: Iterator[Done[KeptSegment] | Failure]
+    ) -> Iterator[Done[Lines] | Failure]:
+        """Wait for all segments, choose, and iterate over what was chosen."""
+        waiting = list(outcomes)
+        kept = [outcome.result for outcome in waiting if isinstance(outcome, Done)]
+        places: Iterator[int] = iter(())
+        if kept:
+            self.choice = choose([segment.candidates for segment in kept], self.metrics[0])
+            self.sentence_stats = sum_of(each.stats[each.candidates.sentence] for each in kept)
+            places = iter(self.choice.places.tolist())
+        for outcome in waiting:
+            yield outcome if isinstance(outcome, Failure) else self._chosen(outcome, next(places))
+
+    def _chosen(self, outcome: Done[KeptSegment], place: int) -> Done[Lines]:
+        segment = outcome.result
+        assert self.choice is not None
+        sums = numbers(
+            (1, self.choice.exact, segment.arcs, segment.decomposes),
+            segment.stats[place],
+            segment.stats[segment.candidates.first],
+        )
+        lines = Lines(segment.texts[place], sums, segment.candidates.engine)
+        return Done(outcome.position, outcome.path, outcome.line, outcome.id, lines)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary as it is written."""
+        assert self.choice is not None
+        assert self.sentence_stats is not None
+        summary = super().summary()
+        rows = _split(self.sentence_stats, self.metrics)
+        for metric, row in zip(self.metrics, rows, strict=True):
+            summary["metrics"][str(metric)]["sentence_oracles"] = metric.score(row)
+        summary["metrics"][summary["metric"]]["bound"] = self.choice.bound
+        return {
+            **summary,
+            "sentence_oracles": summary["metrics"][summary["metric"]]["sentence_oracles"],
+            "bound": self.choice.bound,
+            "gap": self.choice.gap,
+            "corpus": True,
         }

@@ -90,7 +90,7 @@ def write_summarised(
             corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
         )
         totals.start(journal.state)
-        for outcome in outcomes:
+        for outcome in totals.decide(outcomes):
             journal.write(outcome, totals.add(outcome))
             if isinstance(outcome, Failure) and summary_file is not None:
                 summary_file.add(outcome)
@@ -168,7 +168,7 @@ def scores_table(
     labels, notes = headings(metrics)
     rows = []
     for label, metric in zip(labels, metrics, strict=True):
-        scores = (summary["metrics"][str(metric)][kind] for kind in columns)
+        scores = (summary["metrics"][str(metric)].get(kind) for kind in columns)
         rows.append([label, *("-" if score is None else f"{score:.4f}" for score in scores)])
     return "\n".join([table(["metric", *columns.values()], rows), *notes])
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from decoding.nbest import corpus_oracle
+from decoding import corpus_oracle
 from fstmetrics import BLEU, BLEUSBP, WER, corpus_score, corpus_stats
 from lattices import Hypothesis, NBest
 
