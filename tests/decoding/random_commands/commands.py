@@ -50,6 +50,8 @@ from tests.decoding.random_commands.spaces import (
 SEGMENTS = 50
 #: of files in single precision
 SINGLE = 1e-5
+#: what rounding may part though it is equal; what differs by more, up to ROUNDING, is left open
+TIED = 1e-13
 
 
 class Disagreement(AssertionError):
@@ -119,7 +121,7 @@ class Trial:
         return [
             (place, segment)
             for place, segment in enumerate(self.segments)
-            if segment.kind != "broken" and segment.paths() and self._weighted(segment)
+            if segment.paths() and self._weighted(segment)
         ]
 
     def _weighted(self, segment: Segment) -> bool:
@@ -322,11 +324,16 @@ def same_features(found: Features, right: Features) -> bool:
     return all(close(found.get(name, 0.0), right.get(name, 0.0)) for name in names)
 
 
-def clusters(values: Sequence[float]) -> list[int]:
-    """Return for each of the values, which fall, the number of those that are higher."""
+def clusters(values: Sequence[float]) -> list[int] | None:
+    """Return for each of the values, which fall, the number of those that are higher.
+
+    None if two differ by so little that nobody can say whether they are equal.
+    """
     found: list[int] = []
     for place, value in enumerate(values):
         tied = place and close(value, values[place - 1])
+        if tied and not close(value, values[place - 1], TIED):
+            return None
         found.append(found[-1] if tied else place)
     return found
 
@@ -338,10 +345,11 @@ def check_ranked(
     k: int,
     models: Sequence[float] | None,
     tolerance: float = ROUNDING,
+    ties: bool = True,
 ) -> None:
     """Check the k sentences of the highest worth: each once, ties by the higher model score.
 
-    ``worth`` has the worth and the model score of each sentence.
+    ``worth`` has the worth and the model score of each sentence. Without ``ties`` they are open.
     """
     checks.equal("number of sentences", len(chosen), min(k, len(worth)))
     checks.equal("each sentence once", len(set(chosen)), len(chosen), chosen)
@@ -353,6 +361,9 @@ def check_ranked(
         checks.close("rank", worth[words][0], value, words, chosen, tolerance=tolerance)
     order = sorted(worth.values(), reverse=True)
     groups = clusters([value for value, _ in order])
+    if not ties or groups is None:
+        checks.counts[f"{checks.command}: ties left open by rounding"] += 1
+        return
     order = [
         each
         for _, each in sorted(zip(groups, order, strict=True), key=lambda row: (row[0], -row[1][1]))
@@ -409,19 +420,18 @@ def judge_oracle(trial: Trial, run: Run, checks: Checks) -> None:
             score = judge.verdict(path.words, segment.references).score
             value = judge.sign * score + known["weight"] * path.score
             mine = (-value if known["worst"] else value, path.score)
-            before = worth.get(path.words)
-            if before is None or clusters(sorted((mine[0], before[0]), reverse=True))[1] == 0:
-                mine = max(mine, before or mine, key=lambda each: each[1])
-            else:
-                mine = max(mine, before)
-            worth[path.words] = mine
+            before = worth.get(path.words, mine)
+            tied = close(mine[0], before[0], TIED)
+            worth[path.words] = max(mine, before, key=lambda each: each[1] if tied else each[0])
         chosen = [tuple(row["words"]) for row in rows]
         best.append(chosen[0])
         models = [row["model_score"] for row in rows] if known["format"] == "jsonl" else None
         for row, words in zip(rows, chosen, strict=True):
             verdict = judge.verdict(words, segment.references)
             checks.close("score", row["score"], verdict.score, words, judge.spec)
-        check_ranked(checks, worth, chosen, known["k"], models, tolerance)
+        # sums of a metric and a model score are no ties in single precision, nor if 0.1 is in them
+        ties = not (single and known["weight"]) and known["weight"] != 0.1
+        check_ranked(checks, worth, chosen, known["k"], models, tolerance, ties)
         if known["format"] == "jsonl":
             for rank, (row, words) in enumerate(zip(rows, chosen, strict=True), start=1):
                 checks.equal("rank", row["rank"], rank)
@@ -506,7 +516,7 @@ def draw_mbr(rng: Random) -> Trial:
     kinds = tuple(kind for kind in kinds if kind in format.kinds) or format.kinds
     judges = draw_judges(rng, True)
     if method == "edit":
-        judges = (Judge(*rng.choice((("wer", "wer"), ("wrr", "wrr")))), *judges[1:])
+        judges = (Judge(*rng.choice((("wer", "wer"), ("wrr", "wrr")))),)
     elif method == "linear":
         judges = (Judge("bleu", "bleu"),)
     elif method in ("exact", "search"):
@@ -531,9 +541,7 @@ def draw_mbr(rng: Random) -> Trial:
         # what another system said of the same segments; a damaged one has a partner, too
         drawing = Drawing(rng, PLAIN, False)
         known["other"] = tuple(
-            drawing.segment(
-                segment.id, segment.kind if segment.paths() else "lattice", 0
-            )
+            drawing.segment(segment.id, segment.kind if segment.paths() else "lattice", 0)
             for segment in segments
         )
         known["shares"] = rng.choice(((0.5, 0.5), (0.75, 0.25)))
@@ -638,9 +646,10 @@ def draw_rescore(rng: Random) -> Trial:
         known["format"] = rng.choice(("tsv", "jsonl"))
         options += ["--format", known["format"]]
     else:
-        known |= {"k": rng.choice((1, 3, 100)), "unique": rng.random() < 0.5}
-        options += ["--spaces"] if kind == "spaces" else ["-k", str(known["k"])]
-        options += ["--unique"] if kind == "k" and known["unique"] else []
+        if kind == "k":
+            known |= {"k": rng.choice((1, 3, 100)), "unique": rng.random() < 0.5}
+        options += ["-k", str(known["k"])] if kind == "k" else ["--spaces"]
+        options += ["--unique"] if known.get("unique") else []
         options += ["--to", "jsonl"]
     return Trial(
         "rescore", rng.getrandbits(32), format, segments, tuple(options),
@@ -784,6 +793,9 @@ def draw_prune(rng: Random) -> Trial:
     format = draw_inputs(rng, kinds)
     kinds = tuple(kind for kind in kinds if kind in format.kinds) or format.kinds
     how = "beam" if "nbest" in kinds else rng.choice(("beam", "posterior", "density"))
+    if how == "density" and format.name in ("htk", "plf"):
+        # where ends of paths are arcs, which count
+        how = "beam"
     segments, _ = draw_segments(rng, format, kinds)
     value = {
         "beam": rng.choice((0.0, 0.5, 1.0, 2.5, rng.uniform(0.0, 5.0))),

@@ -72,6 +72,8 @@ class Segment:
             return list(self._from(self.start, (), 0.0, {}, ()))
         if self.kind == "forest":
             return self._derivations()
+        if self.kind == "broken":
+            return []
         return [
             Path(words_of(part), part.score, dict(part.features), (place,), 0)
             for place, part in enumerate(self.parts)
