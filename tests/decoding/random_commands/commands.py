@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path as File
 from random import Random
 from tempfile import TemporaryDirectory
@@ -48,10 +49,16 @@ from tests.decoding.random_commands.spaces import (
 
 #: segments a command: many, so that the command itself costs little
 SEGMENTS = 50
+#: of so many commands one is run with worker processes, too, which take a second
+PROCESSES = 40
 #: of files in single precision
 SINGLE = 1e-5
 #: what rounding may part though it is equal; what differs by more, up to ROUNDING, is left open
 TIED = 1e-13
+#: how ids may begin where they are in the input
+UNUSUAL_IDS = ("s", "s", "ä ö ", "x/y-", "\u2028", "(", " ")
+#: what can be wrong with a segment that results are asked for
+DAMAGE = ("broken", "lattice", "nbest")
 
 
 class Disagreement(AssertionError):
@@ -105,6 +112,8 @@ class Trial:
         Of the files of references; "" if they are in the input, or not needed.
     known : mapping
         Values of options, for the judge.
+    workers : int
+        More than one run it again, with so many, and compare the bytes.
     """
 
     command: str
@@ -115,6 +124,7 @@ class Trial:
     judges: tuple[Judge, ...] = ()
     layout: str = ""
     known: Mapping[str, Any] = field(default_factory=dict)
+    workers: int = 1
 
     def usable(self) -> list[tuple[int, Segment]]:
         """Return the segments that have results, with their places."""
@@ -213,7 +223,7 @@ def draw_segments(
     features: bool = False,
     references: str = "no",
     bleu: bool = False,
-    damage: bool = True,
+    damage: Sequence[str] = ("broken", "lattice"),
 ) -> tuple[tuple[Segment, ...], str]:
     """Draw the segments of a command, and the layout of the files of their references."""
     layout = ""
@@ -225,10 +235,11 @@ def draw_segments(
         words = rng.sample([*PLAIN, *format.words], 5)
     number = rng.choice((1, 1, 1, 2, 3)) if references != "no" else 0
     drawing = Drawing(rng, words, features)
+    ids = rng.choice(UNUSUAL_IDS) if format.references and not layout and damage else "s"
     segments = []
     for place in range(count):
         kind = rng.choice([kind for kind in kinds if kind in format.kinds])
-        segment = drawing.segment(f"s{place:03}", kind, number)
+        segment = drawing.segment(f"{ids}{place:03}", kind, number)
         if layout == "ctm":
             # which has no rows of an empty reference
             segment = replace(
@@ -240,12 +251,13 @@ def draw_segments(
             segments[-1] = replace(segment, references=segment.references + more)
     if damage and format.name == "jsonl" and rng.random() < 0.2:
         place = rng.randrange(count)
-        kind = rng.choice(("broken", "lattice"))
-        # a lattice that no path leads through
+        kind = rng.choice(damage)
+        # no record, a lattice that no path leads through, or a list without entries
         arc = Part(0, (1,), (words[0],), 0.0, {})
         finals: dict[int, tuple[float, Features]] = {2: (0.0, {})} if kind == "lattice" else {}
+        parts = () if kind == "nbest" else (arc,)
         segments[place] = replace(
-            segments[place], kind=kind, parts=(arc,), size=3, start=0, finals=finals
+            segments[place], kind=kind, parts=parts, size=3, start=0, finals=finals
         )
     return tuple(segments), layout
 
@@ -389,7 +401,7 @@ def draw_oracle(rng: Random) -> Trial:
     bleu = any(judge.kind == "bleu" for judge in judges)
     segments, layout = draw_segments(
         rng, format, kinds, features=format.features and rng.random() < 0.3, references="yes",
-        bleu=bleu,
+        bleu=bleu, damage=DAMAGE,
     )  # fmt: skip
     known = {
         "k": rng.choice((1, 1, 1, 1, 2, 3, 1000)),
@@ -422,7 +434,7 @@ def judge_oracle(trial: Trial, run: Run, checks: Checks) -> None:
             mine = (-value if known["worst"] else value, path.score)
             before = worth.get(path.words, mine)
             tied = close(mine[0], before[0], TIED)
-            worth[path.words] = max(mine, before, key=lambda each: each[1] if tied else each[0])
+            worth[path.words] = max(mine, before, key=itemgetter(1 if tied else 0))
         chosen = [tuple(row["words"]) for row in rows]
         best.append(chosen[0])
         models = [row["model_score"] for row in rows] if known["format"] == "jsonl" else None
@@ -524,7 +536,7 @@ def draw_mbr(rng: Random) -> Trial:
             judges = draw_judges(rng, False)
     bleu = any(judge.kind == "bleu" for judge in judges)
     segments, layout = draw_segments(
-        rng, format, kinds, references="yes", bleu=bleu, count=SEGMENTS // 2
+        rng, format, kinds, references="yes", bleu=bleu, count=SEGMENTS // 2, damage=DAMAGE
     )
     known: dict[str, Any] = {
         "method": method,
@@ -919,7 +931,7 @@ def draw_convert(rng: Random) -> Trial:
     with_references = target in _COMPLETE and format.references
     segments, _ = draw_segments(
         rng, format, (kind,), features=features, references="yes" if with_references else "no",
-        damage=False,
+        damage=(),
     )  # fmt: skip
     known = {"target": target, "references": with_references}
     return Trial(
@@ -961,7 +973,13 @@ COMMANDS: dict[str, tuple[Draw, Decide, int]] = {
 def execute(trial: Trial, folder: File) -> Counter[str]:
     """Run a trial in an empty folder and judge it; raise Disagreement if they differ."""
     checks = Checks(trial.command)
-    COMMANDS[trial.command][1](trial, Run(trial, folder), checks)
+    ran = Run(trial, folder)
+    COMMANDS[trial.command][1](trial, ran, checks)
+    if trial.workers > 1 and ran.output.is_file():
+        first = ran.output.read_bytes()
+        code, said = run([*ran.argv, "--workers", str(trial.workers)])
+        checks.equal("exit code with workers", code, ran.code, said)
+        checks.equal("same bytes with workers", ran.output.read_bytes(), first)
     return checks.counts
 
 
@@ -1024,6 +1042,8 @@ def run_cases(cases: int, seed: int) -> Counter[str]:
     number = 0
     while total["cases"] < cases:
         trial = draw(Random(f"{seed} {number}"))
+        if number % PROCESSES == PROCESSES - 1:
+            trial = replace(trial, workers=2)
         try:
             with TemporaryDirectory() as folder:
                 total.update(execute(trial, File(folder)))

@@ -12,7 +12,7 @@ Features = Mapping[str, float]
 Sentence = tuple[str, ...]
 
 #: enumeration stays fast, and k best can ask for all
-MOST_PATHS = 24
+MOST_PATHS = 40
 FEATURES = ("lm", "tm", "wp_0")
 
 
@@ -239,7 +239,7 @@ class Drawing:
         spine = sorted(rng.sample(range(1, states), rng.randint(0, states - 1)))
         ends = list(pairwise([0, *spine]))
         if states > 1:
-            for _ in range(rng.randint(0, 5)):
+            for _ in range(rng.randint(0, 7)):
                 source = rng.randint(0, states - 2)
                 ends.append((source, rng.randint(source + 1, states - 1)))
         rng.shuffle(ends)
@@ -273,7 +273,7 @@ class Drawing:
         rng = self.rng
         parts = []
         for _ in range(rng.randint(1, 8)):
-            words = self.sentence(5, unknown=False)
+            words = self.sentence(7, unknown=False)
             if parts and rng.random() < 0.2:
                 words = words_of(rng.choice(parts))
             parts.append(Part(0, (), words, self.score(), self.row()))
