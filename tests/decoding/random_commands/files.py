@@ -34,8 +34,10 @@ class InputFormat:
         Writes segments into a file, or files into a folder, and returns options for the reader.
     features, references : bool
         Whether it holds them.
+    symbols : bool
+        Whether words are numbers of a table beside it.
     words : tuple of str
-        Unusual ones that it holds, or some notation of which means something else.
+        Unusual ones that it holds; others are notation in it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class InputFormat:
     write: Callable[[File, Sequence[Segment], Random], list[str]]
     features: bool = False
     references: bool = False
+    symbols: bool = False
     words: tuple[str, ...] = UNUSUAL
 
 
@@ -331,6 +334,43 @@ def _write_hypergraph(path: File, segments: Sequence[Segment], rng: Random) -> l
     return []
 
 
+def _write_cdec_forest(path: File, segments: Sequence[Segment], rng: Random) -> list[str]:
+    path.mkdir()
+    for segment in segments:
+        names = [*sorted(segment.feature_names()), "score"]
+        rules: list[object] = []
+        fields: list[str] = []
+        for node in range(segment.size):
+            edges, numbers = [], []
+            for place, part in enumerate(segment.parts):
+                if part.at != node:
+                    continue
+                nonterminals = " ".join(f"[X,{tail + 1}]" for tail in range(len(part.tails)))
+                side = " ".join(
+                    word if isinstance(word, str) else f"[{word + 1}]" for word in part.words
+                )
+                rules += [place + 1, f"[X] ||| {nonterminals} ||| {side}"]
+                row = {**part.features, "score": part.score}
+                values = [each for name in row for each in (names.index(name), row[name])]
+                edges.append({"tail": part.tails, "feats": values, "rule": place + 1})
+                numbers.append(sum(other.at < node for other in segment.parts) + len(numbers))
+            fields.append(f'"edges":{json.dumps(edges)},"node":{{"in_edges":{numbers}}}')
+        head = f'"rules":{json.dumps(rules)},"features":{json.dumps(names)}'
+        _lines(path / f"{segment.id}.json", [f"{{{head},{','.join(fields)}}}"])
+    return []
+
+
+def _write_srilm(path: File, segments: Sequence[Segment], rng: Random) -> list[str]:
+    path.mkdir()
+    for segment in segments:
+        lines = ["NBestList1.0"]
+        for part in segment.parts:
+            # a bytelog is 1024 / 10000.5 of a natural logarithm
+            lines.append(f"({number(part.score * 10000.5 / 1024)}) {' '.join(words_of(part))}")
+        _lines(path / segment.id, lines)
+    return []
+
+
 def _write_travatar(path: File, segments: Sequence[Segment], rng: Random) -> list[str]:
     lines = []
     for segment in segments:
@@ -388,14 +428,16 @@ _NO_QUOTES = tuple(word for word in UNUSUAL if "'" not in word and word != "#")
 INPUTS = (
     InputFormat("jsonl", ("lattice", "forest", "nbest"), _write_jsonl, True, True),
     InputFormat("arrow", ("lattice",), _write_arrow, False, True),
-    InputFormat("kaldi", ("lattice",), _write_kaldi),
-    InputFormat("openfst-text", ("lattice",), _write_openfst_text),
-    InputFormat("k2", ("lattice",), _write_k2),
+    InputFormat("kaldi", ("lattice",), _write_kaldi, symbols=True),
+    InputFormat("openfst-text", ("lattice",), _write_openfst_text, symbols=True),
+    InputFormat("k2", ("lattice",), _write_k2, symbols=True),
     InputFormat("htk", ("lattice",), _write_htk, words=_NO_QUOTES),
     InputFormat("plf", ("lattice",), _write_plf),
     InputFormat("moses-nbest", ("nbest",), _write_moses, True),
     InputFormat("nbest-tsv", ("nbest",), _write_nbest_tsv),
+    InputFormat("srilm-nbest", ("nbest",), _write_srilm, words=()),
     InputFormat("hypergraph", ("forest",), _write_hypergraph, words=_NO_QUOTES),
+    InputFormat("cdec-forest", ("forest",), _write_cdec_forest, True, words=_NO_QUOTES),
     InputFormat("travatar", ("forest",), _write_travatar, True),
 )
 

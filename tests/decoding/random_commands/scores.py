@@ -156,12 +156,16 @@ def posterior(paths: Sequence[Path], scale: float) -> list[float]:
     return [math.exp(each - total) for each in logs]
 
 
-def sentence_posterior(paths: Sequence[Path], weights: Sequence[float]) -> dict[Sentence, float]:
-    """Return the probability of each sentence: the sum over its paths."""
+def sentence_posterior(
+    paths: Sequence[Path], weights: Sequence[float], merge: str
+) -> dict[Sentence, float]:
+    """Return the probability of each sentence: the sum over its paths, or by its best alone."""
     found: dict[Sentence, float] = {}
     for path, weight in zip(paths, weights, strict=True):
-        found[path.words] = found.get(path.words, 0.0) + weight
-    return found
+        before = found.get(path.words, 0.0)
+        found[path.words] = before + weight if merge == "sum" else max(before, weight)
+    total = sum(found.values())
+    return {words: weight / total for words, weight in found.items()}
 
 
 def expected_score(judge: Judge, words: Sentence, evidence: dict[Sentence, float]) -> float:
