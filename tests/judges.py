@@ -25,9 +25,7 @@ class Costs(Protocol):
     def deletion(self) -> float: ...
 
 
-def gain_by_recursion(
-    hypothesis: Sequence[str], reference: Sequence[str], metric: Costs
-) -> float:
+def gain_by_recursion(hypothesis: Sequence[str], reference: Sequence[str], metric: Costs) -> float:
     """Return the best numerator of equation 6, trying every alignment."""
 
     @cache

@@ -10,16 +10,17 @@ from pathlib import Path as File
 from random import Random
 from typing import Any
 
-import pyarrow as pa
-
 from tests.decoding.random_commands.spaces import Part, Segment, Sentence, words_of
 
 PLAIN = ("a", "b", "c", "d")
 #: words that only white space in ASCII may part, and nothing may change
 UNUSUAL = (
-    "größe", "日本", "e\u0301", "x\u00a0y", "\u2028", "l\x85l", "\u3000w", "🙂", "don't", "a-b", "A",
-    "\ufeffb", "0", "-1", "#", "1e5", "%", "İ", "NaN",
+    "größe", "日本", "e\u0301", "x\u00a0y", "\u2028", "l\x85l", "\u3000w", "🙂", "don't", "a-b",
+    "A", "\ufeffb", "0", "-1", "#", "1e5", "%", "İ", "NaN",
 )  # fmt: skip
+#: formats of one segment a file, and those whose words the library numbers by a table
+FOLDERS = ("openfst-text", "openfst", "htk", "k2", "hypergraph", "cdec-forest")
+SYMBOLS = ("kaldi", "kaldi-binary", "k2")
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,9 @@ def read_jsonl(path: File) -> list[Segment]:
             }
             start = fields.get("start", 0)
             found.append(
-                Segment(fields["id"], "lattice", tuple(parts), fields["states"], start, finals, refs)
+                Segment(
+                    fields["id"], "lattice", tuple(parts), fields["states"], start, finals, refs
+                )
             )
         elif "edges" in fields:
             for edge in fields["edges"]:
@@ -165,7 +168,9 @@ def cut(text: str) -> Sentence:
 
 def _symbols(path: File, segments: Sequence[Segment], rng: Random) -> dict[str, int]:
     """Write a table of all words, and return it; numbers have gaps."""
-    words = sorted({word for segment in segments for part in segment.parts for word in words_of(part)})
+    words = sorted(
+        {word for segment in segments for part in segment.parts for word in words_of(part)}
+    )
     rng.shuffle(words)
     table = {"<eps>": 0, **{word: 7 + 3 * place for place, word in enumerate(words)}}
     _lines(path, (f"{word} {label}" for word, label in table.items()))
@@ -293,7 +298,9 @@ def _write_moses(path: File, segments: Sequence[Segment], rng: Random) -> list[s
     for segment in segments:
         for part in segment.parts:
             # the old spelling has several values of one name; a number ends the name here
-            row = " ".join(f"{name}{equals}{number(value)}" for name, value in part.features.items())
+            row = " ".join(
+                f"{name}{equals}{number(value)}" for name, value in part.features.items()
+            )
             said = " ".join(words_of(part))
             lines.append(f"{segment.id} ||| {said} ||| {row} ||| {number(part.score)}")
     _lines(path, lines)
@@ -341,7 +348,8 @@ def _write_cdec_forest(path: File, segments: Sequence[Segment], rng: Random) -> 
         rules: list[object] = []
         fields: list[str] = []
         for node in range(segment.size):
-            edges, numbers = [], []
+            edges: list[dict[str, Any]] = []
+            numbers: list[int] = []
             for place, part in enumerate(segment.parts):
                 if part.at != node:
                     continue
@@ -402,6 +410,8 @@ def _write_travatar(path: File, segments: Sequence[Segment], rng: Random) -> lis
 
 
 def _write_arrow(path: File, segments: Sequence[Segment], rng: Random) -> list[str]:
+    import pyarrow as pa
+
     columns: dict[str, list[Any]] = defaultdict(list)
     for segment in segments:
         arcs = segment.parts

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from tests.decoding.random_commands.spaces import Path, Sentence
 from tests.judges import gain_by_recursion
@@ -89,7 +89,8 @@ class Judge:
                 sum(found.denominator for found in verdicts),
             )
         most = max(len(references) for _, references in pairs)
-        streams = [
+        # sacreBLEU has None where a segment has fewer references than others
+        streams: list[list[Any]] = [
             [
                 " ".join(references[place]) if place < len(references) else None
                 for _, references in pairs
@@ -180,9 +181,7 @@ def expected_edits(words: Sentence, evidence: dict[Sentence, float]) -> float:
     return sum(weight * edit_distance(words, other) for other, weight in evidence.items())
 
 
-def linear_gain(
-    words: Sentence, evidence: dict[Sentence, float], theta: Sequence[float]
-) -> float:
+def linear_gain(words: Sentence, evidence: dict[Sentence, float], theta: Sequence[float]) -> float:
     """Return theta_0 a word, and theta_n an n-gram times the probability that it is said at all.
 
     Tromble et al. 2008, equation 7.

@@ -227,7 +227,7 @@ class Drawing:
     def segment(self, id: str, kind: str, references: int) -> Segment:
         """Draw a segment of a kind."""
         while True:
-            made = getattr(self, f"_{kind}")(id)
+            made: Segment = getattr(self, f"_{kind}")(id)
             paths = made.paths()
             if 0 < len(paths) <= MOST_PATHS:
                 near = self.rng.choice(paths).words
@@ -271,7 +271,7 @@ class Drawing:
 
     def _nbest(self, id: str) -> Segment:
         rng = self.rng
-        parts = []
+        parts: list[Part] = []
         for _ in range(rng.randint(1, 8)):
             words = self.sentence(7, unknown=False)
             if parts and rng.random() < 0.2:
