@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from io import FileIO
+from itertools import islice
 
 from decoding import pace as sizes
 from decoding.outcomes import Failure
@@ -112,7 +113,7 @@ class Inputs:
             except FormatError as problem:
                 damages.append(problem)
                 return
-            if format.single:
+            if format.single and not (format.concatenated and _has_several(format, file)):
                 size = os.path.getsize(file)
                 yield WholeFile(position, format.name, file, size)
                 if on_read is not None:
@@ -121,6 +122,14 @@ class Inputs:
         records = read_records(file, self._format, on_error=damages.append, on_read=on_read)
         for number, (format, record) in enumerate(records, start=position):
             yield Cut(number, format.name, record)
+
+
+def _has_several(format: Format, file: str) -> bool:
+    try:
+        return len([*islice(read_records(file, format), 2)]) > 1
+    except FormatError:
+        # told by whoever reads the file as one segment
+        return False
 
 
 def _ranges(

@@ -8,7 +8,7 @@ import numpy as np
 
 from fstmetrics import CompiledEvaluator, Evaluator
 from fstmetrics.machines import Machine
-from fstmetrics.metric import PreparedLattice, nbest_values
+from fstmetrics.metric import ROUNDING, PreparedLattice, nbest_values
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.engines.ranked import best_sentences, worst_sentences
@@ -179,6 +179,9 @@ def ranked_places(
     worth, rounding = nbest_values(evaluator, nbest)
     if model_weight:
         worth = worth + model_weight * nbest.score
+        if not getattr(evaluator, "rounded", False):
+            # a fraction and a model score do not add up without rounding, as whole units do
+            rounding = ROUNDING * max(1.0, float(np.abs(worth).max(initial=0.0)))
     first: dict[tuple[str, ...], int] = {}
     for place in ranking(-worth if worst else worth, nbest.score, rounding):
         if len(first) == k:

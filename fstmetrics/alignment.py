@@ -21,7 +21,7 @@ from fstmetrics._native import WordMetric, list_statistics
 from fstmetrics.judgement import Judgement, ReferenceWords
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machines import Machine
-from fstmetrics.metric import PreparedLattice, quality
+from fstmetrics.metric import ROUNDING, PreparedLattice, quality
 from fstmetrics.pairs import alignment_scores, edit_scores
 from fstmetrics.reference_lattices import lattices_by_length, reference_automaton
 from fstmetrics.references import (
@@ -263,7 +263,7 @@ class AlignmentEvaluator:
             )  # fmt: skip
             worth = metric.scores(rows) * (1.0 if metric.higher_is_better else -1.0)
             if number:
-                better = worth > highest
+                better = worth > highest + self._rounding
                 best[better], highest[better] = rows[better], worth[better]
             else:
                 best, highest = rows, worth
@@ -313,8 +313,17 @@ class AlignmentEvaluator:
                 else [reference]
             )
         ]
-        # max() keeps the first of equals
-        return max(judgements, key=lambda judgement: quality(self.metric, judgement.score))
+        best = judgements[0]
+        for other in judgements[1:]:
+            better = quality(self.metric, other.score) - quality(self.metric, best.score)
+            if better > self._rounding:
+                best = other
+        return best
+
+    @property
+    def _rounding(self) -> float:
+        """By how much a reference must be better than one before it: -2.1/3 is -3.5/5."""
+        return 0.0 if self.rounded else ROUNDING
 
     @property
     def word_alignment(self) -> tuple[WordMetric, tuple[Tokens, ...]] | None:

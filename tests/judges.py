@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 
@@ -13,9 +14,18 @@ from lattices.arrays import floats, ints
 from lattices.engines import ANY, Automaton, Part
 
 
-def gain_by_recursion(
-    hypothesis: Sequence[str], reference: Sequence[str], metric: AlignmentMetric
-) -> float:
+class Costs(Protocol):
+    """What a judge must know of WRR or GRR."""
+
+    @property
+    def order(self) -> int: ...
+    @property
+    def insertion(self) -> float: ...
+    @property
+    def deletion(self) -> float: ...
+
+
+def gain_by_recursion(hypothesis: Sequence[str], reference: Sequence[str], metric: Costs) -> float:
     """Return the best numerator of equation 6, trying every alignment."""
 
     @cache

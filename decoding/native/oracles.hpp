@@ -110,10 +110,8 @@ class WordSearch {
       fstmetrics::number_statistics<Index>(aligner_, sentence_, problem.words(number), poll,
                                            stats_);
       const double score = metric.score(stats_);
-      if (found.reference >= 0 &&
-          (metric.error_rate ? score >= found.score : score <= found.score)) {
-        continue;
-      }
+      const double better = metric.error_rate ? found.score - score : score - found.score;
+      if (found.reference >= 0 && better <= fstmetrics::rounding) continue;
       found.score = score;
       found.reference = static_cast<Index>(number);
       found.stats = stats_;

@@ -9,6 +9,9 @@
 
 namespace fstmetrics {
 
+// Scores that differ by no more are equal: the first of two references counts. As metric.ROUNDING.
+inline constexpr double rounding = 1e-12;
+
 // A metric of the alignment family without similarities: equal words match. The scorer counts in
 // matches; machines count in whole units, `one` to a match.
 struct WordMetric {

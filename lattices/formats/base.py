@@ -140,6 +140,9 @@ class Format(Protocol):
         the command line. ``lossy`` is no option of a format: see :class:`Losses`.
     single : bool
         Whether a file holds exactly one segment.
+    concatenated : bool
+        Whether a file of a ``single`` format may have several all the same, put one after the
+        other by other tools: all are read, and a segment a file is written.
     writable : bool
         Whether :meth:`write` works.
     exact : bool
@@ -162,6 +165,7 @@ class Format(Protocol):
     options: Mapping[str, str] = {}
     write_options: Mapping[str, str] = {}
     single: bool = False
+    concatenated: bool = False
     writable: bool = True
     exact: bool = False
     appendable: bool = False

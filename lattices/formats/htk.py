@@ -76,6 +76,7 @@ class HTK(Format):
         "quotes": "htk | none: whether quotes and backslashes are syntax",
     }
     single = True
+    concatenated = True
     exact = True
 
     def sniff(self, head: bytes) -> bool:

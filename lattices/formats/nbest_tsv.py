@@ -41,14 +41,15 @@ class NBestTable(Format):
     appendable = True
 
     def sniff(self, head: bytes) -> bool:
-        """Tell whether the first line is id, whole number, number, and words that are no number.
+        """Tell whether the first line is id, whole number, number, and words.
 
-        A weighted arc of an automaton with numbered labels has a number there.
+        Id and words are not both numbers: those of a weighted arc of an automaton are.
         """
         columns = head.split(b"\n", 1)[0].rstrip(b"\r").split(b"\t")
         if len(columns) != 4 or not columns[1].isdigit():
             return False
-        return _is_number(columns[2]) and not _is_number(columns[3])
+        arc = columns[0].isdigit() and _is_number(columns[3])
+        return _is_number(columns[2]) and not arc
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the first column changes."""

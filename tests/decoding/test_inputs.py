@@ -140,6 +140,15 @@ def test_a_damaged_file_of_one_segment_keeps_its_position(folder: Path) -> None:
     assert (outcomes[1].path, outcomes[1].reason) == (str(second), "the gzip file is cut short")
 
 
+def test_lattices_that_were_put_into_one_file_are_all_read(folder: Path, tmp_path: Path) -> None:
+    text = "VERSION=1.0\nUTTERANCE={}\nN=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=a a=-1.0\n"
+    together = tmp_path / "all.slf.gz"
+    together.write_bytes(gzip.compress("".join(map(text.format, ("u1", "u2"))).encode()))
+    outcomes = list(run(ids, [folder, together, folder]))
+    assert [outcome.position for outcome in outcomes] == [*range(8)]
+    assert names(outcomes) == [*names(run(ids, [folder])), "u1", "u2", *names(run(ids, [folder]))]
+
+
 def test_a_file_that_vanishes_is_one_failure(folder: Path) -> None:
     units = list(Inputs([folder]).units())
     (folder / "s033.slf.gz").unlink()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from decoding import forest_ranked
 from decoding.oracle import oracle
-from fstmetrics import CER, GRR, WER
+from fstmetrics import CER, GRR, WER, WRR
 from lattices import Lattice
 from lattices.spaces import Forest, Hypothesis, NBest
 from tests.strategies import sentences, small_forests, small_lattices
@@ -139,3 +139,24 @@ def test_lists_stand_in_the_order_of_scores(lattice, references, alpha, beta, wo
             every = as_list(lattice)
             wanted = [each.score for each in oracle(every, evaluator, k=6, worst=worst)]
             assert scores == pytest.approx(wanted, abs=1e-15)
+
+
+def test_a_fraction_and_a_model_score_tie_in_lists_as_in_lattices():
+    # 2/3 - 1 and -1/3 are the same, and not in floats
+    some = [Hypothesis(("c", "b"), -2.0), Hypothesis(tuple("aaddca"), 0.0)]
+    evaluator = WRR().against(["d c b"])
+    entries = NBest.from_hypotheses(some)
+    arcs = [(0, 1, "c", -2.0), (1, 9, "b")]
+    arcs += [(0, 2, "a"), (2, 3, "a"), (3, 4, "d"), (4, 5, "d"), (5, 6, "c"), (6, 9, "a")]
+    for space in (entries, Lattice.from_arcs(arcs, finals=[9])):
+        for worst in (False, True):
+            found = oracle(space, evaluator, model_weight=0.5, k=2, worst=worst)
+            assert [each.hypothesis.score for each in found] == [0.0, -2.0]
+
+
+def test_the_first_of_references_that_differ_by_rounding_counts():
+    # -3.5 / 5 and -2.1 / 3 are the same, and not in floats
+    evaluator = GRR(n=1, alpha=-0.9, beta=0.7).against(["a a b a c", "a c a"])
+    nothing = Lattice.from_arcs([], finals=[0], states=1)
+    for space in (nothing, as_list(nothing), Forest.from_lattice(nothing)):
+        assert oracle(space, evaluator).reference == 0

@@ -21,7 +21,7 @@ from fstmetrics import (
     parse_metric,
 )
 from fstmetrics.testing import check_metric
-from lattices import Error, Lattice, OptionError
+from lattices import Error, Hypothesis, Lattice, NBest, OptionError
 from lattices.errors import DuplicateNameError, UnknownNameError
 from tests.judges import gain_by_recursion, score_by_recursion
 from tests.strategies import sentences
@@ -205,6 +205,14 @@ def test_several_references_give_the_best_and_the_first_of_equals():
     evaluator = WER().against(["a b c d", "a x", "a y"])
     judgement = evaluator.judge("a z")
     assert (judgement.reference, judgement.score) == (1, 0.5)
+
+
+def test_references_that_differ_by_rounding_are_equal():
+    # -3.5 / 5 and -2.1 / 3 are the same, and not in floats
+    evaluator = GRR(n=1, alpha=-0.9, beta=0.7).against(["a a b a c", "a c a"])
+    assert evaluator.judge("").reference == 0
+    entry = NBest.from_hypotheses([Hypothesis(())])
+    assert evaluator.list_stats(entry)[0, -1] == 5
 
 
 def test_a_reference_lattice_is_scored_by_its_best_path():

@@ -133,6 +133,12 @@ def test_tsv_columns(tmp_path: Path) -> None:
     assert [(h.tokens, h.score) for h in one] == [(("a", "b"), -0.5), ((), -1000.0), ((), -2.0)]
 
 
+def test_tsv_is_known_by_words_that_are_a_number_but_for_a_numbered_id() -> None:
+    assert TSV.sniff(b"u1\t1\t-0.5\t0\n")
+    assert TSV.sniff(b"1\t1\t-0.5\tzero\n")
+    assert not TSV.sniff(b"0\t1\t5\t0.5\n")
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
