@@ -78,8 +78,8 @@ jobs; the fastest of at least five rounds each, after one that is not counted (o
 MERT there is one). Evaluators are fresh in every round, and tokens, score and model score of every
 result are read. Milliseconds of the processor for all items of a job, in one thread; by the clock
 where there are two, and then *1 thread / 2* says how much faster by the clock this version is with
-two threads. *Answers* compares the sums of scores and of model scores (for `edit`, of expected edits:
-fewer are better):
+two threads. *Answers* compares the sums of scores and of model scores (for `edit`, of expected
+edits: fewer are better):
 
 {}
 """,
@@ -89,7 +89,8 @@ fewer are better):
         "Beside Kaldi",
         """
 Kaldi's `lattice-oracle` and `lattice-mbr-decode`, whole programs by the clock less what
-`lattice-copy` takes to read, and ours: `oracles` on fresh evaluators, and `edit` one by one at scale 1:
+`lattice-copy` takes to read, and ours: `oracles` on fresh evaluators, and `edit` one by one at
+scale 1:
 
 {}
 """,

@@ -62,8 +62,9 @@ def reported(found: Mapping[str, Measured]) -> list[str]:
     rows = [
         "Kaldi was measured beside `b8e52fd` on another machine (*reported*, not measured here: "
         "ms a lattice, net of reading). Times differ between machines, their ratios hardly: "
-        "*Kaldi / new* is the reported Kaldi / old times the old / new of this page. Expected edits are "
-        "means at scale 1, as either recursion reports them; the lattices are the same:",
+        "*Kaldi / new* is the reported Kaldi / old times the old / new of this page. "
+        "Expected edits are means at scale 1, as either recursion reports them, on the "
+        "same lattices:",
         "",
         "| lattices | job | Kaldi | old | Kaldi / old | old / new | Kaldi / new "
         "| expected edits: Kaldi | old | new |",

@@ -39,6 +39,34 @@ def text(words: int, seed: int = 1) -> list[str]:
     return random.Random(seed).choices(WORDS, k=words)
 
 
+def bracketed(places: int, words: int) -> Forest:
+    """Return all binary trees over so many places with so many words each."""
+    draw = random.Random(0)
+    node = {
+        span: number
+        for number, span in enumerate(
+            (begin, begin + width)
+            for width in range(1, places + 1)
+            for begin in range(places - width + 1)
+        )
+    }
+    leaves = [
+        (node[place, place + 1], [], [word])
+        for place in range(places)
+        for word in draw.sample(WORDS, words)
+    ]
+    return Forest.from_edges(
+        [
+            *leaves,
+            *(
+                (number, [node[begin, middle], node[middle, end]], [0, 1])
+                for (begin, end), number in node.items()
+                for middle in range(begin + 1, end)
+            ),
+        ]
+    )
+
+
 def judge(words: int = 30, references: int = 1) -> Evaluator:
     return GRR().against([text(words, seed=seed) for seed in range(references)])
 
@@ -71,18 +99,18 @@ def _line_search() -> None:
     endless(lambda: list(corpus.envelopes(np.ones(2), np.array([1.0, -1.0]))))
 
 
-def _one_of_two_threads() -> None:
-    # the calling thread is done at once, or waits for the other
-    spaces = [dense(100, 2000), dense(2, 2), dense(2, 2)]
-    judges = [judge(100_000), judge(3), judge(3)]
-    oracles(spaces, judges, workers=2)
+def _waiting_for_threads() -> None:
+    # the calling thread begins last, is done at once, and waits for the others
+    large, small = dense(100, 2000), dense(2, 2)
+    spaces = [*[large] * 7, small]
+    oracles(spaces, [*[judge(20_000)] * 7, judge(3)], workers=8)
 
 
 #: calls that take minutes, all with one native call or many
 LONG: dict[str, Callable[[], object]] = {
     "lattice search": lambda: oracle(dense(100, 2000), judge(100_000)),
-    "lattice search, one of two threads": _one_of_two_threads,
-    "forest search": lambda: oracle(Forest.from_lattice(dense(400, 40)), judge(400)),
+    "lattice search, waiting for threads": _waiting_for_threads,
+    "forest search": lambda: oracle(bracketed(40, 20), judge(200)),
     "worst": lambda: oracle(dense(40, 60), judge(40, 40), worst=True, budget=10**9),
     "worst, forests": lambda: oracle(
         Forest.from_lattice(dense(40, 60)), judge(40, 40), worst=True, budget=10**9
