@@ -77,9 +77,6 @@ class Intersection {
   }
 
  private:
-  // Totals of whole numbers below this are exact in single precision.
-  static constexpr double kSinglePrecision = 16777216.0;
-
   struct Suffix {
     double model;
     Index arc;   // of the lattice, to the next cell; -1 for an epsilon arc of the machine
@@ -112,21 +109,38 @@ class Intersection {
 
   bool search_part(const Lattice& lattice, const AutomatonRows& machine, const Part& part,
                    double model_weight, BestPath& best, Poll& poll) {
-    return search_rows<double>(lattice, machine, part, model_weight, best, poll, doubles_);
+    return search_rows<double>(lattice, machine, part, model_weight, best, poll, doubles_.room);
   }
 
   bool search_part(const Lattice& lattice, const Alignment& alignment, const Part& part,
                    double model_weight, BestPath& best, Poll& poll) {
-    index_.assign(alignment.word);
     const double steps = static_cast<double>(alignment.num_states()) + lattice.num_nodes();
-    const bool whole = model_weight == 0.0 && steps * alignment.largest_gain() < kSinglePrecision;
+    // model scores are no whole numbers
+    const double total =
+        model_weight == 0.0 ? steps * alignment.largest_gain() : kLargestTotal<double>;
+    if (total <= kLargestTotal<std::int16_t>) {
+      return search_alignment(lattice, alignment, part, model_weight, best, poll, shorts_);
+    }
+    if (total <= kLargestTotal<float>) {
+      return search_alignment(lattice, alignment, part, model_weight, best, poll, floats_);
+    }
+    return search_alignment(lattice, alignment, part, model_weight, best, poll, doubles_);
+  }
+
+  // What is kept from one search to the next.
+  template <class Real>
+  struct Rows {
+    Room<Real> room;
+    MatchGains<Real> gains;
+  };
+
+  template <class Real>
+  bool search_alignment(const Lattice& lattice, const Alignment& alignment, const Part& part,
+                        double model_weight, BestPath& best, Poll& poll, Rows<Real>& rows) {
+    rows.gains.assign(alignment);
     auto with = [&](auto order) {
-      if (whole) {
-        return search_rows<float>(lattice, AlignmentRows<float, order>(alignment, index_), part,
-                                  model_weight, best, poll, floats_);
-      }
-      return search_rows<double>(lattice, AlignmentRows<double, order>(alignment, index_), part,
-                                 model_weight, best, poll, doubles_);
+      return search_rows<Real>(lattice, AlignmentRows<Real, order>(alignment, rows.gains), part,
+                               model_weight, best, poll, rows.room);
     };
     switch (alignment.order) {
       case 1:
@@ -153,10 +167,10 @@ class Intersection {
       finals_.push_back(state);
       const Real extra = bias(lattice.final[state]);
       machine.endings([&](Index cell, Real gain) {
-        raise_to(total, (rows[state * size + cell] + extra) + gain);
+        raise_to(total, static_cast<Real>((rows[state * size + cell] + extra) + gain));
       });
     }
-    if (total == kWorst<Real>) return false;
+    if (!reached(total)) return false;
     const double value = (static_cast<double>(total) + part.bonus) / part.denominator;
     if (!std::isfinite(value)) throw overflow();
     if (value < best.value) return false;
@@ -198,7 +212,8 @@ class Intersection {
       const Real* row = rows + state * size;
       const Real value = row[cell];
       const double model = suffix_[state * size + cell].model;
-      machine.silent_into(cell, [&](Index source, Real gain) {
+      const auto target = machine.target(cell);
+      machine.silent_into(target, [&](Index source, Real gain) {
         if (row[source] + gain == value) offer(state, source, {model, -1, cell});
       });
       for (const Index arc : lattice.incoming(state)) {
@@ -210,7 +225,7 @@ class Intersection {
           if (from[cell] + extra == value) offer(before, cell, suffix);
           continue;
         }
-        machine.reading_into(cell, lattice.label[arc], [&](Index source, Real gain) {
+        machine.reading_into(target, lattice.label[arc], [&](Index source, Real gain) {
           if ((from[source] + extra) + gain == value) offer(before, source, suffix);
         });
       }
@@ -249,9 +264,9 @@ class Intersection {
     }
   }
 
-  WordIndex index_;
-  Room<float> floats_;
-  Room<double> doubles_;
+  Rows<std::int16_t> shorts_;
+  Rows<float> floats_;
+  Rows<double> doubles_;
   Room<Suffix> suffixes_;
   Suffix* suffix_ = nullptr;
   std::vector<std::uint64_t> tight_;

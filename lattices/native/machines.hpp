@@ -7,14 +7,16 @@
 //   size()                       cells of a row, a multiple of the vector length
 //   fill(lattice, bias, rows)    the rows of all lattice states, in topological order
 //   beginnings(f), endings(f)    f(cell, gain) for the cells where a sentence may begin or end
-//   silent_into(cell, f)         f(source cell, gain) for every epsilon arc into a cell
-//   reading_into(cell, word, f)  the same for the arcs into it that read a word
+//   target(cell)                 what a cell is, for the two that follow
+//   silent_into(target, f)       f(source cell, gain) for every epsilon arc into a cell
+//   reading_into(target, word, f)  the same for the arcs into it that read a word
 //
 // Sums are taken in the same order everywhere, so that a transition which was best in `fill` is
 // equal to the last bit where it is evaluated again.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +24,8 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "lattices/native/errors.hpp"
@@ -82,28 +86,25 @@ class Room {
   std::size_t size_ = 0;
 };
 
-// Which entries of a column of words hold a word: a table with open addressing and, for each word,
-// the chain of its entries in order. Epsilon and kAnyWord have none.
+// The first of a chain of entries for each word: a table with open addressing. Epsilon and kAnyWord
+// have none.
 class WordIndex {
  public:
-  void assign(std::span<const Index> words) {
+  // Begin anew, with room for so many words.
+  void reset(std::size_t words) {
     unsigned bits = 4;
-    while ((std::size_t{1} << bits) < 4 * words.size()) ++bits;
+    while ((std::size_t{1} << bits) < 4 * words) ++bits;
     shift_ = 32 - std::min(bits, 30U);
     slots_.assign(std::size_t{1} << (32 - shift_), Slot{0, -1});
-    next_.resize(words.size());
-    for (auto entry = static_cast<Index>(words.size()) - 1; entry >= 0; --entry) {
-      if (words[entry] <= 0) continue;
-      auto& slot = slots_[place(words[entry])];
-      slot.word = words[entry];
-      next_[entry] = slot.first;
-      slot.first = entry;
-    }
   }
 
-  // The first entry of a word, or -1; `next` leads to the others.
+  // The first entry of a word, to be set; -1 until then.
+  Index& first_of(Index word) {
+    auto& slot = slots_[place(word)];
+    slot.word = word;
+    return slot.first;
+  }
   Index first(Index word) const { return slots_[place(word)].first; }
-  Index next(Index entry) const { return next_[entry]; }
 
  private:
   struct Slot {
@@ -117,7 +118,6 @@ class WordIndex {
   }
 
   std::vector<Slot> slots_;
-  std::vector<Index> next_;
   unsigned shift_ = 28;
 };
 
@@ -134,13 +134,147 @@ struct Bias {
   }
 };
 
+// The gain of what cannot be reached: below all others by more than the steps of a path can add,
+// and so far from the lowest number that two of them can be added.
 template <class Real>
 inline constexpr Real kWorst = -std::numeric_limits<Real>::infinity();
+template <>
+inline constexpr std::int16_t kWorst<std::int16_t> = -12000;
+
+template <class Real>
+bool reached(Real gain) {
+  return gain > kWorst<Real> / 2;
+}
+
+// Totals of whole numbers up to this are exact, and told from kWorst.
+template <class Real>
+inline constexpr double kLargestTotal = std::numeric_limits<double>::infinity();
+template <>
+inline constexpr double kLargestTotal<std::int16_t> = 4000.0;
+template <>
+inline constexpr double kLargestTotal<float> = 16777215.0;
 
 template <class Real>
 void raise_to(Real& cell, Real gain) {
   cell = gain > cell ? gain : cell;
 }
+
+// Gains side by side, as vector instructions take them.
+template <class Real>
+struct Lanes {
+  static constexpr Index count = sizeof(Real) == 2 ? 16 : 8;
+  typedef Real Vector
+      __attribute__((vector_size(count * sizeof(Real)), aligned(sizeof(Real)), may_alias));
+
+  static Vector& at(Real* cell) { return *reinterpret_cast<Vector*>(cell); }
+  static const Vector& at(const Real* cell) { return *reinterpret_cast<const Vector*>(cell); }
+  static Vector all(Real gain) { return Vector{} + gain; }
+  static Vector higher(Vector one, Vector other) { return one > other ? one : other; }
+
+  // The lanes of `here`, moved to the right by so many; the last of `left` come in.
+  template <int By>
+  static Vector moved(Vector left, Vector here) {
+    return shuffled<By>(left, here, std::make_integer_sequence<int, count>{});
+  }
+  // In each lane the highest of it and of those on its left.
+  static Vector running(Vector gains) {
+    const Vector worst = all(kWorst<Real>);
+    gains = higher(gains, moved<1>(worst, gains));
+    gains = higher(gains, moved<2>(worst, gains));
+    gains = higher(gains, moved<4>(worst, gains));
+    if constexpr (count > 8) gains = higher(gains, moved<8>(worst, gains));
+    return gains;
+  }
+
+ private:
+  template <int By, int... Lane>
+  static Vector shuffled(Vector left, Vector here, std::integer_sequence<int, Lane...>) {
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(left, here, (Lane + count - By)...);
+#else
+    using Number = decltype((left > here)[0]);
+    typedef std::remove_cvref_t<Number> Numbers __attribute__((vector_size(sizeof(Vector))));
+    return __builtin_shuffle(left, here, Numbers{(Lane + count - By)...});
+#endif
+  }
+};
+
+// What the words of a reference gain, in vectors. Places come in blocks of as many as a vector has
+// lanes; an entry is a word with a block where it stands, and has the gains of matches that go on
+// runs of 0, 1, ... matches: (m+1) w + b, and kWorst at the other places.
+template <class Real>
+class MatchGains {
+ public:
+  using L = Lanes<Real>;
+  using Vector = typename L::Vector;
+
+  void assign(const Alignment& alignment) {
+    order_ = static_cast<std::size_t>(alignment.order);
+    index_.reset(alignment.word.size());
+    entries_.clear();
+    // what words gain that the reference has not
+    gains_.assign(order_ * L::count, kWorst<Real>);
+    const auto deletion = static_cast<Real>(alignment.deletion);
+    for (std::size_t match = 0; match < alignment.word.size(); ++match) {
+      if (alignment.word[match] <= 0) continue;
+      const Index block = alignment.position[match] / L::count;
+      Real* gain =
+          gains_of(entry_of(alignment.word[match], block)) + alignment.position[match] % L::count;
+      const auto weight = static_cast<Real>(alignment.weight[match]);
+      for (std::size_t run = 0; run < order_; ++run, gain += L::count) {
+        raise_to(*gain, static_cast<Real>(static_cast<Real>(run + 1) * weight + deletion));
+      }
+    }
+  }
+
+  // The first entry of a word, or -1; the blocks of the next ones are further to the right.
+  Index first(Index word) const { return index_.first(word); }
+
+  // Gains of a block by run; the cursor, which was at the first entry, has come to this block.
+  const Real* take(Index& cursor, Index block) const {
+    if (cursor < 0) return gains_.data();
+    const Entry& entry = entries_[cursor];
+    if (entry.block != block) return gains_.data();
+    const Real* gains = gains_.data() + (cursor + 1) * order_ * L::count;
+    cursor = entry.next;
+    return gains;
+  }
+
+  // What a word gains at a place, by run, with `step` from one to the next; null where it is not.
+  const Real* at(Index word, Index place) const {
+    for (Index entry = first(word); entry >= 0; entry = entries_[entry].next) {
+      if (entries_[entry].block != place / L::count) continue;
+      const Real* gain = gains_.data() + (entry + 1) * order_ * L::count + place % L::count;
+      return reached(*gain) ? gain : nullptr;
+    }
+    return nullptr;
+  }
+  static constexpr Index step = L::count;
+
+ private:
+  struct Entry {
+    Index block, next;
+  };
+
+  Real* gains_of(Index entry) { return gains_.data() + (entry + 1) * order_ * L::count; }
+
+  Index entry_of(Index word, Index block) {
+    Index& first = index_.first_of(word);
+    Index before = -1, here = first;
+    for (; here >= 0 && entries_[here].block < block; here = entries_[here].next) before = here;
+    if (here >= 0 && entries_[here].block == block) return here;
+    const auto made = static_cast<Index>(entries_.size());
+    (before < 0 ? first : entries_[before].next) = made;
+    entries_.push_back({block, here});
+    gains_.resize(gains_.size() + order_ * L::count, kWorst<Real>);
+    return made;
+  }
+
+  std::size_t order_ = 1;
+  WordIndex index_;
+  std::vector<Entry> entries_;
+  std::vector<Real> gains_;
+};
 
 // All alignments to one reference: states (i, m), where i reference words are behind, the last m of
 // them matched in a row. Order is the highest m + 1, or 0 if that is known only when it runs.
@@ -153,32 +287,22 @@ void raise_to(Real& cell, Real gain) {
 //   G(q, i, 0) = max( G(q, i, m),  G(q, i-1, 0) - b,  G(p, i-1, 0) + s,  G(p, i, 0) + s - a )
 //
 // Rows hold G(q, i, m) + i b. That makes deletions free and closing a row under them a running
-// maximum, and every other step to the next place earns b more. Rows without runs are then
-// nondecreasing in i, and stay so when they are shifted and when their maximum is taken: only what
-// matches have put in must be carried on to the right. All words cost the same as substitutions
-// and insertions, so an arc costs two vector maxima, and its matches only where its word stands in
-// the reference. Cost: O(arcs x length / lanes + matches x n).
+// maximum, and every other step to the next place earns b more. All words cost the same as
+// substitutions and insertions, so both come from one maximum over the arcs, which is moved by a
+// place once a state; and so are matches, whose gains are vectors (MatchGains).
+// Cost: O((arcs + states) x length x n / lanes).
 template <class Real, Index Order>
 class AlignmentRows {
  public:
-  AlignmentRows(const Alignment& alignment, const WordIndex& index)
+  AlignmentRows(const Alignment& alignment, const MatchGains<Real>& gains)
       : length_(alignment.length),
-        order_(Order > 0 ? Order : alignment.order),
-        stride_((length_ / kLanes + 1) * kLanes),
-        // at least one cell in front of the first place, for what comes from the left of it
-        base_(((length_ + 1) * (order_ - 1) / kLanes + 1) * kLanes),
+        order_(alignment.order),
+        stride_((length_ / L::count + 1) * L::count),
+        base_(stride_ * (order_ - 1)),
         insertion_(static_cast<Real>(alignment.insertion)),
         deletion_(static_cast<Real>(alignment.deletion)),
         ending_(static_cast<Real>(-length_ * alignment.deletion)),
-        position_(alignment.position),
-        weight_(alignment.weight),
-        index_(index) {}
-
-  static std::size_t row_size(const Alignment& alignment) {
-    const auto places = static_cast<std::size_t>(alignment.length) + 1;
-    const auto runs = places * (static_cast<std::size_t>(alignment.order) - 1);
-    return ((places + kLanes - 1) / kLanes + runs / kLanes + 1) * kLanes;
-  }
+        gains_(gains) {}
 
   std::size_t size() const { return static_cast<std::size_t>(base_) + stride_; }
 
@@ -198,152 +322,141 @@ class AlignmentRows {
     Real* row = rows + lattice.start * row_length;
     std::fill(row, row + base_, kWorst<Real>);
     std::fill(row + base_, row + row_length, Real{0});
+    Scratch scratch(order());
     for (Index state = lattice.start + 1; state < lattice.num_nodes(); ++state) {
       poll(lattice.incoming(state).size() * static_cast<std::size_t>(row_length));
       row += row_length;
-      fill_row(lattice, bias, rows, row, lattice.incoming(state));
+      fill_row(lattice, bias, rows, row, lattice.incoming(state), scratch);
     }
   }
 
-  template <class Use>
-  void silent_into(Index cell, Use&& use) const {
-    if (cell < base_) return;
-    const Index place = cell - base_;
-    if (place > 0) use(cell - 1, Real{0});
-    for (Index run = 1; run < order_; ++run) use(cell_of(place, run), Real{0});
+  struct Target {
+    Index cell, place, run;
+  };
+  Target target(Index cell) const {
+    if (cell >= base_) return {cell, cell - base_, 0};
+    return {cell, cell % stride_, cell / stride_ + 1};
   }
 
   template <class Use>
-  void reading_into(Index cell, Index word, Use&& use) const {
-    if (cell >= base_) {
-      use(cell, -insertion_);
-      if (cell > base_) use(cell - 1, deletion_);
-      if (order_ == 1) matches_into(cell - base_, 0, word, use);
-    } else {
-      const Index place = cell / (order_ - 1), run = cell % (order_ - 1) + 1;
-      matches_into(place, run, word, use);
+  void silent_into(const Target& target, Use&& use) const {
+    if (target.run > 0) return;
+    if (target.place > 0) use(target.cell - 1, Real{0});
+    for (Index run = 1; run < order(); ++run) use(cell_of(target.place, run), Real{0});
+  }
+
+  template <class Use>
+  void reading_into(const Target& target, Index word, Use&& use) const {
+    const auto [cell, place, run] = target;
+    if (run == 0) {
+      use(cell, static_cast<Real>(-insertion_));
+      if (place > 0) use(cell - 1, deletion_);
+      if (order() > 1) return;
     }
+    if (place == 0) return;
+    const Real* gain = gains_.at(word, place - 1);
+    if (gain == nullptr) return;
+    if (run > 0) use(cell_of(place - 1, run - 1), gain[(run - 1) * gains_.step]);
+    if (run == order() - 1) use(cell_of(place - 1, run), gain[run * gains_.step]);
   }
 
  private:
-  // gains that one vector instruction takes, of single precision under AVX2
-  static constexpr Index kLanes = 8;
-  typedef Real Lanes
-      __attribute__((vector_size(8 * sizeof(Real)), aligned(sizeof(Real)), may_alias));
-  static Lanes& lanes(Real* at) { return *reinterpret_cast<Lanes*>(at); }
-  static const Lanes& lanes(const Real* at) { return *reinterpret_cast<const Lanes*>(at); }
+  using L = Lanes<Real>;
+  using Vector = typename L::Vector;
+
+  // Maxima over the arcs into a state, for one block of places: of all arcs, and of matches by the
+  // run that they make (in the place of 0 where there are no runs); `left` is the block before.
+  struct Scratch {
+    explicit Scratch(Index order) {
+      if constexpr (Order == 0) {
+        matched.resize(order);
+        left.resize(order);
+      }
+    }
+    using Vectors = std::conditional_t<Order == 0, std::vector<Vector>,
+                                       std::array<Vector, Order == 0 ? 1 : Order>>;
+    Vectors matched, left;
+    std::vector<Index> cursors;
+  };
 
   Index order() const { return Order > 0 ? Order : order_; }
 
-  // The runs of one place stand side by side, for a match moves them all; the cells without a run
-  // come last, so that epsilon arcs lead upwards.
+  // The cells without a run come last, so that epsilon arcs lead upwards.
   Index cell_of(Index place, Index run) const {
-    return run == 0 ? base_ + place : place * (order_ - 1) + run - 1;
-  }
-
-  template <class Use>
-  void matches_into(Index place, Index run, Index word, Use& use) const {
-    if (place == 0) return;
-    for (Index entry = index_.first(word); entry >= 0; entry = index_.next(entry)) {
-      if (position_[entry] != place - 1) continue;
-      const Real weight = static_cast<Real>(weight_[entry]);
-      if (run > 0) use(cell_of(place - 1, run - 1), static_cast<Real>(run) * weight + deletion_);
-      if (run == order_ - 1) {
-        use(cell_of(place - 1, run), static_cast<Real>(order_) * weight + deletion_);
-      }
-    }
-  }
-
-  // Substitutions and insertions of all arcs into a state, for a few vectors of its row: the maxima
-  // stay in registers.
-  template <Index Blocks>
-  void read_any(const Lattice& lattice, Bias<Real> bias, const Real* rows, Real* row, Real* block,
-                std::span<const Index> arcs) const {
-    Lanes inserted[Blocks], substituted[Blocks];
-    for (Index at = 0; at < Blocks; ++at) {
-      inserted[at] = substituted[at] = Lanes{} + kWorst<Real>;
-    }
-    const Real* first = rows + (block - row);
-    for (const Index arc : arcs) {
-      if (lattice.label[arc] == 0) continue;
-      const Real* source = first + lattice.src[arc] * size();
-      const Real extra = bias(lattice.score[arc]);
-      for (Index at = 0; at < Blocks; ++at, source += kLanes) {
-        const Lanes here = lanes(source) + extra, left = lanes(source - 1) + extra;
-        inserted[at] = here > inserted[at] ? here : inserted[at];
-        substituted[at] = left > substituted[at] ? left : substituted[at];
-      }
-    }
-    for (Index at = 0; at < Blocks; ++at, block += kLanes) {
-      inserted[at] -= insertion_;
-      substituted[at] += deletion_;
-      lanes(block) = substituted[at] > inserted[at] ? substituted[at] : inserted[at];
-    }
+    return run == 0 ? base_ + place : (run - 1) * stride_ + place;
   }
 
   void fill_row(const Lattice& lattice, Bias<Real> bias, const Real* rows, Real* row,
-                std::span<const Index> arcs) const {
+                std::span<const Index> arcs, Scratch& scratch) const {
     const auto row_length = size();
-    const Index runs = order() - 1;
-    const Lanes worst = Lanes{} + kWorst<Real>;
-    for (Index block = 0; block < base_; block += kLanes) lanes(row + block) = worst;
-    Index left = stride_ / kLanes;
-    Real* block = row + base_;
-    for (; left > 4; left -= 4, block += 4 * kLanes)
-      read_any<4>(lattice, bias, rows, row, block, arcs);
-    if (left == 4) read_any<4>(lattice, bias, rows, row, block, arcs);
-    if (left == 3) read_any<3>(lattice, bias, rows, row, block, arcs);
-    if (left == 2) read_any<2>(lattice, bias, rows, row, block, arcs);
-    if (left == 1) read_any<1>(lattice, bias, rows, row, block, arcs);
-    // the places that matches came to
-    Index lowest = length_ + 1, highest = 0;
+    const Vector worst = L::all(kWorst<Real>);
+    auto& [matched, left, cursors] = scratch;
+    if (arcs.size() > cursors.size()) cursors.resize(arcs.size());
+    for (std::size_t at = 0; at < arcs.size(); ++at) {
+      cursors[at] = gains_.first(lattice.label[arcs[at]]);
+    }
+    Vector left_of_any = worst, carried = worst;
+    for (Index run = 0; run < order(); ++run) left[run] = worst;
+    for (Index block = 0; block < stride_; block += L::count) {
+      Vector any = worst;
+      bool silent = false;
+      for (Index run = 0; run < order(); ++run) matched[run] = worst;
+      for (std::size_t at = 0; at < arcs.size(); ++at) {
+        const Index arc = arcs[at];
+        if (lattice.label[arc] == 0) {
+          silent = true;
+          continue;
+        }
+        const Real* source = rows + lattice.src[arc] * row_length + block;
+        const Real extra = bias(lattice.score[arc]);
+        const Real* gains = gains_.take(cursors[at], block / L::count);
+        const Vector plain = L::at(source + base_) + extra;
+        any = L::higher(any, plain);
+        const Index first = std::min<Index>(1, order() - 1);
+        matched[first] = L::higher(matched[first], plain + L::at(gains));
+        for (Index run = 1; run < order(); ++run, source += stride_) {
+          gains += gains_.step;
+          Vector& longer = matched[std::min(run + 1, order() - 1)];
+          longer = L::higher(longer, (L::at(source) + extra) + L::at(gains));
+        }
+      }
+      Vector plain =
+          L::higher(any - insertion_, L::template moved<1>(left_of_any, any) + deletion_);
+      for (Index run = 0; run < order(); ++run) {
+        if (run == 0 && order() > 1) continue;
+        const Vector here = L::template moved<1>(left[run], matched[run]);
+        if (run > 0) L::at(row + block + (run - 1) * stride_) = here;
+        plain = L::higher(plain, here);
+        left[run] = matched[run];
+      }
+      if (silent) plain = L::higher(plain, read_nothing(lattice, bias, rows, row, block, arcs));
+      plain = L::higher(L::running(plain), carried);
+      L::at(row + base_ + block) = plain;
+      carried = L::all(plain[L::count - 1]);
+      left_of_any = any;
+    }
+  }
+
+  // Epsilon arcs of the lattice: raise the runs of a block, return the gains without a run.
+  Vector read_nothing(const Lattice& lattice, Bias<Real> bias, const Real* rows, Real* row,
+                      Index block, std::span<const Index> arcs) const {
+    Vector plain = L::all(kWorst<Real>);
     for (const Index arc : arcs) {
-      const Real* source = rows + lattice.src[arc] * row_length;
+      if (lattice.label[arc] != 0) continue;
+      const Real* source = rows + lattice.src[arc] * size() + block;
       const Real extra = bias(lattice.score[arc]);
-      if (lattice.label[arc] == 0) {
-        for (std::size_t cell = 0; cell < row_length; ++cell) {
-          raise_to(row[cell], source[cell] + extra);
-        }
-        continue;
+      for (Index cell = 0; cell < base_; cell += stride_) {
+        Vector& run = L::at(row + block + cell);
+        run = L::higher(run, L::at(source + cell) + extra);
       }
-      for (Index entry = index_.first(lattice.label[arc]); entry >= 0; entry = index_.next(entry)) {
-        const Index place = position_[entry];
-        const Real weight = static_cast<Real>(weight_[entry]);
-        lowest = std::min(lowest, place + 1);
-        highest = std::max(highest, place + 1);
-        const Real* here = source + place * runs;
-        Real* there = row + (place + 1) * runs;
-        Real gain = (source[base_ + place] + extra) + (weight + deletion_);
-        Real best = gain;
-        for (Index run = 0; run < runs; ++run) {
-          raise_to(there[run], gain);
-          gain = (here[run] + extra) + (static_cast<Real>(run + 2) * weight + deletion_);
-          raise_to(best, gain);
-        }
-        if (runs > 0) raise_to(there[runs - 1], gain);
-        // a run may be forgotten at once, at no cost
-        raise_to(row[base_ + place + 1], best);
-      }
+      plain = L::higher(plain, L::at(source + base_) + extra);
     }
-    if (lowest > length_) return;
-    Real running = row[base_ + lowest];
-    for (Index place = lowest + 1; place <= length_; ++place) {
-      Real& cell = row[base_ + place];
-      if (cell < running) {
-        cell = running;
-      } else if (place > highest) {
-        break;
-      } else {
-        running = cell;
-      }
-    }
+    return plain;
   }
 
   Index length_, order_, stride_, base_;
   Real insertion_, deletion_, ending_;
-  std::span<const Index> position_;
-  std::span<const double> weight_;
-  const WordIndex& index_;
+  const MatchGains<Real>& gains_;
 };
 
 // An automaton with its arcs by target, epsilon arcs first, and its states renumbered as cells.
@@ -366,17 +479,21 @@ class AutomatonRows {
     for (std::size_t arc = 0; arc < arcs; ++arc) ++offset_[bucket(arc) + 1];
     for (std::size_t at = 1; at < offset_.size(); ++at) offset_[at] += offset_[at - 1];
     auto place = offset_;
-    std::vector<Index> words(arcs);
     arcs_.resize(arcs);
     for (std::size_t arc = 0; arc < arcs; ++arc) {
       const auto at = place[bucket(arc)]++;
       arcs_[at] = {automaton.rank[automaton.src[arc]], automaton.rank[automaton.dst[arc]],
                    automaton.label[arc], automaton.gain[arc]};
-      words[at] = automaton.label[arc];
     }
-    index_.assign(words);
     for (std::size_t at = 0; at < arcs; ++at) {
-      if (words[at] == kAnyWord) any_.push_back(static_cast<Index>(at));
+      if (arcs_[at].label == kAnyWord) any_.push_back(static_cast<Index>(at));
+    }
+    index_.reset(arcs);
+    next_.assign(arcs, -1);
+    for (auto at = static_cast<Index>(arcs) - 1; at >= 0; --at) {
+      if (arcs_[at].label <= 0) continue;
+      Index& first = index_.first_of(arcs_[at].label);
+      next_[at] = std::exchange(first, at);
     }
     initial_.assign(states, kMinusInfinity);
     final_.assign(states, kMinusInfinity);
@@ -420,7 +537,7 @@ class AutomatonRows {
             raise_to(target[cell], source[cell] + extra);
           }
           if (lattice.label[arc] == 0) continue;
-          for (Index at = index_.first(lattice.label[arc]); at >= 0; at = index_.next(at)) {
+          for (Index at = index_.first(lattice.label[arc]); at >= 0; at = next_[at]) {
             raise_to(row[arcs_[at].dst], (source[arcs_[at].src] + extra) + arcs_[at].gain);
           }
         }
@@ -435,6 +552,7 @@ class AutomatonRows {
     }
   }
 
+  static Index target(Index cell) { return cell; }
   template <class Use>
   void silent_into(Index cell, Use&& use) const {
     for (Index at = offset_[2 * cell]; at < offset_[2 * cell + 1]; ++at) {
@@ -456,7 +574,7 @@ class AutomatonRows {
   };
 
   std::vector<Arc> arcs_;
-  std::vector<Index> offset_, any_;
+  std::vector<Index> offset_, any_, next_;
   std::vector<double> initial_, final_;
   WordIndex index_;
 };
