@@ -30,9 +30,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
 
-import numpy as np
-
-from decoding._native import GAIN, likely_words, minimise_edits
+from decoding._native import least_edits
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit_spaces import EditSpace, edit_space, joined_edit_space
 from decoding.minimum_risk.results import Consensus
@@ -170,26 +168,25 @@ def edit(
             f"starts is {starts}, expected 1 or more, and 1 with a start of one's own or without "
             "decoding"
         )
-    lattice = ready.lattice
-    beginnings = [_labels(lattice, start)] if start is not None else ready.best(starts)
-    if start is None and decode:
-        likely = likely_words(lattice.columns, ready.share, ready.ending)
-        if not any(np.array_equal(likely, words) for words in beginnings):
-            beginnings.append(likely)
-    minima = [
-        minimise_edits(lattice.columns, ready.share, ready.ending, words, changes if decode else 0)
-        for words in beginnings
-    ]
-    lowest = min(found[1][-1] for found in minima)
-    words, objectives, settled = next(found for found in minima if found[1][-1] <= lowest + GAIN)
+    beginnings = (
+        [_labels(ready.lattice, start)] if start is not None else ready.beginnings(starts)
+    )
+    words, objectives, settled, path, mass = least_edits(
+        ready.lattice.columns,
+        ready.scale,
+        beginnings,
+        start is None and decode,
+        changes if decode else 0,
+    )
+    ready.checked(mass)
     return EditConsensus(
-        hypothesis=ready.hypothesis(words),
-        expected=float(objectives[-1]),
+        hypothesis=ready.hypothesis(words, path),
+        expected=objectives[-1],
         method="edit",
-        exact=bool(objectives[-1] == 0.0),
+        exact=objectives[-1] == 0.0,
         candidates=-1,
-        evidence=_evidence(_listed(spaces)),
-        objectives=tuple(objectives.tolist()),
+        evidence=_evidence(spaces),
+        objectives=tuple(objectives),
         settled=settled,
         _space=ready,
         _words=words,
@@ -207,7 +204,8 @@ def _listed(spaces: Space | Sequence[Space]) -> list[Space]:
     return [spaces] if isinstance(spaces, Lattice | NBest | Forest) else list(spaces)
 
 
-def _evidence(spaces: list[Space]) -> int:
+def _evidence(spaces: Space | Sequence[Space]) -> int:
     """Return how many entries lists have, -1 where there is more than lists."""
-    lists = [space for space in spaces if isinstance(space, NBest)]
-    return sum(map(len, lists)) if len(lists) == len(spaces) else -1
+    listed = _listed(spaces)
+    lists = [space for space in listed if isinstance(space, NBest)]
+    return sum(map(len, lists)) if len(lists) == len(listed) else -1
