@@ -46,7 +46,7 @@ TIE: float = 1e-12
 
 GAIN: float = 1e-07
 
-def least_edits(lattice: lattices._native.LatticeColumns, scale: float, beginnings: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], likely: bool, changes: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[float], bool, list[int] | None, float]:
+def least_edits(lattice: lattices._native.LatticeColumns, scale: float, beginnings: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], likely: bool, changes: int) -> tuple[list[int], list[float], bool, list[int] | None, float]:
     """
     Return the sentence with few expected edits that some sentences lead to: its words, the
     expected edits of all on the way, whether no change is left that lowers them, and the arcs

@@ -36,7 +36,7 @@ from decoding.minimum_risk.edit_spaces import EditSpace, edit_space, joined_edit
 from decoding.minimum_risk.results import Consensus
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError
-from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces import Lattice, NBest, Space
 from lattices.vocabulary import EPSILON
 
 #: how often the sentence may change; real lattices take two or three changes
@@ -66,12 +66,12 @@ class EditConsensus(Consensus):
     objectives: tuple[float, ...]
     settled: bool
     _space: EditSpace = field(repr=False, compare=False)
-    _words: IntColumn = field(repr=False, compare=False)
+    _words: list[int] = field(repr=False, compare=False)
 
     @cached_property
     def network(self) -> ConfusionNetwork:
         """The bins with posteriors and times; made when it is first asked for."""
-        return self._space.network(self._words)
+        return self._space.network(ints(self._words))
 
 
 def edit(
@@ -156,10 +156,12 @@ def edit(
     >>> [round(objective, 2) for objective in found.objectives]
     [0.93, 0.71]
     """
-    if system_weights is None and isinstance(spaces, Lattice | NBest | Forest):
-        ready = edit_space(spaces, scale)
+    listed: list[Space]
+    listed = [spaces] if isinstance(spaces, Space) else list(spaces)
+    if system_weights is None and len(listed) == 1:
+        ready = edit_space(listed[0], scale)
     else:
-        ready = joined_edit_space(_listed(spaces), scale, system_weights)
+        ready = joined_edit_space(listed, scale, system_weights)
     changes = index(iterations)
     if changes < 0:
         raise OptionError(f"iterations is {iterations}, expected 0 or more")
@@ -185,7 +187,7 @@ def edit(
         method="edit",
         exact=objectives[-1] == 0.0,
         candidates=-1,
-        evidence=_evidence(spaces),
+        evidence=_evidence(listed),
         objectives=tuple(objectives),
         settled=settled,
         _space=ready,
@@ -200,12 +202,11 @@ def _labels(lattice: Lattice, words: Sequence[str]) -> IntColumn:
     return ints(labels[labels != EPSILON])
 
 
-def _listed(spaces: Space | Sequence[Space]) -> list[Space]:
-    return [spaces] if isinstance(spaces, Lattice | NBest | Forest) else list(spaces)
-
-
-def _evidence(spaces: Space | Sequence[Space]) -> int:
+def _evidence(spaces: list[Space]) -> int:
     """Return how many entries lists have, -1 where there is more than lists."""
-    listed = _listed(spaces)
-    lists = [space for space in listed if isinstance(space, NBest)]
-    return sum(map(len, lists)) if len(lists) == len(listed) else -1
+    entries = 0
+    for space in spaces:
+        if not isinstance(space, NBest):
+            return -1
+        entries += len(space)
+    return entries

@@ -84,7 +84,7 @@ class EditSpace:
             f"the scores of lattice {lattice.id!r} are too large for scale {self.scale}"
         )
 
-    def hypothesis(self, words: IntColumn, path: Sequence[int] | None) -> Hypothesis:
+    def hypothesis(self, words: list[int], path: Sequence[int] | None) -> Hypothesis:
         """Return the sentence with the score and features of its best path.
 
         Without a path, the score is ``-inf``.
@@ -105,7 +105,7 @@ class EditSpace:
                 return found
             # the arcs are those of a lattice that nobody else has seen
             return Hypothesis(found.tokens, found.score, found.features)
-        return Hypothesis(self.lattice.vocabulary.decode(words.tolist()), -math.inf)
+        return Hypothesis(self.lattice.vocabulary.decode(words), -math.inf)
 
     def network(self, words: IntColumn) -> ConfusionNetwork:
         """Return the confusion network to which the recursion aligns the space for a sentence."""

@@ -36,7 +36,7 @@ void bind_edit(nb::module_& module) {
           return least_edits(lattice, scale, std::move(words), likely, changes, poll);
         });
         auto& [sentence, objectives, settled] = found.minimum;
-        return std::tuple(give_column(std::move(sentence)), std::move(objectives), settled,
+        return std::tuple(std::move(sentence), std::move(objectives), settled,
                           std::move(found.path), found.mass);
       },
       nb::arg("lattice"), nb::arg("scale"), nb::arg("beginnings"), nb::arg("likely"),

@@ -400,10 +400,8 @@ class EditSearch {
   CellPair& mass(Index state, Index i) {
     std::uint64_t& bits = at_->filled[state * words_ + i / 64];
     const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-    CellPair& known = at_->mass[state * (own_.size() + 1) + i];
-    if ((bits & bit) == 0) known = CellPair{};
     bits |= bit;
-    return known;
+    return at_->mass[state * (own_.size() + 1) + i];
   }
 
   // Who stands in which bin, how probably, and from when to when; masses go backward along the
@@ -414,7 +412,7 @@ class EditSearch {
     const auto bins = static_cast<std::size_t>(num_bins());
     words_ = own_.size() / 64 + 1;
     at_->filled.assign(lattice_.final.size() * words_, 0);
-    at_->mass.resize(lattice_.final.size() * (own_.size() + 1));
+    at_->mass.assign(lattice_.final.size() * (own_.size() + 1), CellPair{});
     if constexpr (Timed) {
       at_->placed.assign(label_.size() * bins, Placed{});
     } else {
