@@ -46,30 +46,19 @@ TIE: float = 1e-12
 
 GAIN: float = 1e-07
 
-def edit_shares(lattice: lattices._native.LatticeColumns, scale: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], float]:
+def least_edits(lattice: lattices._native.LatticeColumns, scale: float, beginnings: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], likely: bool, changes: int) -> tuple[list[int], list[float], bool, list[int] | None, float]:
     """
-    Return how probable each arc is for those who reach its target, how probable each end is,
-    and the logarithm of the sum over all complete paths.
-    """
-
-def minimise_edits(lattice: lattices._native.LatticeColumns, share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ending: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], changes: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool]:
-    """
-    Return the sentence of few expected edits that a sentence leads to, the expected edits of
-    all on the way, and whether no change is left that lowers them.
+    Return the sentence with few expected edits that some sentences lead to: its words, the
+    expected edits of all on the way, whether no change is left that lowers them, and the arcs
+    of its best path, if it has one. Begin with these sentences, by default with the model's
+    best, and where asked for with the path of the most probable arcs, too. At last comes the
+    logarithm of the sum over all complete paths; if it is not finite, there is no sentence.
     """
 
-def likely_words(lattice: lattices._native.LatticeColumns, share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ending: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """Return the words of the path with the most probable arcs."""
-
-def edit_bins(lattice: lattices._native.LatticeColumns, share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ending: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def edit_bins(lattice: lattices._native.LatticeColumns, scale: float, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
     Return the alternatives of all bins of a sentence: labels, posteriors and times weighted by
     them, where bins begin, and the sentence's own alternatives.
-    """
-
-def best_spelling(lattice: lattices._native.LatticeColumns, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], bool]:
-    """
-    Return the arcs of the best path that spells these words, and whether there is one.
     """
 
 def prefix_tree(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:

@@ -30,15 +30,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
 
-import numpy as np
-
-from decoding._native import GAIN, likely_words, minimise_edits
+from decoding._native import least_edits
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit_spaces import EditSpace, edit_space, joined_edit_space
 from decoding.minimum_risk.results import Consensus
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, argument
-from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces import Lattice, NBest, Space
 from lattices.vocabulary import EPSILON
 
 #: how often the sentence may change; real lattices take two or three changes
@@ -68,12 +66,12 @@ class EditConsensus(Consensus):
     objectives: tuple[float, ...]
     settled: bool
     _space: EditSpace = field(repr=False, compare=False)
-    _words: IntColumn = field(repr=False, compare=False)
+    _words: list[int] = field(repr=False, compare=False)
 
     @cached_property
     def network(self) -> ConfusionNetwork:
         """The bins with posteriors and times; made when it is first asked for."""
-        return self._space.network(self._words)
+        return self._space.network(ints(self._words))
 
 
 def edit(
@@ -158,10 +156,12 @@ def edit(
     >>> [round(objective, 2) for objective in found.objectives]
     [0.93, 0.71]
     """
-    if system_weights is None and isinstance(spaces, Lattice | NBest | Forest):
-        ready = edit_space(spaces, scale)
+    listed: list[Space]
+    listed = [spaces] if isinstance(spaces, Space) else list(spaces)
+    if system_weights is None and len(listed) == 1:
+        ready = edit_space(listed[0], scale)
     else:
-        ready = joined_edit_space(_listed(spaces), scale, system_weights)
+        ready = joined_edit_space(listed, scale, system_weights)
     changes = index(iterations)
     if changes < 0:
         raise OptionError(f"{argument('iterations')} is {iterations}, expected 0 or more")
@@ -170,26 +170,25 @@ def edit(
             f"{argument('starts')} is {starts}, expected 1 or more, and 1 with a start of one's "
             "own or without decoding"
         )
-    lattice = ready.lattice
-    beginnings = [_labels(lattice, start)] if start is not None else ready.best(starts)
-    if start is None and decode:
-        likely = likely_words(lattice.columns, ready.share, ready.ending)
-        if not any(np.array_equal(likely, words) for words in beginnings):
-            beginnings.append(likely)
-    minima = [
-        minimise_edits(lattice.columns, ready.share, ready.ending, words, changes if decode else 0)
-        for words in beginnings
-    ]
-    lowest = min(found[1][-1] for found in minima)
-    words, objectives, settled = next(found for found in minima if found[1][-1] <= lowest + GAIN)
+    beginnings = (
+        [_labels(ready.lattice, start)] if start is not None else ready.beginnings(starts)
+    )
+    words, objectives, settled, path, mass = least_edits(
+        ready.lattice.columns,
+        ready.scale,
+        beginnings,
+        start is None and decode,
+        changes if decode else 0,
+    )
+    ready.checked(mass)
     return EditConsensus(
-        hypothesis=ready.hypothesis(words),
-        expected=float(objectives[-1]),
+        hypothesis=ready.hypothesis(words, path),
+        expected=objectives[-1],
         method="edit",
-        exact=bool(objectives[-1] == 0.0),
+        exact=objectives[-1] == 0.0,
         candidates=-1,
-        evidence=_evidence(_listed(spaces)),
-        objectives=tuple(objectives.tolist()),
+        evidence=_evidence(listed),
+        objectives=tuple(objectives),
         settled=settled,
         _space=ready,
         _words=words,
@@ -205,11 +204,11 @@ def _labels(lattice: Lattice, words: Sequence[str]) -> IntColumn:
     return ints(labels[labels != EPSILON])
 
 
-def _listed(spaces: Space | Sequence[Space]) -> list[Space]:
-    return [spaces] if isinstance(spaces, Lattice | NBest | Forest) else list(spaces)
-
-
 def _evidence(spaces: list[Space]) -> int:
     """Return how many entries lists have, -1 where there is more than lists."""
-    lists = [space for space in spaces if isinstance(space, NBest)]
-    return sum(map(len, lists)) if len(lists) == len(spaces) else -1
+    entries = 0
+    for space in spaces:
+        if not isinstance(space, NBest):
+            return -1
+        entries += len(space)
+    return entries

@@ -13,10 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from decoding._native import best_spelling, edit_bins, edit_shares, prefix_tree
+from decoding._native import edit_bins, prefix_tree
 from decoding.minimum_risk.confusion import ConfusionNetwork, in_order
 from decoding.minimum_risk.evidence import checked_scale
-from lattices.algorithms import best_path, forest_to_lattice, k_best_paths, union
+from lattices.algorithms import forest_to_lattice, k_best_paths, total, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -40,12 +40,6 @@ class EditSpace:
     lattice : Lattice
         Its scores, multiplied by ``scale``, are logarithms of masses.
     scale : float
-    share : float64 column, one entry an arc
-        How probable the arc is for those who reach its target; 0 if nobody comes that way.
-    ending : float64 column, one entry a state
-        How probable it is to end there.
-    mass : float
-        The logarithm of the sum of all masses.
     space : Lattice, NBest, Forest or None
         What was given; None if that was several.
     leaf_score : float64 column or None
@@ -54,26 +48,43 @@ class EditSpace:
 
     lattice: Lattice
     scale: float
-    share: FloatColumn
-    ending: FloatColumn
-    mass: float
     space: Space | None
     leaf_score: FloatColumn | None = None
 
-    def best(self, count: int) -> list[IntColumn]:
-        """Return the words of the model's best sentences, of several spaces the most probable."""
+    def beginnings(self, count: int) -> list[IntColumn]:
+        """Return the words of the model's best sentences, of several spaces the most probable.
+
+        None at all stands for the words of the lattice's best path.
+        """
         lattice = self.lattice
         if self.leaf_score is not None:
             lattice = lattice.replaced(final=self.leaf_score)
-        if count == 1:
-            return [_spoken(lattice, best_path(lattice))]
+        elif count == 1:
+            return []
         paths = k_best_paths(lattice, count, distinct=True)
         return [
             _spoken(lattice, paths.arcs[begin:end])
             for begin, end in pairwise(paths.offset.tolist())
         ]
 
-    def hypothesis(self, words: IntColumn) -> Hypothesis:
+    def checked(self, mass: float) -> None:
+        """Raise if the logarithm of the sum of all masses is not finite.
+
+        Raises
+        ------
+        SpaceError
+            If there is no complete path, or scores are too large.
+        """
+        lattice = self.lattice
+        if math.isfinite(mass):
+            return
+        if not useful_states(lattice)[lattice.start]:
+            raise no_complete_path(lattice)
+        raise SpaceError(
+            f"the scores of lattice {lattice.id!r} are too large for scale {self.scale}"
+        )
+
+    def hypothesis(self, words: list[int], path: Sequence[int] | None) -> Hypothesis:
         """Return the sentence with the score and features of its best path.
 
         Without a path, the score is ``-inf``.
@@ -88,24 +99,19 @@ class EditSpace:
             ]
             if same:
                 return nbest[max(same, key=lambda entry: float(nbest.score[entry]))]
-        else:
-            lattice = self.lattice
-            arcs, found = best_spelling(lattice.columns, words)
-            if found:
-                path = lattice.hypothesis(arcs.tolist())
-                if self.space is lattice:
-                    return path
-                # the arcs are those of a lattice that nobody else has seen
-                return Hypothesis(path.tokens, path.score, path.features)
-        return Hypothesis(self.lattice.vocabulary.decode(words.tolist()), -math.inf)
+        elif path is not None:
+            found = self.lattice.hypothesis(path)
+            if self.space is self.lattice:
+                return found
+            # the arcs are those of a lattice that nobody else has seen
+            return Hypothesis(found.tokens, found.score, found.features)
+        return Hypothesis(self.lattice.vocabulary.decode(words), -math.inf)
 
     def network(self, words: IntColumn) -> ConfusionNetwork:
         """Return the confusion network to which the recursion aligns the space for a sentence."""
         lattice = self.lattice
         times = _NO_TIMES if lattice.times is None else lattice.times
-        label, number, offset, chosen = edit_bins(
-            lattice.columns, self.share, self.ending, times, words
-        )
+        label, number, offset, chosen = edit_bins(lattice.columns, self.scale, times, words)
         posterior = number[:, 0]
         begin = end = bin_begin = bin_end = None
         if lattice.times is not None:
@@ -151,7 +157,7 @@ def edit_space(space: Space, scale: float) -> EditSpace:
     checked_scale(scale)
     if isinstance(space, NBest):
         tree, leaf_score = _prefixes(space, scale)
-        return _weighed(tree, 1.0, space, leaf_score)
+        return EditSpace(tree, 1.0, space, leaf_score)
     if isinstance(space, Forest):
         try:
             lattice = forest_to_lattice(space, FOREST_STATES)
@@ -159,8 +165,8 @@ def edit_space(space: Space, scale: float) -> EditSpace:
             raise SpaceError(
                 f"{problem}; for method edit, its k best sentences can stand for it as a list"
             ) from problem
-        return _weighed(lattice, scale, space)
-    return _weighed(space, scale, space)
+        return EditSpace(lattice, scale, space)
+    return EditSpace(space, scale, space)
 
 
 def joined_edit_space(
@@ -191,21 +197,11 @@ def joined_edit_space(
         if part > 0.0:
             found = edit_space(space, scale)
             lattice = found.lattice
-            final = LOG.weights(lattice.final, found.scale) + (math.log(part) - found.mass)
+            mass = total(lattice, LOG, found.scale)
+            final = LOG.weights(lattice.final, found.scale) + (math.log(part) - mass)
             score = LOG.weights(lattice.score, found.scale)
             parts.append(lattice.replaced(score=score, final=final))
-    return _weighed(union(parts), 1.0, None)
-
-
-def _weighed(
-    lattice: Lattice, scale: float, space: Space | None, leaf_score: FloatColumn | None = None
-) -> EditSpace:
-    share, ending, mass = edit_shares(lattice.columns, scale)
-    if not math.isfinite(mass):
-        if not useful_states(lattice)[lattice.start]:
-            raise no_complete_path(lattice)
-        raise SpaceError(f"the scores of lattice {lattice.id!r} are too large for scale {scale}")
-    return EditSpace(lattice, scale, share, ending, mass, space, leaf_score)
+    return EditSpace(union(parts), 1.0, None)
 
 
 def _prefixes(nbest: NBest, scale: float) -> tuple[Lattice, FloatColumn]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -203,7 +204,7 @@ def checked_scale(scale: float) -> float:
     Traceback (most recent call last):
     lattices.errors.OptionError: a scale is a finite number from 0 on, not -1.0
     """
-    if not (np.isfinite(scale) and scale >= 0.0):
+    if not (math.isfinite(scale) and scale >= 0.0):
         raise OptionError(f"{argument('scale')} is a finite number from 0 on, not {scale}")
     return scale
 

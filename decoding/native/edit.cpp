@@ -1,9 +1,10 @@
 // Expected edits over a lattice: the bindings.
 #include "decoding/native/edit.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
-#include <string>
 #include <tuple>
 
 #include "decoding/native/bindings.hpp"
@@ -16,11 +17,6 @@ namespace {
 
 using namespace lattices;
 
-void check_fit(const Floats& column, std::size_t size, const char* name) {
-  if (column.shape(0) != size)
-    throw option_error(std::string(name) + " that do not fit the lattice");
-}
-
 }  // namespace
 
 void bind_edit(nb::module_& module) {
@@ -28,50 +24,36 @@ void bind_edit(nb::module_& module) {
   module.attr("TIE") = kTie;
   module.attr("GAIN") = kGain;
   module.def(
-      "edit_shares",
-      [](const LatticeColumns& lattice, double scale) {
-        auto found = unlocked([&] { return edit_shares(lattice, scale); });
-        return std::tuple(give(std::move(found.arc)), give(std::move(found.end)), found.mass);
-      },
-      nb::arg("lattice"), nb::arg("scale"),
-      "Return how probable each arc is for those who reach its target, how probable each end is,\n"
-      "and the logarithm of the sum over all complete paths.");
-  module.def(
-      "minimise_edits",
-      [](const LatticeColumns& lattice, const Floats& share, const Floats& ending,
-         const Ints& words, int changes) {
-        check_fit(share, lattice.src.size(), "shares");
-        check_fit(ending, lattice.final.size(), "ends");
+      "least_edits",
+      [](const LatticeColumns& lattice, double scale, const std::vector<Ints>& beginnings,
+         bool likely, int changes) {
+        std::vector<std::vector<Index>> words;
+        for (const Ints& each : beginnings) {
+          words.emplace_back(view(each).begin(), view(each).end());
+        }
         auto found = unlocked([&] {
           Poll poll(check_signals);
-          return EditSearch(lattice, view(share), view(ending), {})
-              .minimise(view(words), changes, poll);
+          return least_edits(lattice, scale, std::move(words), likely, changes, poll);
         });
-        return std::tuple(give(std::move(found.words)), give(std::move(found.objectives)),
-                          found.settled);
+        auto& [sentence, objectives, settled] = found.minimum;
+        return std::tuple(std::move(sentence), std::move(objectives), settled,
+                          std::move(found.path), found.mass);
       },
-      nb::arg("lattice"), nb::arg("share"), nb::arg("ending"), nb::arg("words"), nb::arg("changes"),
-      "Return the sentence of few expected edits that a sentence leads to, the expected edits of\n"
-      "all on the way, and whether no change is left that lowers them.");
-  module.def(
-      "likely_words",
-      [](const LatticeColumns& lattice, const Floats& share, const Floats& ending) {
-        check_fit(share, lattice.src.size(), "shares");
-        check_fit(ending, lattice.final.size(), "ends");
-        return give(unlocked([&] { return likely_words(lattice, view(share), view(ending)); }));
-      },
-      nb::arg("lattice"), nb::arg("share"), nb::arg("ending"),
-      "Return the words of the path with the most probable arcs.");
+      nb::arg("lattice"), nb::arg("scale"), nb::arg("beginnings"), nb::arg("likely"),
+      nb::arg("changes"),
+      "Return the sentence with few expected edits that some sentences lead to: its words, the\n"
+      "expected edits of all on the way, whether no change is left that lowers them, and the arcs\n"
+      "of its best path, if it has one. Begin with these sentences, by default with the model's\n"
+      "best, and where asked for with the path of the most probable arcs, too. At last comes the\n"
+      "logarithm of the sum over all complete paths; if it is not finite, there is no sentence.");
   module.def(
       "edit_bins",
-      [](const LatticeColumns& lattice, const Floats& share, const Floats& ending,
-         const Floats& times, const Ints& words) {
-        check_fit(share, lattice.src.size(), "shares");
-        check_fit(ending, lattice.final.size(), "ends");
-        if (times.shape(0) > 0) check_fit(times, lattice.final.size(), "times");
-        auto found = unlocked([&] {
-          return EditSearch(lattice, view(share), view(ending), view(times)).bins(view(words));
-        });
+      [](const LatticeColumns& lattice, double scale, const Floats& times, const Ints& words) {
+        if (times.shape(0) > 0 && times.shape(0) != lattice.final.size()) {
+          throw option_error("times that do not fit the lattice");
+        }
+        auto found =
+            unlocked([&] { return EditSearch(lattice, scale, view(times)).bins(view(words)); });
         std::vector<double> numbers;
         numbers.reserve(3 * found.placed.size());
         for (const Placed& each : found.placed) {
@@ -81,18 +63,10 @@ void bind_edit(nb::module_& module) {
         return std::tuple(give(std::move(found.label)), give(std::move(numbers), rows, 3),
                           give(std::move(found.offset)), give(std::move(found.chosen)));
       },
-      nb::arg("lattice"), nb::arg("share"), nb::arg("ending"), nb::arg("times"), nb::arg("words"),
+      nb::arg("lattice"), nb::arg("scale"), nb::arg("times"), nb::arg("words"),
       "Return the alternatives of all bins of a sentence: labels, posteriors and times weighted "
       "by\n"
       "them, where bins begin, and the sentence's own alternatives.");
-  module.def(
-      "best_spelling",
-      [](const LatticeColumns& lattice, const Ints& words) {
-        auto found = unlocked([&] { return best_spelling(lattice, view(words)); });
-        return std::tuple(give(std::move(found.arcs)), found.found);
-      },
-      nb::arg("lattice"), nb::arg("words"),
-      "Return the arcs of the best path that spells these words, and whether there is one.");
   module.def(
       "prefix_tree",
       [](const Ints& label, const Ints& offset, const Floats& mass, const Floats& score) {

@@ -10,12 +10,14 @@
 //                         alpha_a(c - 1) + [bin c - 1 != eps] }  the bin is without
 //
 // where s is the source of a and w its word. Costs are kept less c / 2, the number of words among
-// the first c bins: then passing a bin is free, and the third choice is a running minimum. A cell
-// behind an empty bin (odd c) differs from the one before by delta at most, so that only even
-// cells take part in it:
+// the first c bins: then passing a bin is free. With e and o for the even and odd cells of s, and
+// x, y for those of the arc, o <= e (it has one choice more), and neither e nor o ever rises with
+// i: each is a mean of running minima. So of all words of the sentence that w matches, the last
+// one is the best, and no running minimum is left:
 //
-//   x(i) = alpha_a(2i)     = min { o(i - 1) - [w = word i], e(i) + 1 + delta, e(i - 1) + 1, x(i -
-//   1) } y(i) = alpha_a(2i + 1) = min { e(i) + 1, x(i) }        e, o: even and odd cells of s
+//   z(i) = min { o(i - 1), o(k - 1) - 1 }          k <= i the last place of w in the sentence
+//   x(i) = alpha_a(2i)     = min { z(i), e(i) + 1 + delta }
+//   y(i) = alpha_a(2i + 1) = min { z(i), e(i) + 1 }
 //
 // Cost: O(arcs * L) for each sentence on the way.
 #pragma once
@@ -26,9 +28,14 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "lattices/native/best.hpp"
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/scratch.hpp"
@@ -48,53 +55,6 @@ inline constexpr double kUnplaced = 1e-9;
 inline constexpr double kTie = 1e-12;
 // A word of the sentence is replaced by one that saves more edits than this.
 inline constexpr double kGain = 1e-7;
-
-// How probable each arc is for those who reach its target, and each end for all; the logarithm of
-// the sum over all complete paths, -inf without one.
-struct Shares {
-  std::vector<double> arc, end;
-  double mass = kMinusInfinity;
-};
-
-inline Shares edit_shares(const Lattice& lattice, double scale) {
-  Shares found;
-  const Index states = lattice.num_nodes();
-  std::vector<double> forward(states, kMinusInfinity);
-  forward[lattice.start] = 0.0;
-  found.arc.assign(lattice.src.size(), 0.0);
-  found.end.assign(states, 0.0);
-  for (Index state = lattice.start + 1; state < states; ++state) {
-    const auto arcs = lattice.incoming(state);
-    double best = kMinusInfinity;
-    for (const Index arc : arcs) {
-      found.arc[arc] = forward[lattice.src[arc]] + scale * lattice.score[arc];
-      best = std::max(best, found.arc[arc]);
-    }
-    double total = 0.0;
-    for (const Index arc : arcs) {
-      found.arc[arc] = best == kMinusInfinity ? 0.0 : std::exp(found.arc[arc] - best);
-      total += found.arc[arc];
-    }
-    if (total == 0.0) continue;
-    for (const Index arc : arcs) found.arc[arc] /= total;
-    forward[state] = best + std::log(total);
-  }
-  double best = kMinusInfinity;
-  for (Index state = 0; state < states; ++state) {
-    if (lattice.final[state] == kMinusInfinity || forward[state] == kMinusInfinity) continue;
-    best = std::max(best, forward[state] + scale * lattice.final[state]);
-  }
-  if (best == kMinusInfinity) return found;
-  double total = 0.0;
-  for (Index state = 0; state < states; ++state) {
-    if (lattice.final[state] == kMinusInfinity || forward[state] == kMinusInfinity) continue;
-    found.end[state] = std::exp(forward[state] + scale * lattice.final[state] - best);
-    total += found.end[state];
-  }
-  for (double& each : found.end) each /= total;
-  found.mass = best + std::log(total);
-  return found;
-}
 
 // A sum of posteriors, and of the times of begin and end, both multiplied by it.
 struct Placed {
@@ -119,82 +79,100 @@ struct Minimum {
   bool settled = false;
 };
 
-// A set of cells for each state.
-class CellSets {
- public:
-  void reset(std::size_t states, std::size_t cells) {
-    words_ = (cells + 63) / 64;
-    bits_.assign(states * words_, 0);
-  }
-  void insert(std::size_t state, Index cell) {
-    bits_[state * words_ + cell / 64] |= std::uint64_t{1} << (cell % 64);
-  }
-  // The highest cell of a state's set up to `most`, or -1.
-  Index last(std::size_t state, Index most) const {
-    if (most < 0) return -1;
-    const std::uint64_t* row = bits_.data() + state * words_;
-    Index word = most / 64;
-    std::uint64_t bits = row[word] & (~std::uint64_t{0} >> (63 - most % 64));
-    while (bits == 0) {
-      if (--word < 0) return -1;
-      bits = row[word];
-    }
-    return 64 * word + 63 - std::countl_zero(bits);
-  }
-  std::size_t bytes() const { return 8 * bits_.capacity(); }
-
- private:
-  std::size_t words_ = 0;
-  std::vector<std::uint64_t> bits_;
+// The masses at the cells 2i + 1 and 2i.
+struct CellPair {
+  double odd = 0.0, even = 0.0;
 };
 
-// What the search keeps by arc, state and cell.
+// An arc of the lattice that somebody takes, by the state it leads to.
+struct EditStep {
+  Index source, word;  // the number of its word, -1 for none
+  double share;
+};
+
+// What the search keeps by word, arc, state and cell.
 struct EditBuffers {
-  std::vector<Index> word, match_row;
-  CellSets filled;
-  std::vector<double> match, even, odd, reached, mass;
+  std::vector<EditStep> steps;
+  std::vector<Index> offset;       // of each state's steps
+  std::vector<Index> number;       // of a label, where label_ agrees
+  std::vector<Index> first, next;  // places of a word in the sentence, from 1; 0: no more
+  std::vector<double> rows, beyond;  // see EditSearch
+  std::vector<CellPair> mass;
+  std::vector<std::uint64_t> filled;
   std::vector<double> posterior;  // by word and bin
   std::vector<Placed> placed;     // the same with times, where there are any
   std::size_t bytes() const {
-    return 8 * (word.capacity() + match.capacity() + even.capacity() + odd.capacity() +
-                reached.capacity() + mass.capacity() + posterior.capacity()) +
-           sizeof(Placed) * placed.capacity() + filled.bytes();
+    return sizeof(EditStep) * steps.capacity() +
+           4 * (offset.capacity() + number.capacity() + first.capacity() + next.capacity()) +
+           8 * (rows.capacity() + beyond.capacity() + filled.capacity() + posterior.capacity()) +
+           sizeof(CellPair) * mass.capacity() + sizeof(Placed) * placed.capacity();
   }
 };
 
 class EditSearch {
  public:
-  EditSearch(const Lattice& lattice, std::span<const double> share, std::span<const double> ending,
-             std::span<const double> times)
-      : lattice_(lattice), share_(share), ending_(ending), times_(times) {
-    // words by small numbers: tables by word and bin stay small
-    at_->word.resize(lattice.label.size());
-    tsl::robin_map<Index, Index> known;
-    for (std::size_t arc = 0; arc < at_->word.size(); ++arc) {
-      at_->word[arc] = number(known, lattice.label[arc]);
-    }
-    known_ = std::move(known);
+  // A path of the lattice has the mass exp(scale * its score).
+  EditSearch(const Lattice& lattice, double scale, std::span<const double> times)
+      : lattice_(lattice), times_(times), ending_(lattice.final.size(), 0.0) {
+    find_steps(scale);
+    weigh_ends(scale);
   }
 
-  // Change the words of a sentence as long as that lowers its expected edits, at most so often.
-  Minimum minimise(std::span<const Index> words, int changes, lattices::Poll& poll) {
-    Minimum found;
-    found.words.assign(words.begin(), words.end());
-    found.objectives.push_back(evaluate(found.words));
-    while (true) {
-      poll();
-      std::vector<Index> other;
-      found.settled = !improved(found.words, other);
-      if (found.settled || static_cast<int>(found.objectives.size()) > changes) return found;
-      const double edits = evaluate(other);
-      if (edits >= found.objectives.back()) {
-        // words left out are cheap, not free: a gain that is no more than that is none
-        found.settled = true;
-        return found;
+  // The logarithm of the sum of all masses; -inf without a complete path.
+  double mass() const { return mass_; }
+
+  // Change the words of sentences as long as that lowers their expected edits, at most so often
+  // each; the lowest that is found so, of equals the first.
+  Minimum minimise(const std::vector<std::vector<Index>>& beginnings, int changes,
+                   lattices::Poll& poll) {
+    Minimum best;
+    std::vector<std::vector<Index>> seen;
+    for (const auto& words : beginnings) {
+      const auto found = minimise(words, changes, seen, poll);
+      if (found && (best.objectives.empty() ||
+                    found->objectives.back() < best.objectives.back() - kGain)) {
+        best = std::move(*found);
       }
-      found.objectives.push_back(edits);
-      found.words = std::move(other);
     }
+    return best;
+  }
+
+  // The words of the path with the most probable arcs: the one with the highest sum of posteriors,
+  // each less kArc, so that of two paths the one with fewer improbable arcs is taken. One pass
+  // backward:
+  //
+  //   node(q) = end(q) + sum over arcs a out of q of p(a) node(dst a)
+  //   best(q) = max { 0 if q may end, max over a of p(a) node(dst a) - kArc + best(dst a) }
+  //
+  // where p(a) node(dst a) is the posterior of a.
+  std::vector<Index> likely_words() const {
+    constexpr double kArc = 0.05;
+    struct Way {
+      double node, best;
+      Index next, label;
+    };
+    std::vector<Way> ways;
+    ways.reserve(ending_.size());
+    for (std::size_t state = 0; state < ending_.size(); ++state) {
+      const bool ends = lattice_.final[state] > kMinusInfinity;
+      ways.push_back({ending_[state], ends ? 0.0 : kMinusInfinity, -1, 0});
+    }
+    for (Index state = lattice_.num_nodes() - 1; state > lattice_.start; --state) {
+      const auto [node, best, next, label] = ways[state];
+      for (const auto& [source, word, share] : steps(state)) {
+        Way& before = ways[source];
+        before.node += share * node;
+        const double value = share * node - kArc + best;
+        if (value > before.best) {
+          before = {before.node, value, state, word < 0 ? 0 : label_[word]};
+        }
+      }
+    }
+    std::vector<Index> words;
+    for (Index state = lattice_.start; ways[state].next >= 0; state = ways[state].next) {
+      if (ways[state].label != 0) words.push_back(ways[state].label);
+    }
+    return words;
   }
 
   // The alternatives of all bins of a sentence.
@@ -209,185 +187,343 @@ class EditSearch {
   }
 
  private:
-  Index number(tsl::robin_map<Index, Index>& known, Index label) {
-    const auto [at, fresh] = known.try_emplace(label, static_cast<Index>(label_.size()));
-    if (fresh) label_.push_back(label);
-    return at->second;
+  // Words that are met get numbers in turn; what an entry of the table means depends on label_.
+  Index number(Index label) {
+    if (static_cast<std::size_t>(label) >= at_->number.size()) at_->number.resize(label + 1);
+    Index& known = at_->number[label];
+    if (static_cast<std::size_t>(known) >= label_.size() || label_[known] != label) {
+      known = static_cast<Index>(label_.size());
+      label_.push_back(label);
+    }
+    return known;
+  }
+
+  // How probable each arc is for those who reach its target, forward(q) = log of the sum of the
+  // masses of the paths up to q. What an arc weighs is kept as its share until all are there.
+  void find_steps(double scale) {
+    const Index states = lattice_.num_nodes();
+    forward_.assign(states, kMinusInfinity);
+    forward_[lattice_.start] = 0.0;
+    at_->steps.resize(lattice_.src.size());
+    at_->offset.resize(states + 1);
+    Index size = 0;
+    for (Index state = 0; state < states; ++state) {
+      const Index begin = at_->offset[state] = size;
+      double best = kMinusInfinity;
+      for (const Index arc : lattice_.incoming(state)) {
+        const Index source = lattice_.src[arc], label = lattice_.label[arc];
+        if (forward_[source] == kMinusInfinity || state <= lattice_.start) continue;
+        const double weight = forward_[source] + scale * lattice_.score[arc];
+        at_->steps[size++] = {source, label == 0 ? -1 : number(label), weight};
+        best = std::max(best, weight);
+      }
+      if (best == kMinusInfinity) {
+        size = begin;
+        continue;
+      }
+      forward_[state] = best;
+      if (size == begin + 1) {
+        // nothing to divide, as at most states
+        at_->steps[begin].share = 1.0;
+        continue;
+      }
+      double total = 0.0;
+      for (Index step = begin; step < size; ++step) {
+        double& share = at_->steps[step].share;
+        share = std::exp(share - best);
+        total += share;
+      }
+      for (Index step = begin; step < size; ++step) at_->steps[step].share /= total;
+      forward_[state] += std::log(total);
+    }
+    at_->offset[states] = size;
+  }
+
+  // How probable it is to end in each state.
+  void weigh_ends(double scale) {
+    const auto weight = [&](std::size_t state) {
+      const bool ends = lattice_.final[state] != kMinusInfinity;
+      return ends ? forward_[state] + scale * lattice_.final[state] : kMinusInfinity;
+    };
+    double best = kMinusInfinity, total = 0.0;
+    for (std::size_t state = 0; state < ending_.size(); ++state) {
+      best = std::max(best, weight(state));
+    }
+    if (best == kMinusInfinity) return;
+    for (std::size_t state = 0; state < ending_.size(); ++state) {
+      if (weight(state) == kMinusInfinity) continue;
+      ending_[state] = std::exp(weight(state) - best);
+      total += ending_[state];
+    }
+    for (double& each : ending_) each /= total;
+    mass_ = best + std::log(total);
+  }
+
+  // From one sentence; nothing, where that leads to one of `seen`, sentences on the way of earlier
+  // ones to minima.
+  std::optional<Minimum> minimise(const std::vector<Index>& words, int changes,
+                                  std::vector<std::vector<Index>>& seen, lattices::Poll& poll) {
+    const std::size_t earlier = seen.size();
+    const auto known = [&](const std::vector<Index>& some) {
+      return std::find(seen.begin(), seen.begin() + earlier, some) != seen.begin() + earlier;
+    };
+    if (known(words)) return std::nullopt;
+    Minimum found;
+    found.words = words;
+    found.objectives.push_back(evaluate(words));
+    std::vector<Index> other;
+    while (true) {
+      poll();
+      seen.push_back(found.words);
+      found.settled = !improved(found.words, other);
+      if (found.settled || static_cast<int>(found.objectives.size()) > changes) break;
+      if (known(other)) return std::nullopt;
+      const double edits = evaluate(other);
+      // words left out are cheap, not free: a gain that is no more than that is none
+      found.settled = edits >= found.objectives.back();
+      if (found.settled) break;
+      found.objectives.push_back(edits);
+      found.words = other;
+    }
+    // without an end the way of another one may lead further
+    if (!found.settled) seen.resize(earlier);
+    return found;
   }
 
   double evaluate(std::span<const Index> words) {
     align(words);
-    place<false>();
+    lattices::dispatch([&] { place<false>(); });
     return expected();
   }
 
-  // x of all arcs (see above), and the costs at all states, for a sentence.
+  // Rows of a state: an infinite cell, o, then e. Cells are padded to whole vectors; nothing that
+  // a pad holds reaches a cell before it.
+  std::size_t width() const { return (own_.size() + kLanes) / kLanes * kLanes; }
+  std::size_t stride() const { return 2 * width() + kLanes; }
+  double* odd(Index state) const { return rows_ + state * stride() + kLanes; }
+
+  std::span<const EditStep> steps(Index state) const {
+    return std::span(at_->steps)
+        .subspan(at_->offset[state], at_->offset[state + 1] - at_->offset[state]);
+  }
+
+  // The costs at all states for a sentence. Those of cells before the first word that is not the
+  // last sentence's are there already.
   void align(std::span<const Index> words) {
+    const std::size_t size_before = rows_ == nullptr ? 0 : width();
+    std::size_t same = 0;
+    while (same < std::min(words.size(), own_.size()) && label_[own_[same]] == words[same]) ++same;
     own_.clear();
-    for (const Index label : words) own_.push_back(number(known_, label));
-    // cells are padded to whole vectors; nothing that a pad holds reaches a cell before it
+    for (const Index label : words) own_.push_back(number(label));
     const std::size_t size = width();
-    // the match of a word with word i of the sentence: one row a word of it, and one for all others
-    at_->match_row.assign(label_.size(), -1);
-    Index rows = 1;
-    for (const Index word : own_) {
-      if (at_->match_row[word] < 0) at_->match_row[word] = rows++;
+    at_->first.assign(label_.size(), 0);
+    at_->next.assign(own_.size() + 1, 0);
+    at_->beyond.assign((own_.size() + 1) * size, std::numeric_limits<double>::infinity());
+    for (std::size_t k = own_.size(); k > 0; --k) {
+      at_->next[k] = std::exchange(at_->first[own_[k - 1]], static_cast<Index>(k));
+      std::fill_n(at_->beyond.begin() + k * size + k, size - k, -1.0);
     }
-    at_->match.assign(rows * size, 0.0);
-    for (std::size_t i = 1; i <= own_.size(); ++i) {
-      at_->match[at_->match_row[own_[i - 1]] * size + i] = 1.0;
-    }
-    at_->even.assign(lattice_.final.size() * size, 0.0);
-    at_->odd.assign(lattice_.final.size() * size, 0.0);
-    at_->reached.resize(lattice_.src.size() * size);
-    lattices::dispatch([&] { sweep(size); });
-  }
-
-  std::size_t width() const { return (own_.size() + 8) / 8 * 8; }
-
-  // The forward pass: arcs are sorted by source, so a state is complete when its arcs come.
-  void sweep(std::size_t size) {
-    const auto arcs = lattice_.src.size();
-    for (std::size_t arc = 0; arc < arcs; ++arc) {
-      const double part = share_[arc];
-      if (part == 0.0) continue;
-      const double* __restrict e = at_->even.data() + lattice_.src[arc] * size;
-      const double* __restrict o = at_->odd.data() + lattice_.src[arc] * size;
-      double* __restrict to_even = at_->even.data() + lattice_.dst[arc] * size;
-      double* __restrict to_odd = at_->odd.data() + lattice_.dst[arc] * size;
-      if (lattice_.label[arc] == 0) {
-        for (std::size_t i = 0; i < size; ++i) {
-          to_even[i] += part * e[i];
-          to_odd[i] += part * o[i];
+    at_->rows.resize(lattice_.final.size() * stride() + kLanes);
+    void* begin = at_->rows.data();
+    std::size_t room = 8 * at_->rows.size();
+    rows_ = static_cast<double*>(std::align(8 * kLanes, 8 * (room / 8 - kLanes), begin, room));
+    lattices::dispatch([&] {
+      for (std::size_t i = size == size_before ? (same + 1) / kLanes * kLanes : 0; i < size;) {
+        switch ((size - i) / kLanes) {
+          case 1:
+            sweep<1>(i);
+            i += kLanes;
+            break;
+          case 2:
+            sweep<2>(i);
+            i += 2 * kLanes;
+            break;
+          default:
+            sweep<3>(i);
+            i += 3 * kLanes;
         }
-        continue;
       }
-      const Index row = std::max<Index>(at_->match_row[at_->word[arc]], 0);
-      const double* __restrict match = at_->match.data() + row * size;
-      double* __restrict x = at_->reached.data() + arc * size;
-      x[0] = e[0] + (1.0 + kUnplaced);
-      for (std::size_t i = 1; i < size; ++i) {
-        const double placed = o[i - 1] - match[i];
-        const double left_out = e[i] + (1.0 + kUnplaced);
-        const double beside = e[i - 1] + 1.0;
-        const double lower = placed < left_out ? placed : left_out;
-        x[i] = lower < beside ? lower : beside;
+    });
+  }
+
+  static constexpr std::size_t kLanes = 8;
+  typedef double Vector
+      __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
+  static Vector& vector(double* at) { return *reinterpret_cast<Vector*>(at); }
+  static const Vector& vector(const double* at) { return *reinterpret_cast<const Vector*>(at); }
+  static void lower(Vector& one, const Vector& other) { one = other < one ? other : one; }
+
+  // The forward pass over so many vectors of cells, from one on. Row k of `beyond` is -1 from cell
+  // k on, infinite before.
+  template <std::size_t Vectors>
+  void sweep(std::size_t begin) {
+    const std::size_t size = width();
+    for (Index state = 0; state < lattice_.num_nodes(); ++state) {
+      Vector o[Vectors]{}, e[Vectors]{};
+      for (const auto& [source, word, part] : steps(state)) {
+        const double* from = odd(source);
+        const double* row = from + begin;
+        if (word < 0) {
+          for (std::size_t v = 0; v < Vectors; ++v) {
+            o[v] += part * vector(row + v * kLanes);
+            e[v] += part * vector(row + size + v * kLanes);
+          }
+          continue;
+        }
+        Vector z[Vectors];
+        for (std::size_t v = 0; v < Vectors; ++v) z[v] = vector(row + v * kLanes - 1);
+        for (Index k = at_->first[word]; k > 0; k = at_->next[k]) {
+          const double* beyond = at_->beyond.data() + k * size + begin;
+          for (std::size_t v = 0; v < Vectors; ++v) {
+            lower(z[v], from[k - 1] + vector(beyond + v * kLanes));
+          }
+        }
+        for (std::size_t v = 0; v < Vectors; ++v) {
+          Vector x = vector(row + size + v * kLanes), y = x + 1.0;
+          x += 1.0 + kUnplaced;
+          lower(x, z[v]);
+          lower(y, z[v]);
+          e[v] += part * x;
+          o[v] += part * y;
+        }
       }
-      double lowest = x[0];
-      for (std::size_t i = 1; i < size; ++i) {
-        lowest = x[i] < lowest ? x[i] : lowest;
-        x[i] = lowest;
-      }
-      for (std::size_t i = 0; i < size; ++i) {
-        const double beside = e[i] + 1.0;
-        to_even[i] += part * x[i];
-        to_odd[i] += part * (beside < x[i] ? beside : x[i]);
+      double* to = odd(state);
+      to[-1] = std::numeric_limits<double>::infinity();
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        vector(to + begin + v * kLanes) = o[v];
+        vector(to + size + begin + v * kLanes) = e[v];
       }
     }
   }
 
-  enum Choice { kPlaced, kLeftOut, kSkipped };
-
-  // What becomes of an arc's word at a cell, in this order of preference among equals.
-  Choice choice(std::size_t arc, Index cell, std::size_t size) const {
-    const double* e = at_->even.data() + lattice_.src[arc] * size;
-    const double* o = at_->odd.data() + lattice_.src[arc] * size;
-    const Index i = cell / 2;
-    if (lattice_.label[arc] == 0) {
-      // bins are emptied where that costs nothing: no word is what the arc has for them
-      const double before = cell % 2 == 1 ? e[i] : o[i - 1];
-      return before <= (cell % 2 == 1 ? o[i] : e[i]) + kTie ? kSkipped : kLeftOut;
-    }
-    const double least = at_->reached[arc * size + i] + kTie;
-    if (cell % 2 == 1) return e[i] + 1.0 <= least ? kPlaced : kSkipped;
-    const Index row = std::max<Index>(at_->match_row[at_->word[arc]], 0);
-    if (o[i - 1] - at_->match[row * size + i] <= least) return kPlaced;
-    return e[i] + (1.0 + kUnplaced) <= least ? kLeftOut : kSkipped;
+  // The masses of a state at i; a bit remembers whether there are any.
+  CellPair& mass(Index state, Index i) {
+    std::uint64_t& bits = at_->filled[state * words_ + i / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+    bits |= bit;
+    return at_->mass[state * (own_.size() + 1) + i];
   }
 
   // Who stands in which bin, how probably, and from when to when; masses go backward along the
-  // choices. A state has mass at two or three cells in the mean, which a set of bits remembers.
+  // choices, in this order of preference among equals: the word stands in the bin, in none, the
+  // bin is without. A state has mass at one or two i in the mean.
   template <bool Timed>
   void place() {
-    const std::size_t size = width();
-    const auto last = static_cast<Index>(2 * own_.size() + 1);
-    const std::size_t cells = last + 1, states = lattice_.final.size();
-    CellSets& filled = at_->filled;
-    filled.reset(states, cells);
-    at_->mass.assign(states * cells, 0.0);
-    for (std::size_t state = 0; state < states; ++state) {
-      if (ending_[state] == 0.0) continue;
-      at_->mass[state * cells + last] = ending_[state];
-      filled.insert(state, last);
-    }
+    const auto bins = static_cast<std::size_t>(num_bins());
+    words_ = own_.size() / 64 + 1;
+    at_->filled.assign(lattice_.final.size() * words_, 0);
+    at_->mass.assign(lattice_.final.size() * (own_.size() + 1), CellPair{});
     if constexpr (Timed) {
-      at_->placed.assign(label_.size() * last, Placed{});
+      at_->placed.assign(label_.size() * bins, Placed{});
     } else {
-      at_->posterior.assign(label_.size() * last, 0.0);
+      at_->posterior.assign(label_.size() * bins, 0.0);
     }
-    empty_.assign(last, Placed{});
+    empty_.assign(bins, Placed{});
     left_out_ = 0.0;
-    double begin = 0.0, end = 0.0, moment = 0.0;
-    for (auto arc = static_cast<Index>(lattice_.src.size()) - 1; arc >= 0; --arc) {
-      const double part = share_[arc];
-      if (part == 0.0) continue;
-      const Index source = lattice_.src[arc], target = lattice_.dst[arc];
-      const bool silent = lattice_.label[arc] == 0;
-      double* __restrict from = at_->mass.data() + source * cells;
-      const double* __restrict to = at_->mass.data() + target * cells;
-      const std::size_t row = static_cast<std::size_t>(at_->word[arc]) * last;
-      if constexpr (Timed) {
-        begin = times_[source];
-        end = times_[target];
-      }
-      double skipping = 0.0;
-      Index cell = filled.last(target, last);
-      while (cell > 0) {
-        const double here = part * to[cell] + skipping;
-        if constexpr (Timed) {
-          if (skipping == 0.0) moment = end;
+    carried_.resize(own_.size() + 2);
+    const auto length = static_cast<Index>(own_.size());
+    for (Index state = lattice_.num_nodes() - 1; state >= lattice_.start; --state) {
+      if (ending_[state] > 0.0) mass(state, length).odd += ending_[state];
+      auto* last = carried_.data();
+      for (std::size_t word = words_; word-- > 0;) {
+        for (std::uint64_t bits = at_->filled[state * words_ + word]; bits != 0;) {
+          const int bit = 63 - std::countl_zero(bits);
+          bits ^= std::uint64_t{1} << bit;
+          const auto i = static_cast<Index>(64 * word + bit);
+          *last++ = {i, at_->mass[state * (own_.size() + 1) + i]};
         }
-        skipping = 0.0;
-        switch (choice(arc, cell, size)) {
-          case kPlaced:
-            from[cell - 1] += here;
-            filled.insert(source, cell - 1);
-            if constexpr (Timed) {
-              at_->placed[row + cell - 1].add(here, begin, end);
-            } else {
-              at_->posterior[row + cell - 1] += here;
-            }
-            break;
-          case kLeftOut:
-            from[cell] += here;
-            filled.insert(source, cell);
-            if (!silent) left_out_ += here;
-            break;
-          case kSkipped:
-            // a bin is passed when the arc has been, and not before it as printed in the paper;
-            // an arc without a word takes the place, and the time, of a word that is lacking
-            skipping = here;
-            empty_[cell - 1].posterior += here;
-            if constexpr (Timed) {
-              empty_[cell - 1].end += here * moment;
-              if (silent && cell % 2 == 0) moment = begin;
-              empty_[cell - 1].begin += here * moment;
-            }
-        }
-        cell = skipping > 0.0 ? cell - 1 : filled.last(target, cell - 1);
       }
-      const double here = part * to[0] + skipping;
-      if (here > 0.0) {
-        from[0] += here;
-        filled.insert(source, 0);
-        if (!silent) left_out_ += here;
+      if (last == carried_.data()) continue;
+      last->first = -1;
+      for (const EditStep& step : steps(state)) {
+        if (step.word < 0) {
+          carry<Timed, true>(step, state);
+        } else {
+          carry<Timed, false>(step, state);
+        }
       }
     }
+    // what is left at the start passes all bins before
     double here = 0.0;
-    const double moment_of_start = Timed ? times_[lattice_.start] : 0.0;
-    for (Index cell = last; cell > 0; --cell) {
-      here += at_->mass[lattice_.start * cells + cell];
-      empty_[cell - 1].add(here, moment_of_start, moment_of_start);
+    const double moment = Timed ? times_[lattice_.start] : 0.0;
+    const auto* next = carried_.data();
+    for (Index i = length; i >= 0; --i) {
+      const CellPair more = next->first == i ? next++->second : CellPair{};
+      empty_[2 * i].add(here += more.odd, moment, moment);
+      if (i > 0) empty_[2 * i - 1].add(here += more.even, moment, moment);
+    }
+  }
+
+  // Carry the masses of a state back along an arc.
+  template <bool Timed, bool Silent>
+  void carry(const EditStep& step, Index target) {
+    const auto [source, word, part] = step;
+    const std::size_t bins = num_bins();
+    const double* o = odd(source);
+    const double* e = o + width();
+    const double begin = Timed ? times_[source] : 0.0, end = Timed ? times_[target] : 0.0;
+    const Index place = Silent ? 0 : at_->first[word];
+    const auto put = [&](std::size_t bin, double here) {
+      if constexpr (Timed) {
+        at_->placed[static_cast<std::size_t>(word) * bins + bin].add(here, begin, end);
+      } else {
+        at_->posterior[static_cast<std::size_t>(word) * bins + bin] += here;
+      }
+    };
+    // a bin is passed when the arc has been, and not before it as printed in the paper; an arc
+    // without a word takes the place, and the time, of a word that is lacking
+    double moment = end;
+    const auto pass = [&](std::size_t bin, double here) {
+      empty_[bin].posterior += here;
+      if constexpr (Timed) {
+        empty_[bin].end += here * moment;
+        if (Silent && bin % 2 == 1) moment = begin;
+        empty_[bin].begin += here * moment;
+      }
+    };
+    // of what passes the bins behind
+    double passing = 0.0;
+    const auto* next = carried_.data();
+    for (Index i = next->first; i >= 0; i = passing > 0.0 ? i - 1 : next->first) {
+      const CellPair more = next->first == i ? next++->second : CellPair{};
+      if (passing == 0.0) moment = end;
+      // z and x, see above, and the cost of the word in the bin before the even cell
+      double placed = o[i - 1], z = placed;
+      for (Index k = place; k > 0 && k <= i; k = at_->next[k]) {
+        z = std::min(z, o[k - 1] - 1.0);
+        if (k == i) placed -= 1.0;
+      }
+      const double left_out = e[i] + (1.0 + kUnplaced);
+      const double least = std::min(z, left_out) + kTie;
+      double here = part * more.odd + passing;
+      passing = 0.0;
+      if (here > 0.0) {
+        // bins are emptied where that costs nothing: no word is what a silent arc has for them
+        if (Silent ? e[i] > o[i] + kTie : e[i] + 1.0 <= least) {
+          if constexpr (Silent) {
+            mass(source, i).odd += here;
+          } else {
+            mass(source, i).even += here;
+            put(2 * i, here);
+          }
+          here = 0.0;
+        } else {
+          pass(2 * i, here);
+        }
+      }
+      if (here == 0.0) moment = end;
+      here += part * more.even;
+      if (here == 0.0) continue;
+      if (i == 0 || (Silent ? placed > e[i] + kTie : placed > least && left_out <= least)) {
+        mass(source, i).even += here;
+        if (!Silent) left_out_ += here;
+      } else if (Silent || placed > least) {
+        pass(2 * i - 1, here);
+        passing = here;
+      } else {
+        mass(source, i - 1).odd += here;
+        put(2 * i - 1, here);
+      }
     }
   }
 
@@ -473,107 +609,108 @@ class EditSearch {
   }
 
   Lattice lattice_;
-  std::span<const double> share_, ending_, times_;
-  // words by small numbers, and the label behind each number
-  tsl::robin_map<Index, Index> known_;
+  std::span<const double> times_;
+  // by state: the logarithm of the masses up to it, and how probable it is to end there
+  std::vector<double> forward_, ending_;
+  double mass_ = kMinusInfinity;
+  // the label behind each number of a word
   std::vector<Index> label_;
   // of the sentence under way: its words, its alternatives without a word, and how many words stand
   // in no bin
   std::vector<Index> own_;
   std::vector<Placed> empty_;
   double left_out_ = 0.0;
+  // of the state under way: i and masses, the last i first
+  std::vector<std::pair<Index, CellPair>> carried_;
+  // words of bits of a state
+  std::size_t words_ = 1;
+  double* rows_ = nullptr;
   lattices::Scratch<EditBuffers> at_;
 };
 
-// The words of the path with the most probable arcs: the one with the highest sum of posteriors,
-// each less kArc, so that of two paths the one with fewer improbable arcs is taken. One pass
-// backward:
+// The arcs of the best path that spells these words; nothing without one.
 //
-//   node(q) = end(q) + sum over arcs a out of q of p(a) node(dst a)       the posterior of a is
-//   p(a) node(dst a) best(q) = max { 0 if q may end, max over a of p(a) node(dst a) - kArc +
-//   best(dst a) }
-inline std::vector<Index> likely_words(const Lattice& lattice, std::span<const double> share,
-                                       std::span<const double> ending) {
-  constexpr double kArc = 0.05;
-  std::vector<double> node(ending.begin(), ending.end()), best(ending.size(), kMinusInfinity);
-  std::vector<Index> follower(ending.size(), -1);
-  for (std::size_t state = 0; state < ending.size(); ++state) {
-    if (lattice.final[state] > kMinusInfinity) best[state] = 0.0;
-  }
-  for (Index arc = lattice.num_edges() - 1; arc >= 0; --arc) {
-    const Index source = lattice.src[arc], target = lattice.dst[arc];
-    const double posterior = share[arc] * node[target];
-    node[source] += posterior;
-    const double value = posterior - kArc + best[target];
-    if (value > best[source]) {
-      best[source] = value;
-      follower[source] = arc;
+//   best(q, i) = max over arcs a into q of score(a) + best(src a, i - [a has a word]), where that
+//                word is word i
+//
+// from the start on, for those i alone that a state is reached with: few have more than one.
+inline std::optional<std::vector<Index>> best_spelling(const Lattice& lattice,
+                                                       std::span<const Index> words) {
+  struct Item {
+    double score;
+    Index place, arc, before, next;  // the arc and the item it came by; another item of the state
+  };
+  std::vector<Item> items{{0.0, 0, -1, -1, -1}};
+  std::vector<Index> first(lattice.num_nodes(), -1);
+  first[lattice.start] = 0;
+  const auto size = static_cast<Index>(words.size());
+  Index end = -1;
+  double most = kMinusInfinity;
+  for (Index state = lattice.start; state < lattice.num_nodes(); ++state) {
+    for (Index at = first[state]; at >= 0; at = items[at].next) {
+      const double score = items[at].score;
+      const Index place = items[at].place;
+      if (place == size && score + lattice.final[state] > most) {
+        most = score + lattice.final[state];
+        end = at;
+      }
+      for (const Index arc : lattice.outgoing(state)) {
+        const bool silent = lattice.label[arc] == 0;
+        if (!silent && (place == size || lattice.label[arc] != words[place])) continue;
+        const Item item{score + lattice.score[arc], silent ? place : place + 1, arc, at,
+                        first[lattice.dst[arc]]};
+        Index known = item.next;
+        while (known >= 0 && items[known].place != item.place) known = items[known].next;
+        if (known < 0) {
+          first[lattice.dst[arc]] = static_cast<Index>(items.size());
+          items.push_back(item);
+        } else if (item.score > items[known].score) {
+          items[known] = {item.score, item.place, arc, at, items[known].next};
+        }
+      }
     }
   }
-  std::vector<Index> words;
-  for (Index arc = follower[lattice.start]; arc >= 0; arc = follower[lattice.dst[arc]]) {
-    if (lattice.label[arc] != 0) words.push_back(lattice.label[arc]);
-  }
-  return words;
+  if (end < 0) return std::nullopt;
+  std::vector<Index> arcs;
+  for (Index at = end; items[at].arc >= 0; at = items[at].before) arcs.push_back(items[at].arc);
+  std::reverse(arcs.begin(), arcs.end());
+  return arcs;
 }
 
-// The arcs of the best path that spells these words; empty and false without one.
-//
-//   best(q, i) = max { final(q) if i = L, max over arcs a out of q of score(a) + best(dst(a), i +
-//   [a spells word i]) }
-struct Spelling {
-  std::vector<Index> arcs;
-  bool found = false;
+// The sentence with few expected edits that some lead to, and a path that has it, if there is one.
+struct LeastEdits {
+  Minimum minimum;
+  std::optional<std::vector<Index>> path;
+  double mass = kMinusInfinity;  // not finite: nothing else is there
 };
 
-inline Spelling best_spelling(const Lattice& lattice, std::span<const Index> words) {
-  const std::size_t size = words.size() + 1;
-  std::vector<double> best(lattice.final.size() * size, kMinusInfinity);
-  for (std::size_t state = 0; state < lattice.final.size(); ++state) {
-    best[state * size + size - 1] = lattice.final[state];
-  }
-  // where each word of the sentence occurs, the last place first
-  tsl::robin_map<Index, Index> last;
-  std::vector<Index> before(words.size());
-  for (std::size_t place = 0; place < words.size(); ++place) {
-    const auto [at, fresh] = last.try_emplace(words[place], -1);
-    before[place] = at->second;
-    at.value() = static_cast<Index>(place);
-  }
-  for (auto arc = static_cast<Index>(lattice.src.size()) - 1; arc >= 0; --arc) {
-    double* here = best.data() + lattice.src[arc] * size;
-    const double* there = best.data() + lattice.dst[arc] * size;
-    const double score = lattice.score[arc];
-    if (lattice.label[arc] == 0) {
-      for (std::size_t place = 0; place < size; ++place) {
-        here[place] = std::max(here[place], score + there[place]);
-      }
-      continue;
+// `beginnings`: by default the words of the model's best path; `likely`: and those of the path with
+// the most probable arcs.
+inline LeastEdits least_edits(const Lattice& lattice, double scale,
+                              std::vector<std::vector<Index>> beginnings, bool likely, int changes,
+                              lattices::Poll& poll) {
+  EditSearch search(lattice, scale, {});
+  LeastEdits found;
+  found.mass = search.mass();
+  if (!std::isfinite(found.mass)) return found;
+  std::vector<Index> best, best_words;
+  const bool has_best = beginnings.empty();
+  if (has_best) {
+    best = lattices::best_edges(lattice, poll);
+    for (const Index arc : best) {
+      if (lattice.label[arc] != 0) best_words.push_back(lattice.label[arc]);
     }
-    const auto at = last.find(lattice.label[arc]);
-    for (Index place = at == last.end() ? -1 : at->second; place >= 0; place = before[place]) {
-      here[place] = std::max(here[place], score + there[place + 1]);
-    }
+    beginnings.push_back(best_words);
   }
-  Spelling result;
-  Index state = lattice.start;
-  std::size_t place = 0;
-  if (best[state * size] == kMinusInfinity) return result;
-  result.found = true;
-  while (place + 1 < size || best[state * size + place] != lattice.final[state]) {
-    for (const Index arc : lattice.outgoing(state)) {
-      const bool silent = lattice.label[arc] == 0;
-      if (!silent && (place + 1 == size || lattice.label[arc] != words[place])) continue;
-      const std::size_t rest = silent ? place : place + 1;
-      if (lattice.score[arc] + best[lattice.dst[arc] * size + rest] == best[state * size + place]) {
-        result.arcs.push_back(arc);
-        state = lattice.dst[arc];
-        place = rest;
-        break;
-      }
-    }
+  if (likely) beginnings.push_back(search.likely_words());
+  found.minimum = search.minimise(beginnings, changes, poll);
+  if (has_best && found.minimum.words == best_words) {
+    // nothing spells them better
+    found.path = std::move(best);
+  } else {
+    found.path = best_spelling(lattice, found.minimum.words);
   }
-  return result;
+  return found;
 }
 
 }  // namespace decoding
