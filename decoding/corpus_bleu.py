@@ -176,9 +176,10 @@ class _Problem:
 
     @property
     def hopeless(self) -> bool:
-        """Whether there are no matches, or none of some order and nothing in their place."""
+        """Whether there are no words, no matches, or none of some order and nothing instead."""
         none = self.most + self.added[self.used] == 0
-        return self.unmatched or bool(none.any() and np.isneginf(self.floor))
+        empty = self.longest == 0 or (self.lengths[1] == 0 and self.references[0] > 0)
+        return self.unmatched or empty or bool(none.any() and np.isneginf(self.floor))
 
     def intervals(self) -> tuple[FloatColumn, FloatColumn]:
         """Return the ends of intervals that have all total lengths in them."""
@@ -242,8 +243,8 @@ class _Problem:
         wanted = np.sqrt(reference / x) if x > 0 else np.inf
         if self.one_reference and x >= 0:
             wanted = min(wanted, reference)
-        chosen = max(float(np.clip(wanted, *self.lengths)), 1e-9)
-        value = 1.0 - reference / chosen
+        chosen = float(np.clip(wanted, *self.lengths))
+        value = 1.0 - (reference / chosen if reference > 0 else 0.0)
         if self.one_reference:
             value = min(0.0, value)
         value -= self.by_reference * reference
