@@ -42,7 +42,7 @@ expected by chance alone. *Length* is the number of words for each word of the r
 *changed* is the share of segments whose sentence is not the 1-best; *proven* the share whose answer
 is proven optimal by the method's own objective; *time* is processor time for each segment, lists
 and evidence included, on one core. Oracles are those under the metric of their column: exact on
-lattices for WER and 4-GRR; for BLEU the greedy corpus search over the 100 best sentences.
+lattices for WER and 4-GRR; for BLEU the corpus oracle over the 100 best sentences.
 
 ## multi30k, German-English, 300 lattices (d50)
 

@@ -117,7 +117,7 @@ def _oracle(spaces: list[NBest], references: list[str]) -> list[str]:
     lines = [
         "Corpus BLEU of the lists, statistics included:",
         "",
-        "| metric | 1-best | sentence oracles | corpus oracle | rounds | seconds |",
+        "| metric | 1-best | sentence oracles | corpus oracle | gap | seconds |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     for metric in (BLEU(), BLEU(smooth="add-k")):
@@ -126,7 +126,7 @@ def _oracle(spaces: list[NBest], references: list[str]) -> list[str]:
         seconds = perf_counter() - begin
         lines.append(
             f"| `{metric}` | {found.first_score:.4f} | {found.sentence_score:.4f} "
-            f"| {found.score:.4f} | {found.rounds} | {seconds:.2f} |"
+            f"| {found.score:.4f} | {found.gap:.0e} | {seconds:.2f} |"
         )
     return lines
 

@@ -70,26 +70,28 @@ def bleu_bound(
         return 0.0
     best = add(start)
     low, high = problem.intervals()
+    bounds = problem.bounds(low, high)
     target = float(corpus.total(start)[metric.order])
     tried: set[float] = set()
-    for _ in range(_MOST_LENGTHS):
+    while len(tried) < _MOST_LENGTHS and target not in tried:
         tried.add(target)
+        known = len(problem.points)
         for selection in problem.solve(target):
             best = max(best, add(selection))
-        bounds = problem.bounds(low, high)
-        while True:
-            limit = np.log(best) + _CLOSE if best > 0 else -np.inf
+        bounds = np.minimum(bounds, problem.bounds(low, high, known))
+        limit = np.log(best) + _CLOSE if best > 0 else -np.inf
+        while high[top := int(np.argmax(bounds))] > low[top] and bounds[top] > limit:
+            # all that matter are halved at once
             wide = (high > low) & (bounds > limit)
-            if not wide.any() or not wide[np.argmax(bounds)]:
-                break
             middle = np.floor((low[wide] + high[wide]) / 2)
+            kept = len(bounds) - int(wide.sum())
             low = np.concatenate([low[~wide], low[wide], middle + 1])
             high = np.concatenate([high[~wide], middle, high[wide]])
-            bounds = problem.bounds(low, high)
-        top = int(np.argmax(bounds))
-        target = float(low[top])
-        if bounds[top] <= limit or target in tried:
+            halves = problem.bounds(low[kept:], high[kept:])
+            bounds = np.concatenate([bounds[~wide], halves])
+        if bounds[top] <= limit:
             break
+        target = float(low[top])
     return float(np.exp(bounds.max()))
 
 
@@ -176,9 +178,10 @@ class _Problem:
 
     @property
     def hopeless(self) -> bool:
-        """Whether there are no matches, or none of some order and nothing in their place."""
+        """Whether there are no words, no matches, or none of some order and nothing instead."""
         none = self.most + self.added[self.used] == 0
-        return self.unmatched or bool(none.any() and np.isneginf(self.floor))
+        empty = self.longest == 0 or (self.lengths[1] == 0 and self.references[0] > 0)
+        return self.unmatched or empty or bool(none.any() and np.isneginf(self.floor))
 
     def intervals(self) -> tuple[FloatColumn, FloatColumn]:
         """Return the ends of intervals that have all total lengths in them."""
@@ -242,8 +245,8 @@ class _Problem:
         wanted = np.sqrt(reference / x) if x > 0 else np.inf
         if self.one_reference and x >= 0:
             wanted = min(wanted, reference)
-        chosen = max(float(np.clip(wanted, *self.lengths)), 1e-9)
-        value = 1.0 - reference / chosen
+        chosen = float(np.clip(wanted, *self.lengths))
+        value = 1.0 - (reference / chosen if reference > 0 else 0.0)
         if self.one_reference:
             value = min(0.0, value)
         value -= self.by_reference * reference
@@ -303,14 +306,17 @@ class _Problem:
         self.points.append(_Point(constant, float(multipliers[count]), reference, slopes))
         return self.corpus.best(worth)
 
-    def bounds(self, low: FloatColumn, high: FloatColumn) -> FloatColumn:
-        """Return a bound of log BLEU for each interval of total lengths."""
+    def bounds(self, low: FloatColumn, high: FloatColumn, known: int = 0) -> FloatColumn:
+        """Return a bound of log BLEU for each interval of total lengths.
+
+        Multipliers are looked at but for the first few, which are ``known``.
+        """
         least = self.references[0]
         longest = self.lengths[1] if self.own_length else high
         with np.errstate(divide="ignore", invalid="ignore"):
             short = np.where(longest < least, 1.0 - least / np.maximum(longest, 1e-9), 0.0)
         found = self.trivial + short
-        for point in self.points:
+        for point in self.points[known:]:
             ends = [self._at(point, length) for length in (low, high)]
             bound = point.constant + np.maximum(*ends)
             if not self.own_length:

@@ -21,8 +21,8 @@ from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
 #: sentences that are looked through for one that scores best against the reference it was
-#: found by
-_LOOKED_THROUGH = 16
+#: found by: a few, which mostly do, and then more
+_LOOKED_THROUGH = (8, 64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,14 +276,19 @@ class _Sentences:
         row = found.stats
         if self._add_if_attained(found):
             return [row]
-        following = oracle(space, part, k=_LOOKED_THROUGH, budget=budget, memory=memory)
-        for each in following:
-            if not each.exact:
-                return [row]
-            row = each.stats
-            if self._add_if_attained(each):
-                return [row]
-        return [row] if len(following) == _LOOKED_THROUGH else []
+        seen = 0
+        for k in _LOOKED_THROUGH:
+            following = oracle(space, part, k=k, budget=budget, memory=memory)
+            for each in following[seen:]:
+                if not each.exact:
+                    return [row]
+                row = each.stats
+                if self._add_if_attained(each):
+                    return [row]
+            if len(following) < k:
+                return []  # no sentence at all is scored against these references
+            seen = k
+        return [row]
 
     def _add_if_attained(self, found: Oracle) -> bool:
         metric = self.evaluator.metric

@@ -428,3 +428,138 @@ def test_real_lists(shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert run(some, "-q", "--refs", folder / "dev_clean.ref.txt", "--metric", "wer") == 0
     rows = table(capsys.readouterr().out)
     assert [row[0] for row in rows] == list(dict.fromkeys(line.split("\t")[0] for line in head))
+
+
+def lists(folder: Path) -> tuple[Path, Path]:
+    """Write two n-best lists, and references under which their best sentences are too long."""
+    nbest = words(
+        folder / "nbest.txt",
+        "0 ||| a b x ||| lm=0 ||| -1.0",
+        "0 ||| a b ||| lm=0 ||| -2.0",
+        "0 ||| z ||| lm=0 ||| -0.5",
+        "1 ||| a b c d y y ||| lm=0 ||| -1.0",
+    )
+    return nbest, words(folder / "refs.txt", "a b c d", "a b c d")
+
+
+def several_lengths(folder: Path) -> Path:
+    """Write two lattices; the first does better for the corpus against its longer reference."""
+    path, short, long = folder / "several.jsonl", "a b c", "a b c d e f g x y"
+    arcs: list[tuple[int, int, str, float]] = []
+    for text, first in ((short, 1), (long, 3)):
+        states = [0, *range(first, first + len(text.split()) - 1), 11]
+        arcs += [
+            (states[place], states[place + 1], word, 0.0) for place, word in enumerate(text.split())
+        ]
+    other = [
+        (place, place + 1, word, 0.0) for place, word in enumerate(["p", "q", "x", "x", "x", "x"])
+    ]
+    path.write_text(
+        lattice_line("s0", arcs, ["a b c", "a b c d e f g h i j"])
+        + lattice_line("s1", other, ["p q r s t u"])
+    )
+    return path
+
+
+def test_the_corpus_oracle_of_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nbest, refs = lists(tmp_path)
+    summary = tmp_path / "summary.json"
+    command = [nbest, "--refs", refs, "--metric", "bleu:order=1", "wer"]
+    assert run(*command) == 0
+    printed = capsys.readouterr()
+    assert [line[2] for line in table(printed.out)] == ["a b x", "a b c d y y"]
+    assert printed.err.split("\n")[0].split("  ")[-1] == "sentence oracles"
+    assert "need not make the best corpus (see --corpus)" in printed.err
+    assert run(*command, "--corpus", "--summary", summary) == 0
+    printed = capsys.readouterr()
+    assert [line[0::2] for line in table(printed.out)] == [["0", "a b"], ["1", "a b c d y y"]]
+    lines = printed.err.splitlines()
+    assert [cell.strip() for cell in lines[0].split("  ") if cell] == [
+        "metric", "1-best", "sentence oracles", "corpus oracle", "bound",
+    ]  # fmt: skip
+    assert lines[1].split()[1:] == ["0.4954", "0.6667", "0.7500", "0.7500"]
+    assert lines[2].split() == ["wer", "0.7500", "0.5000", "0.5000"]
+    assert lines[3].endswith("corpus oracle: the best choice for the corpus (proven)")
+    written = json.loads(summary.read_text())
+    assert written["corpus"] is True
+    assert (written["oracle"], written["bound"], written["gap"]) == (0.75, 0.75, 0.0)
+    assert written["sentence_oracles"] == pytest.approx(6 / 9)
+    assert written["metrics"]["wer"] == {"oracle": 0.5, "one_best": 0.75, "sentence_oracles": 0.5}
+
+
+def test_the_corpus_oracle_of_lattices_with_several_references(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = several_lengths(tmp_path), tmp_path / "o.tsv"
+    assert run(path, "--metric", "wer") == 0
+    printed = capsys.readouterr()
+    assert table(printed.out)[0][2] == "a b c"
+    assert "sentence oracles" in printed.err.split("\n")[0]
+    assert run(path, "--metric", "wer", "--corpus", "--workers", 2, "-o", out) == 0
+    assert table(out.read_text())[0] == ["s0", repr(3 / 10), "a b c d e f g x y"]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1].split() == ["wer", "0.4444", "0.4444", "0.4375", "0.4375"]
+    assert run(path, "--metric", "wer", "--corpus", "--format", "jsonl", "-q") == 0
+    found = objects(capsys.readouterr().out)
+    assert [(each["id"], each["reference"]) for each in found] == [("s0", 1), ("s1", 0)]
+    # what is exact is the choice, not a sentence
+    assert not {"rank", "exact"} & set(found[0])
+
+
+def test_with_one_reference_both_oracles_are_the_same(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file, "--metric", "wer") == 0
+    plain = capsys.readouterr()
+    assert "sentence oracles" not in plain.err
+    assert run(file, "--metric", "wer", "--corpus") == 0
+    printed = capsys.readouterr()
+    assert printed.out == plain.out
+    lines = printed.err.splitlines()
+    assert lines[1].split() == ["wer", "1.0000", "0.0000", "0.0000", "0.0000"]
+    assert lines[2] == (
+        "sentence oracles and corpus oracle are the same for wer with these references"
+    )
+
+
+def test_no_bound_is_made_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        f"{n} ||| {' '.join('abcdefg'[: m + 1])} ||| ||| -{m}.0" for n in range(8) for m in range(6)
+    ]
+    nbest, refs = words(tmp_path / "n.txt", *rows), words(tmp_path / "r.txt", *["a b c x"] * 8)
+    metric = "bleu:order=2,mean=arithmetic"
+    assert run(nbest, "--refs", refs, "--metric", metric, "--corpus") == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines[1].split()) == 4
+    assert lines[2].endswith("(no bound is known)")
+
+
+def test_a_corpus_oracle_without_the_segments_that_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = several_lengths(tmp_path)
+    first, second = path.read_text().splitlines(keepends=True)
+    path.write_text(first + "what?\n" + second)
+    assert run(path, "--metric", "wer", "--corpus") == 1
+    printed = capsys.readouterr()
+    assert [line[0] for line in table(printed.out)] == ["s0", "s1"]
+    assert "2 segments, 1 failed" in printed.err
+    path.write_text("what?\n")
+    assert run(path, "--metric", "wer", "--corpus") == 2
+    assert "nothing could be searched" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        ("-k", ["-k", 2]),
+        ("--worst", ["--worst"]),
+        ("--model-weight", ["--model-weight", 0.5]),
+        ("--resume", ["--resume", "-o", "o.tsv"]),
+    ],
+)
+def test_what_a_corpus_oracle_does_not_go_with(
+    name: str, flags: list[object], file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file, "--corpus", *flags) == 2
+    assert f"--corpus and {name} exclude one another" in capsys.readouterr().err

@@ -109,6 +109,14 @@ def test_few_selections_are_all_tried(corpus, metric):
     [(NBest.from_hypotheses([Hypothesis(("a",), 0.0)]), [("a",)])],
     BLEU(order=2, weights="0/1", smooth="add-k"),
 )
+@example(
+    # no word is within a reference's length
+    [
+        (NBest.from_hypotheses([Hypothesis((), 0.0)]), [("a",)]),
+        (NBest.from_hypotheses([Hypothesis(("a",), 0.0)]), [(), ("a", "a")]),
+    ],
+    BLEUSBP(order=2, smooth="exp", length="closest"),
+)
 def test_a_search_is_bounded(corpus, metric):
     spaces, references = map(list, zip(*corpus, strict=True))
     bounds = []
