@@ -213,7 +213,7 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
         with naming(name):
             os.replace(beside, target)
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             beside.unlink()
 
 
