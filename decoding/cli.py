@@ -131,7 +131,7 @@ def _run(given: Sequence[str]) -> int:
 class _Standard(io.FileIO):
     """Standard output, whose errors name it; or error: that it is full is no reason to fail."""
 
-    def write(self, data: ReadableBuffer, /) -> int | None:
+    def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except OSError as problem:

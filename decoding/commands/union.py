@@ -109,8 +109,10 @@ class _Source:
     """The segments of one input, in order or by id."""
 
     def __init__(self, outcomes: Iterator[Done[Space] | Failure], failures: list[Failure]) -> None:
+        from decoding.outcomes import SeenIds
+
         self._outcomes, self._failures = outcomes, failures
-        self._seen: set[str] = set()
+        self._seen = SeenIds()
         self._held: dict[str, Done[Space]] = {}
 
     def find(self, name: str) -> Done[Space] | None:
@@ -138,12 +140,11 @@ class _Source:
         for outcome in self._outcomes:
             if isinstance(outcome, Failure):
                 self._failures.append(outcome)
-            elif outcome.id in self._seen:
+            elif self._seen.add(outcome.id, outcome.path, outcome.line):
                 reason = "the id is that of an earlier segment of this input"
                 self._failures.append(
                     Failure(outcome.position, outcome.path, outcome.line, outcome.id, reason)
                 )
             else:
-                self._seen.add(outcome.id)
                 return outcome
         return None
