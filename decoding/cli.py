@@ -106,6 +106,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return BROKEN_PIPE
     except Exception as problem:
+        if isinstance(problem.__cause__, KeyboardInterrupt):
+            # that of an extension module that was being loaded
+            return INTERRUPTED
         if not _is_expected(problem):
             raise
         print(f"fstmetrics: error: {_in_one_line(problem)}", file=sys.stderr)

@@ -196,9 +196,8 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         if file_identity(path, 1) in read:
             from lattices.errors import OptionError
 
-            raise OptionError(
-                f"{option} {path} is a file that this command reads; write to another one"
-            )
+            name = "standard output" if path == STANDARD else f"{option} {path}"
+            raise OptionError(f"{name} is a file that this command reads; write to another one")
 
 
 #: arguments that name files which are written, and which are read

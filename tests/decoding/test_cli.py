@@ -167,6 +167,17 @@ def test_an_interrupt_is_quiet(
     assert capsys.readouterr() == ("", "")
 
 
+def test_an_interrupt_while_modules_are_loaded_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise ImportError("the extension") from KeyboardInterrupt()
+
+    monkeypatch.setattr("decoding.corpus.run", interrupted)
+    assert cli.main(["info", str(cats(tmp_path / "a.jsonl"))]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
 def test_faults_of_the_program_are_not_hidden(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
