@@ -107,6 +107,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return BROKEN_PIPE
     except Exception as problem:
+        if isinstance(problem.__cause__, KeyboardInterrupt):
+            # that of an extension module that was being loaded
+            return INTERRUPTED
         if not _is_expected(problem):
             raise
         print(f"fstmetrics: error: {_in_one_line(problem)}", file=sys.stderr)
@@ -142,7 +145,7 @@ def _run(given: Sequence[str]) -> int:
 class _Standard(io.FileIO):
     """Standard output, whose errors name it; or error: that it is full is no reason to fail."""
 
-    def write(self, data: ReadableBuffer, /) -> int | None:
+    def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except OSError as problem:

@@ -293,10 +293,10 @@ def _opened(path: Path, name: str) -> BinaryIO:
     """
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     refused = OptionError(f"{os.fspath(path)!r} is a link or no file at all; remove it first")
-    if path.is_symlink():
-        raise refused
     try:
         with naming(name):
+            if path.is_symlink():
+                raise refused
             file = NamedFile(os.open(path, flags, 0o666), "r+", name)
     except OSError as problem:
         # a link that was put there just now

@@ -224,15 +224,19 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         if target in written:
             arguments.parser.error(f"{option} and {written[target]} are the same file")
         written[target] = option
-    read = identities_read(arguments)
     # a table of symbols may be read and added to
-    for option, path in _files_written(arguments, ("ark",)):
-        if file_identity(path, 1) in read:
+    there = [
+        (option, path, identity)
+        for option, path in _files_written(arguments, ("ark",))
+        if (identity := file_identity(path, 1)) is not None
+    ]
+    read = identities_read(arguments) if there else set()
+    for option, path, identity in there:
+        if identity in read:
             from lattices.errors import OptionError
 
-            raise OptionError(
-                f"{option} {path} is a file that this command reads; write to another one"
-            )
+            name = "standard output" if path == STANDARD else f"{option} {path}"
+            raise OptionError(f"{name} is a file that this command reads; write to another one")
 
 
 #: arguments that name files which are written, and which are read

@@ -109,8 +109,10 @@ class _Source:
     """The segments of one input, in order or by id."""
 
     def __init__(self, outcomes: Iterator[Done[Space] | Failure], failures: list[Failure]) -> None:
+        from lattices.formats.ids import SeenIds
+
         self._outcomes, self._failures = outcomes, failures
-        self._seen: set[str] = set()
+        self._seen = SeenIds()
         self._held: dict[str, Done[Space]] = {}
 
     def find(self, name: str) -> Done[Space] | None:
@@ -139,6 +141,6 @@ class _Source:
             if isinstance(outcome, Failure):
                 self._failures.append(outcome)
             else:
-                self._seen.add(outcome.id)
+                self._seen.add(outcome.id, outcome.path, outcome.line)
                 return outcome
         return None

@@ -170,9 +170,7 @@ def edit(
             f"{argument('starts')} is {starts}, expected 1 or more, and 1 with a start of one's "
             "own or without decoding"
         )
-    beginnings = (
-        [_labels(ready.lattice, start)] if start is not None else ready.beginnings(starts)
-    )
+    beginnings = [_labels(ready.lattice, start)] if start is not None else ready.beginnings(starts)
     words, objectives, settled, path, mass = least_edits(
         ready.lattice.columns,
         ready.scale,

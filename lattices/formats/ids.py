@@ -89,7 +89,8 @@ class SeenIds:
     def _grow(self) -> None:
         """Make the table twice as large; all ids at once try their first slot, the next, ..."""
         mask = 2 * len(self._slots) - 1
-        slots = np.zeros(mask + 1, np.uint32)
+        self._slots = array("I", [0]) * (mask + 1)
+        slots = np.frombuffer(self._slots, np.uint32)
         left = np.arange(1, len(self._places) + 1, dtype=np.uint32)
         tried = (np.frombuffer(self._digests, np.uint64)[::2] & np.uint64(mask)).astype(np.uint32)
         while len(left):
@@ -98,7 +99,6 @@ class SeenIds:
             slots[tried[free]] = left[free]
             lost = slots[tried] != left
             left, tried = left[lost], (tried[lost] + np.uint32(1)) & np.uint32(mask)
-        self._slots = array("I", slots.tobytes())
 
 
 _TWO_WORDS = Struct("<QQ").unpack

@@ -213,7 +213,7 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
         with naming(name):
             os.replace(beside, target)
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             beside.unlink()
 
 
@@ -247,7 +247,7 @@ class NamedFile(io.FileIO):
         with naming(shown):
             super().__init__(file if isinstance(file, int) else os.fspath(file), mode, closefd)
 
-    def write(self, data: ReadableBuffer, /) -> int | None:
+    def write(self, data: ReadableBuffer, /) -> int:
         """Write bytes."""
         with naming(self._shown):
             return super().write(data)

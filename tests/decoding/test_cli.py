@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -167,6 +169,17 @@ def test_an_interrupt_is_quiet(
     assert capsys.readouterr() == ("", "")
 
 
+def test_an_interrupt_while_modules_are_loaded_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise ImportError("the extension") from KeyboardInterrupt()
+
+    monkeypatch.setattr("decoding.corpus.run", interrupted)
+    assert cli.main(["info", str(cats(tmp_path / "a.jsonl"))]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
 def test_faults_of_the_program_are_not_hidden(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -176,6 +189,142 @@ def test_faults_of_the_program_are_not_hidden(
     monkeypatch.setattr("decoding.corpus.run", broken)
     with pytest.raises(AssertionError, match="a bug"):
         cli.main(["info", str(cats(tmp_path / "a.jsonl"))])
+
+
+#: commands that write a file, and commands that write to standard output
+TO_A_FILE = ["oracle a.jsonl --metric wer -o out", "convert a.jsonl --to jsonl -o out --workers 2",
+             "score hyp --refs ref -o out", "confusion a.jsonl -o out"]  # fmt: skip
+TO_STDOUT = ["oracle a.jsonl", "convert a.jsonl", "score hyp --refs ref", "info a.jsonl",
+             "metrics", "formats", "--help", "--version"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "streams", "codes"),
+    [
+        *((command, streams, {0}) for command in TO_A_FILE
+          for streams in ("<&-", ">&-", "2>&-", "2>/dev/full", ">/dev/full", "<&- >&- 2>&-")),
+        *((command, streams, {0}) for command in TO_STDOUT for streams in ("2>&-", "2>/dev/full")),
+        *((command, streams, {2}) for command in TO_STDOUT for streams in (">&-", ">/dev/full")),
+        *((command, "<&-", {2}) for command in ("oracle - -o out", "score - --refs ref -o out")),
+        ("oracle nothing -o out", "2>/dev/full", {2}),
+        ("oracle", "<&- >&- 2>&-", {2}),
+    ],
+)  # fmt: skip
+def test_closed_and_full_streams(
+    command: str, streams: str, codes: set[int], tmp_path: Path
+) -> None:
+    """Results and exit code 0, or one line and exit code 2."""
+    cats(tmp_path / "a.jsonl", 2)
+    (tmp_path / "hyp").write_text("a cat\nthe hat\n")
+    (tmp_path / "ref").write_text("the cat\nthe hat\n")
+    shell = f'"{sys.executable}" -m decoding.cli {command} {streams}'
+    done = subprocess.run(shell, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode in codes, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    if done.returncode == 2:
+        assert not (tmp_path / "out").exists()
+        if "2>" not in streams:
+            *notes, problem = done.stderr.splitlines()
+            assert problem.startswith("fstmetrics: error: <std")
+            assert all(note.startswith("fstmetrics: ") for note in notes)
+    else:
+        assert done.stdout or (tmp_path / "out").stat().st_size > 0
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("kind", ["itself", "symbolic link", "hard link", "in a directory"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "oracle a.jsonl --metric wer -o {a.jsonl}",
+        "oracle a.jsonl --refs refs -o {refs}",
+        "oracle a.jsonl --refs refs --summary {refs} -o out",
+        "oracle a.jsonl --option symbols=words -o {words}",
+        "oracle a.jsonl --metric wer:similarity=embedding(vectors=words) -o {words}",
+        "mbr a.jsonl --evidence b.jsonl -o {b.jsonl}",
+        "mbr a.jsonl --systems b.jsonl -o {b.jsonl}",
+        "tune-mbr a.jsonl -o {a.jsonl}",
+        "train a.jsonl --start weights -o {weights}",
+        "train a.jsonl --dev b.jsonl --history {b.jsonl} -o out",
+        "rescore a.jsonl --weights weights -o {weights}",
+        "score refs --refs words -o {words}",
+        "compare refs words --refs words -o {refs}",
+        "correlate refs --refs words --human weights -o {weights}",
+        "study sweep refs --refs words --metric grr --option n --values 1,2 -o {words}",
+        "info a.jsonl -o {a.jsonl}",
+        "convert a.jsonl -o {a.jsonl}",
+        "convert a.jsonl --write-option symbols=words --to kaldi -o {words}",
+        "convert a.jsonl --write-option ark={a.jsonl} --to kaldi-scp -o out",
+        "nbest a.jsonl -o {a.jsonl}",
+        "prune a.jsonl --beam 1 -o {a.jsonl}",
+        "sample a.jsonl -o {a.jsonl}",
+        "union a.jsonl b.jsonl -o {b.jsonl}",
+        "confusion a.jsonl --start refs -o {refs}",
+        "compile --refs refs -o {refs}",
+        "compile --refs refs --symbols {refs} -o out",
+    ],
+)
+def test_no_file_that_is_read_is_written(
+    command: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.jsonl", "b.jsonl"):
+        cats(tmp_path / name, 2)
+    for name in ("refs", "words", "weights"):
+        (tmp_path / name).write_text("x 1\ny 2\n")
+    (read,) = re.findall(r"{(.*?)}", command)
+    written = read
+    if kind == "in a directory":
+        (tmp_path / "folder").mkdir()
+        os.rename(read, f"folder/{read}")
+        written = f"folder/../folder/{read}"
+        command = command.replace(f" {read}", " folder" if command.count(f" {read}") else "")
+        command = command.replace(f"={read}", f"=folder/{read}")
+    elif kind != "itself":
+        written = "link"
+        (os.symlink if kind == "symbolic link" else os.link)(read, written)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert cli.main(command.replace(f"{{{read}}}", written).split()) == 2
+    said = capsys.readouterr().err
+    assert f" {written} is a file that this command reads" in said or "are the same file" in said
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
+
+
+@pytest.mark.parametrize("command", ["oracle a.jsonl", "convert a.jsonl", "info a.jsonl"])
+@pytest.mark.parametrize("name", ["/proc/out", "x" * 250])
+def test_an_output_that_cannot_be_written_is_named(
+    command: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """And not a hidden file beside it, of which the user knows nothing."""
+    monkeypatch.chdir(tmp_path)
+    cats(tmp_path / "a.jsonl", 2)
+    extra = ["--to", "jsonl"] if command.startswith("convert") else []
+    assert cli.main([*command.split(), *extra, "-o", name]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"fstmetrics: error: {name}: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["oracle a.jsonl -q -o {}", "convert a.jsonl --to jsonl -o {}", "oracle a.jsonl --summary {}"],
+)
+def test_a_full_disk_names_the_file(command: str, tmp_path: Path) -> None:
+    """A file of more than a kilobyte is refused, as on a full disk; and a device that is full."""
+    cats(tmp_path / "a.jsonl", 400)
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
+    start = [sys.executable, "-c", f"{limit}; import sys; from decoding.cli import main; main()"]
+    for target, problem in (("out", "File too large"), ("/dev/full", "No space left on device")):
+        if "summary" in command and target == "out":
+            continue
+        line = command.format(target).split()
+        done = subprocess.run([*start, *line], cwd=tmp_path, capture_output=True, text=True)
+        assert f"fstmetrics: error: {target}: {problem}\n" in done.stderr
+        assert not (tmp_path / "out").exists()
 
 
 def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:

@@ -2,20 +2,25 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Sequence
+import random
+import tracemalloc
+from collections import deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from decoding import pace
-from decoding.corpus import Done, Earlier, Failure, Segment, run
+from decoding.corpus import Done, Earlier, Failure, Segment, _without_repeats, run
 from decoding.jobs import NO_REFERENCES, InfoJob, OracleJob, one_best
+from decoding.outcomes import Failures
 from fstmetrics import GRR, WER
 from fstmetrics.references import tokens_of
 from lattices import Hypothesis, Lattice, NBest
 from lattices.engines import ENGINES
 from lattices.errors import EngineError, OptionError, SpaceError
+from lattices.formats.ids import SeenIds
 from tests.decoding.commandline import CAT, cats, lattice_line
 
 
@@ -101,6 +106,54 @@ def test_an_error_of_a_plugin_is_named(tmp_path: Path) -> None:
 def test_a_job_with_too_few_results_is_a_fault_of_the_program(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="zip"):
         list(run(too_few, [cats(tmp_path / "two.jsonl", 2)]))
+
+
+def test_more_outcomes_than_the_input_has_cannot_be_left_out(tmp_path: Path) -> None:
+    path = cats(tmp_path / "two.jsonl", 2)
+    assert list(run(sizes, [path], earlier=Earlier(outcomes=2))) == []
+    with pytest.raises(OptionError, match="3 segments that were done before are not in the input"):
+        list(run(sizes, [path], earlier=Earlier(outcomes=5)))
+
+
+def test_ids_are_known_as_in_a_dictionary() -> None:
+    """Against a dictionary, over several sizes of the table, with ids that are no good UTF-8."""
+    chance = random.Random(5)
+    seen, known = SeenIds(), dict[str, str]()
+    for number in range(20_000):
+        name = chance.choice(["", "\ud800", "é", "utt-"]) + str(chance.randrange(12_000))
+        path = f"file{number // 5000}"
+        assert (name in seen) == (name in known)
+        assert seen.add(name, path, number % 5000) == known.get(name, "")
+        known.setdefault(name, f"{path}:{number % 5000}" if number % 5000 else path)
+    assert len(seen) == len(known)
+
+
+def test_a_segment_that_is_done_leaves_little_in_memory() -> None:
+    """An id takes 24 bytes and its share of a table, whatever its length."""
+    count = 30_000
+
+    def outcomes() -> Iterator[Done[None]]:
+        for number in range(count):
+            yield Done(number, "a.jsonl", number + 1, f"a-long-name-of-an-utterance-{number}", None)
+
+    tracemalloc.start()
+    try:
+        deque(_without_repeats(outcomes(), SeenIds()), maxlen=0)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak / count < 60
+
+
+def test_many_failures_take_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        found = Failures(Failure(n, "a.jsonl", n, "", "no JSON") for n in range(100_000))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e6
+    assert (len(found), found.count("no JSON"), len(found.without("no JSON"))) == (10**5, 10**5, 0)
 
 
 def test_what_cannot_be_parsed_keeps_its_position(tmp_path: Path) -> None:

@@ -116,6 +116,20 @@ def _die(segments: list[Segment]) -> list[None]:
     os._exit(3)
 
 
+def test_a_cluster_without_workers_is_waited_for_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("decoding.dask_cluster.PATIENCE", 2.0)
+    path = cats(tmp_path / "cats.jsonl", 3)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty:
+        address = empty.scheduler_address
+        assert main(["oracle", str(path), "-o", str(tmp_path / "x"), "--dask", address]) == 2
+    waiting, problem = capsys.readouterr().err.splitlines()
+    assert f"{address!r} has no workers: waiting for one, up to 2 s" in waiting
+    assert "no worker at the Dask scheduler" in problem
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
 def test_no_scheduler_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -212,6 +212,9 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path):
     (folder / "loop.json").write_text("{}")
     with pytest.raises(FormatError, match="no whole state of a loop"):
         loop().run(references, WER(), checkpoint=folder)
+    (folder / "loop.json").write_text("[" * 200_000)
+    with pytest.raises(FormatError, match="no state of a loop"):
+        loop().run(references, WER(), checkpoint=folder)
     shutil.rmtree(folder)
     assert loop().run(references, WER(), checkpoint=folder)
 

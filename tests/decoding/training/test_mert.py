@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 
@@ -243,6 +244,35 @@ def test_checkpoints_are_exact_and_others_are_refused(tmp_path):
         path.write_text(text)
         with pytest.raises(FormatError, match=problem.replace("[", r"\[")):
             MERT.load(path)
+
+
+def test_a_damaged_checkpoint_is_one_clear_error(tmp_path):
+    spaces, references = separable("list")
+    path = tmp_path / "mert.json"
+    learner = MERT(seed=2, restarts=1).fit(spaces, references, WER(), checkpoint=path)
+    whole = path.read_bytes()
+    content = json.loads(whole)
+    damaged = [whole[:place] for place in range(0, len(whole) - 2, 7)]
+    for place in range(len(whole)):
+        flipped = bytes([whole[place] ^ 1 << place % 8])
+        damaged.append(whole[:place] + flipped + whole[place + 1 :])
+    values = [-1, 10**30, 1e308, None, True, "x", [], {}, [[]], {"lm": "x"}, float("nan")]
+    for key, value in itertools.product(content, values):
+        if content[key] != value or type(content[key]) is not type(value):
+            damaged.append(json.dumps({**content, key: value}).encode())
+    damaged += [b"[" * 200_000, b'{"learner":' * 200_000, b'{"options": ' + b"[" * 900]
+    damaged += [whole.replace(b'"state": {', b'"state": {"x": ' + b"[" * n + b"]" * n + b",")
+                for n in (100, 400, 900, 100_000)]  # fmt: skip
+    for text in damaged:
+        path.write_bytes(text)
+        try:
+            found = MERT.load(path)
+        except FormatError as problem:
+            assert "\n" not in str(problem)  # noqa: PT017
+        else:
+            # blanks between the values may be others
+            assert json.loads(text) == content
+            assert found.weights == learner.weights
 
 
 @pytest.mark.parametrize(
