@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from decoding.minimum_risk.results import Consensus
     from decoding.nbest import CorpusOracle, corpus_oracle, rerank
     from decoding.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
+    from decoding.overlap import VocabularyWarning
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Oracle",
     "OracleJob",
     "Segment",
+    "VocabularyWarning",
     "corpus_oracle",
     "density_curve",
     "evidence_of",
@@ -59,6 +61,7 @@ _HOMES = {
     "Oracle": "oracle",
     "OracleJob": "jobs",
     "Segment": "corpus",
+    "VocabularyWarning": "overlap",
     "corpus_oracle": "nbest",
     "density_curve": "oracle",
     "evidence_of": "minimum_risk.evidence",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decoding.corpus import Segment
-from decoding.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
+from decoding.oracle import DEFAULT_BUDGET, Oracle, find_oracles, oracle
 from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_path, density, path_count, path_lengths
@@ -142,7 +142,7 @@ class OracleJob:
         # the evaluators are all of one metric
         if self.k > 1 or self.worst or not has_machine(evaluators[0]):
             return None
-        found = oracles(
+        found = find_oracles(
             spaces,
             evaluators,
             model_weight=self.model_weight,

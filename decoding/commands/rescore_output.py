@@ -17,6 +17,7 @@ from decoding.rescoring import RescoreJob, SegmentRescored
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
+from lattices.formats.references import References
 
 #: what is summed up before the statistics of the new best and of the best in the file
 _COUNTS = ("size", "judged")
@@ -43,6 +44,16 @@ class RescoreLines:
 
     job: RescoreJob
     format: str
+
+    @property
+    def references(self) -> References | None:
+        """Those of the job."""
+        return self.job.references
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of the job."""
+        return self.job.metrics
 
     def __call__(self, segments: Sequence[Segment]) -> list[RescoredLine]:
         """Return the line of each segment."""
