@@ -49,6 +49,29 @@ def one_best(space: Space) -> tuple[str, ...]:
     return space.tokens(int(np.argmax(space.score)))
 
 
+def is_unscored(space: Space) -> bool:
+    """Tell whether the model's scores do not tell the sentences of a space apart.
+
+    All scores of arcs or edges are 0, or those of a list are equal, though there is a choice;
+    what :func:`one_best` then returns is the first by the order of the file, and no opinion.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> [is_unscored(Lattice.from_arcs([(0, 1, "a", at), (0, 1, "b")], [1])) for at in (0.0, -0.5)]
+    [True, False]
+    """
+    if isinstance(space, NBest):
+        return len(space) > 1 and bool((space.score == space.score[0]).all())
+    if space.score.any():
+        return False
+    if isinstance(space, Forest):
+        return space.num_edges > space.num_nodes
+    ends = space.final[np.isfinite(space.final)]
+    # a chain has a state more than it has arcs
+    return not ends.any() and space.num_arcs + len(ends) > space.num_states
+
+
 @dataclass(frozen=True)
 class SegmentOracles:
     """The oracles of one segment, and what the model's own choice scores.
@@ -67,6 +90,8 @@ class SegmentOracles:
         The arcs of a lattice, the edges of a forest, the words of an n-best list.
     engine : str
         Who searched.
+    unscored : bool
+        Whether ``one_best`` is arbitrary, since the model has no scores.
     """
 
     oracles: tuple[Oracle, ...]
@@ -75,6 +100,7 @@ class SegmentOracles:
     one_best_stats: tuple[FloatColumn, ...]
     arcs: int
     engine: str
+    unscored: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,6 +210,7 @@ class OracleJob:
             one_best_stats=tuple(judge.stats(words) for judge in (evaluator, *others)),
             arcs=_size(space),
             engine=found[0].engine,
+            unscored=is_unscored(space),
         )
 
 
@@ -210,6 +237,8 @@ class SpaceInfo:
         Words of the shortest and of the longest path; None without a path.
     words : frozenset of str
         Every word that occurs.
+    unscored : bool
+        Whether the best path is arbitrary, since the model has no scores.
     """
 
     kind: str
@@ -220,6 +249,7 @@ class SpaceInfo:
     shortest: int | None
     longest: int | None
     words: frozenset[str]
+    unscored: bool = False
 
 
 class InfoJob:
@@ -260,6 +290,7 @@ def _graph_info(space: Lattice | Forest) -> SpaceInfo:
         shortest=lengths.shortest if lengths else None,
         longest=lengths.longest if lengths else None,
         words=frozenset(space.vocabulary.decode(np.unique(used).tolist())),
+        unscored=is_unscored(space),
     )
 
 
@@ -274,4 +305,5 @@ def _nbest_info(nbest: NBest) -> SpaceInfo:
         shortest=min(lengths, default=None),
         longest=max(lengths, default=None),
         words=frozenset(nbest.vocabulary.decode(np.unique(nbest.label).tolist())),
+        unscored=is_unscored(nbest),
     )

@@ -24,6 +24,7 @@ from decoding.commands.summarised import (
     check_summary,
     segments_line,
     task_over_corpus,
+    unscored_lines,
     write_summarised,
 )
 
@@ -236,6 +237,7 @@ def _for_people(summary: dict[str, Any]) -> str:
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "
         f"method {summary['method']}"
     )
+    lines += unscored_lines(summary)
     unproven = summary["results"] - summary["exact"]
     if unproven:
         lines.append(f"{unproven} of {summary['results']} results are not proven the best")

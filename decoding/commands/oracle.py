@@ -19,7 +19,12 @@ from decoding.commands.arguments import (
     size,
 )
 from decoding.commands.running import add_resuming, add_running, check_running
-from decoding.commands.summarised import check_summary, task_over_corpus, write_summarised
+from decoding.commands.summarised import (
+    check_summary,
+    task_over_corpus,
+    unscored_lines,
+    write_summarised,
+)
 
 if TYPE_CHECKING:
     from lattices.formats.references import References
@@ -176,6 +181,7 @@ def _for_people(summary: dict[str, Any], references: References | None) -> str:
         f"{summary['arcs']:,} arcs in {summary['seconds']:.2f} s, "
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
+    lines += unscored_lines(summary)
     unproven = summary["results"] - summary["exact"]
     if unproven:
         lines.append(

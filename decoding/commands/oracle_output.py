@@ -19,7 +19,7 @@ from fstmetrics import Metric
 from lattices.formats.references import References
 
 #: what is summed up before the statistics of the oracles and of the model's best
-_COUNTS = ("results", "exact", "arcs")
+_COUNTS = ("results", "exact", "arcs", "unscored")
 
 
 class Lines(NamedTuple):
@@ -30,8 +30,8 @@ class Lines(NamedTuple):
     text : str
         The lines to write.
     sums : tuple of float
-        Results, those proven, and arcs; then the statistics of the oracle under each metric,
-        and those of the model's best.
+        Results, those proven, arcs, and whether the model has no scores; then the statistics
+        of the oracle under each metric, and those of the model's best.
     engine : str
         Who searched.
     """
@@ -81,7 +81,7 @@ def numbers(*parts: Iterable[float]) -> tuple[float, ...]:
 
 def _sums(result: SegmentOracles) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.oracles)
-    counts = (len(result.oracles), proven, result.arcs)
+    counts = (len(result.oracles), proven, result.arcs, result.unscored)
     return numbers(counts, *result.stats[0], *result.one_best_stats)
 
 
@@ -183,7 +183,7 @@ class Totals:
         assert self.sums is not None
         ends = np.cumsum([len(_COUNTS), *widths, *widths])
         counts, *rows = np.split(np.array(self.sums), ends[:-1])
-        results, exact, arcs = map(int, counts)
+        results, exact, arcs, unscored = map(int, counts)
         both = zip(self.metrics, rows[: len(widths)], rows[len(widths) :], strict=True)
         scores = {
             str(metric): {"oracle": metric.score(oracle), "one_best": metric.score(one_best)}
@@ -201,6 +201,7 @@ class Totals:
             "version": decoding.__version__,
             "results": results,
             "exact": exact,
+            "unscored": unscored,
             "metrics": scores,
             "failures": [
                 {"id": failure.id, "place": failure.place, "reason": failure.reason}

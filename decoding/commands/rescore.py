@@ -28,6 +28,7 @@ from decoding.commands.summarised import (
     check_summary,
     segments_line,
     task_over_corpus,
+    unscored_lines,
     write_summarised,
 )
 from decoding.commands.writing import add_target, made_ready, target_of, write_outcomes
@@ -214,4 +215,6 @@ def _for_people(summary: dict[str, Any]) -> str:
     lines.append(
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s"
     )
+    if summary["judged"]:
+        lines += unscored_lines(summary, "what is best in the file")
     return "\n".join(lines)

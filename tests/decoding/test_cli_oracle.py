@@ -12,7 +12,8 @@ import pytest
 from decoding import oracle as find_oracle
 from decoding.cli import main
 from fstmetrics import GRR, WER, corpus_score
-from lattices.formats import read
+from lattices.formats import read, write
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from tests.decoding.commandline import CAT, cats, lattice_line, words
 
 
@@ -415,3 +416,49 @@ def test_real_lists(shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert run(some, "-q", "--refs", folder / "dev_clean.ref.txt", "--metric", "wer") == 0
     rows = table(capsys.readouterr().out)
     assert [row[0] for row in rows] == list(dict.fromkeys(line.split("\t")[0] for line in head))
+
+
+def spaces_with(score: float) -> list[Space]:
+    """Return a lattice, a forest and a list of two sentences, one of them with this score."""
+    refs, lm = ["the"], {"lm": 1.0}
+    arcs = [(0, 1, "a", score, lm), (0, 1, "the", 0.0, lm)]
+    edges = [(0, [], ["a"], score, lm), (0, [], ["the"], 0.0, lm)]
+    entries = [Hypothesis(("a",), score, lm), Hypothesis(("the",), 0.0, lm)]
+    return [
+        Lattice.from_arcs(arcs, [1], id="l", references=refs),
+        Forest.from_edges(edges, id="f", references=refs),
+        NBest.from_hypotheses(entries, id="n", references=refs),
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("command", ["oracle", "mbr", "rescore", "info"])
+def test_a_model_without_scores_is_told(
+    command: str, workers: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # one sentence is not arbitrary, whatever its score
+    arcs = [(0, 1, "the", 0.0, {"lm": 1.0}), (1, 2, "end", 0.0, {"lm": 1.0})]
+    chain = Lattice.from_arcs(arcs, [2], id="c", references=["the"])
+    path, summary, weights = (tmp_path / name for name in ("x.jsonl", "summary", "weights"))
+    weights.write_text("lm 1\n")
+    options: list[object] = ["--workers", workers, "-o", tmp_path / "out"]
+    if command == "rescore":
+        options += ["--weights", weights, "--missing", "zero"]
+    if command != "info":
+        options += ["--metric", "wer", "--summary", summary]
+    for spaces, count, told in (
+        ([*spaces_with(0.0)], 3, "the model has no scores: "),
+        ([*spaces_with(0.0), chain], 3, "the model has no scores in 3 of 4 segments: "),
+        ([*spaces_with(-0.5), chain], 0, None),
+    ):
+        write(path, spaces)
+        assert main([command, *map(str, (path, *options))]) == 0
+        error = capsys.readouterr().err
+        if told is None:
+            assert "no scores" not in error
+        else:
+            (line,) = (line for line in error.splitlines() if "no scores" in line)
+            assert told in line
+            assert line.endswith(" is arbitrary, the first of equals")
+        if command != "info":
+            assert json.loads(summary.read_text())["unscored"] == count
