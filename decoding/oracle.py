@@ -497,7 +497,7 @@ def density_curve(
     asked = list(densities)
     losses = max_marginals(lattice)
     pruned = [subset(lattice, *density_masks(lattice, wanted, losses)) for wanted in asked]
-    found = oracles(pruned, [evaluator] * len(pruned), engine=engine)
+    found = find_oracles(pruned, [evaluator] * len(pruned), engine=engine)
     words = words_of_best(lattice)
     return [
         DensityPoint(part.num_arcs / words, part.num_arcs, point)
