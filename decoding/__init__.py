@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from decoding.minimum_risk.results import Consensus
     from decoding.nbest import rerank
     from decoding.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
+    from decoding.overlap import VocabularyWarning
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Oracle",
     "OracleJob",
     "Segment",
+    "VocabularyWarning",
     "corpus_oracle",
     "density_curve",
     "evidence_of",
@@ -62,6 +64,7 @@ _HOMES = {
     "Oracle": "oracle",
     "OracleJob": "jobs",
     "Segment": "corpus",
+    "VocabularyWarning": "overlap",
     "corpus_oracle": "corpus_oracles",
     "density_curve": "oracle",
     "evidence_of": "minimum_risk.evidence",

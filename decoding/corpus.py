@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -22,6 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 from decoding.batching import Batch, batches, without_first
 from decoding.inputs import Inputs
 from decoding.outcomes import Done, Failure, Segment
+from decoding.overlap import Overlap, VocabularyWarning, overlap_of_segments
 from decoding.pace import Pace
 from decoding.units import parsed
 from lattices.errors import (
@@ -45,8 +47,8 @@ _SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
 #: from the segments of one batch to one result each; picklable, for worker processes
 Job: TypeAlias = Callable[[Sequence[Segment]], Sequence[R]]
 
-#: the outcomes of a batch, and the seconds they took
-_Worked: TypeAlias = "tuple[list[Done[Any] | Failure], float]"
+#: the outcomes of a batch, the seconds they took, and the words that references share with spaces
+_Worked: TypeAlias = "tuple[list[Done[Any] | Failure], float, Overlap]"
 
 
 @dataclass
@@ -84,6 +86,7 @@ def run(
     batch_records: int | None = None,
     earlier: Earlier | None = None,
     on_read: Callable[[int], None] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Iterator[Done[R] | Failure]:
     """Do a job for every segment of the given files, and iterate over what becomes of them.
 
@@ -123,6 +126,10 @@ def run(
     on_read
         Called with the number of bytes whenever some of the input was read, or left to a
         worker to read; in all :attr:`Inputs.bytes`.
+    warn
+        Called in the end, once, if no word of the references occurs in any of the spaces, or
+        only in another case, for jobs that judge (see :mod:`decoding.overlap`); by default a
+        :class:`~decoding.overlap.VocabularyWarning`.
 
     Raises
     ------
@@ -156,28 +163,35 @@ def run(
     cut = batches(inputs.units(on_read, pace, elsewhere), pace)
     work = _Work(job, dict(options or {}))
     done = Earlier() if earlier is None else earlier
-    found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes)
+    found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
     return _without_repeats(found, done.seen)
 
 
-@dataclass(frozen=True)
+def _warn(problem: str) -> None:
+    warnings.warn(problem, VocabularyWarning, stacklevel=2)
+
+
+@dataclass
 class _Work:
     """What is done with a batch, wherever that is."""
 
     job: Job[Any]
     options: dict[str, Any]
     spellings: dict[str, str] = field(default_factory=lambda: dict(argument_spellings()))
+    overlap: Overlap = Overlap.UNKNOWN
 
     def __call__(self, batch: Batch) -> _Worked:
         """Parse a batch and do the job for it; return the outcomes, and how long it took."""
         started = time.perf_counter()
         with arguments_spelled(self.spellings):
             parts = list(self.parsed(batch))
-            outcomes = iter(
-                _isolated(self.job, [part for part in parts if isinstance(part, Segment)])
-            )
+            segments = [part for part in parts if isinstance(part, Segment)]
+            if self.overlap < Overlap.WORDS:
+                # one word is enough, and nothing is asked after it
+                self.overlap = max(self.overlap, overlap_of_segments(self.job, segments))
+            outcomes = iter(_isolated(self.job, segments))
         all_of_them = [next(outcomes) if isinstance(part, Segment) else part for part in parts]
-        return all_of_them, time.perf_counter() - started
+        return all_of_them, time.perf_counter() - started, self.overlap
 
     def parsed(self, batch: Batch) -> Iterator[Segment | Failure]:
         """Iterate over the segments of a batch, parsed as they are asked for."""
@@ -194,6 +208,7 @@ def _outcomes(
     executor: Executor | None,
     first: Callable[[Iterator[Segment]], None] | None,
     skipped: int,
+    warn: Callable[[str], None],
 ) -> Iterator[Done[Any] | Failure]:
     if first is not None:
         for batch in cut:
@@ -204,13 +219,17 @@ def _outcomes(
                 cut = chain([batch], cut)
                 break
             # nothing in it can be parsed: there is nothing for the job to do
-            failures, _ = work(batch)
+            failures, *_ = work(batch)
             yield from failures[skipped:]
             skipped = max(0, skipped - len(failures))
+    shared = Overlap.UNKNOWN
     with closing(_worked(work, without_first(cut, skipped), workers, executor)) as worked:
-        for outcomes, seconds in worked:
+        for outcomes, seconds, overlap in worked:
             pace.took(len(outcomes), seconds)
+            shared = max(shared, overlap)
             yield from outcomes
+    if shared.problem:
+        warn(shared.problem)
 
 
 def _worked(

@@ -9,7 +9,7 @@ import numpy as np
 
 from decoding.corpus import Segment
 from decoding.corpus_oracles import Candidates, candidates
-from decoding.oracle import DEFAULT_BUDGET, Oracle, judged, oracle, oracles
+from decoding.oracle import DEFAULT_BUDGET, Oracle, find_oracles, judged, oracle
 from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.fractions import decomposes
 from fstmetrics.references import Reference
@@ -66,6 +66,29 @@ def references_of(segment: Segment, given: References | None) -> tuple[Reference
     return segment.space.references
 
 
+def is_unscored(space: Space) -> bool:
+    """Tell whether the model's scores do not tell the sentences of a space apart.
+
+    All scores of arcs or edges are 0, or those of a list are equal, though there is a choice;
+    what :func:`one_best` then returns is the first by the order of the file, and no opinion.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> [is_unscored(Lattice.from_arcs([(0, 1, "a", at), (0, 1, "b")], [1])) for at in (0.0, -0.5)]
+    [True, False]
+    """
+    if isinstance(space, NBest):
+        return len(space) > 1 and bool((space.score == space.score[0]).all())
+    if space.score.any():
+        return False
+    if isinstance(space, Forest):
+        return space.num_edges > space.num_nodes
+    ends = space.final[np.isfinite(space.final)]
+    # a chain has a state more than it has arcs
+    return not ends.any() and space.num_arcs + len(ends) > space.num_states
+
+
 @dataclass(frozen=True)
 class SegmentOracles:
     """The oracles of one segment, and what the model's own choice scores.
@@ -86,6 +109,8 @@ class SegmentOracles:
         Who searched.
     decomposes : bool
         Whether the best oracle is part of the best corpus, whatever the other segments are.
+    unscored : bool
+        Whether ``one_best`` is arbitrary, since the model has no scores.
     """
 
     oracles: tuple[Oracle, ...]
@@ -95,6 +120,7 @@ class SegmentOracles:
     arcs: int
     engine: str
     decomposes: bool
+    unscored: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,7 +181,7 @@ class OracleJob:
         # the evaluators are all of one metric
         if self.k > 1 or self.worst or not has_machine(evaluators[0]):
             return None
-        found = oracles(
+        found = find_oracles(
             spaces,
             evaluators,
             model_weight=self.model_weight,
@@ -198,6 +224,7 @@ class OracleJob:
             arcs=_size(space),
             engine=found[0].engine,
             decomposes=decomposes(evaluator),
+            unscored=is_unscored(space),
         )
 
 
@@ -216,6 +243,8 @@ class SegmentCandidates:
         As in :class:`SegmentOracles`.
     decomposes : bool
         Whether the sentence oracle is part of the best corpus, whatever the other segments are.
+    unscored : bool
+        As in :class:`SegmentOracles`.
     """
 
     candidates: Candidates
@@ -223,6 +252,7 @@ class SegmentCandidates:
     stats: FloatColumn
     arcs: int
     decomposes: bool
+    unscored: bool
 
 
 @dataclass(frozen=True)
@@ -283,6 +313,7 @@ class CandidatesJob:
                     np.hstack([here.rows, *columns]),
                     _size(segment.space),
                     decomposes(first),
+                    is_unscored(segment.space),
                 )
             )
         return results
@@ -311,6 +342,8 @@ class SpaceInfo:
         Words of the shortest and of the longest path; None without a path.
     words : frozenset of str
         Every word that occurs.
+    unscored : bool
+        Whether the best path is arbitrary, since the model has no scores.
     """
 
     kind: str
@@ -321,6 +354,7 @@ class SpaceInfo:
     shortest: int | None
     longest: int | None
     words: frozenset[str]
+    unscored: bool = False
 
 
 class InfoJob:
@@ -361,6 +395,7 @@ def _graph_info(space: Lattice | Forest) -> SpaceInfo:
         shortest=lengths.shortest if lengths else None,
         longest=lengths.longest if lengths else None,
         words=frozenset(space.vocabulary.decode(np.unique(used).tolist())),
+        unscored=is_unscored(space),
     )
 
 
@@ -375,4 +410,5 @@ def _nbest_info(nbest: NBest) -> SpaceInfo:
         shortest=min(lengths, default=None),
         longest=max(lengths, default=None),
         words=frozenset(nbest.vocabulary.decode(np.unique(nbest.label).tolist())),
+        unscored=is_unscored(nbest),
     )

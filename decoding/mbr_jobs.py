@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from decoding.corpus import Segment
-from decoding.jobs import one_best
+from decoding.jobs import is_unscored, one_best
 from decoding.mbr import mbr
 from decoding.minimum_risk.evidence_lists import Spaces
 from decoding.minimum_risk.results import Consensus
@@ -39,6 +39,8 @@ class SegmentConsensus:
         metric that cannot search the space.
     arcs : int
         The arcs of a lattice, the edges of a forest, the words of an n-best list.
+    unscored : bool
+        Whether ``one_best`` is arbitrary, since the model has no scores.
     """
 
     consensus: tuple[Consensus, ...]
@@ -47,6 +49,7 @@ class SegmentConsensus:
     one_best_stats: tuple[FloatColumn, ...] | None
     oracle_stats: tuple[FloatColumn | None, ...] | None
     arcs: int
+    unscored: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,13 @@ class MBRJob:
             if self.oracles:
                 oracle_stats = tuple(_oracle_stats(space, judge) for judge in judges)
         return SegmentConsensus(
-            tuple(found), words, stats, one_best_stats, oracle_stats, _size(space)
+            tuple(found),
+            words,
+            stats,
+            one_best_stats,
+            oracle_stats,
+            _size(space),
+            is_unscored(space),
         )
 
     def _chosen(self, segment: Segment) -> list[Consensus]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -12,6 +13,7 @@ from decoding._native import WordSearches
 from decoding.judging import Oracle as Oracle
 from decoding.judging import judged as judged
 from decoding.judging import oracle_in_batch
+from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from decoding.ranked import compiled, ranked_entries, ranked_sentences
 from decoding.threads import in_threads
 from fstmetrics import (
@@ -168,7 +170,7 @@ def oracle(
         # in the order of what is reported: units may have been rounded, where scores are not
         found = _in_reported_order(found, evaluator, worst, model_weight)
     else:
-        found = oracles(
+        found = find_oracles(
             [space], [evaluator], model_weight=model_weight, engine=engine, beam=beam, band=band
         )
     return found if k is not None else found[0]
@@ -195,6 +197,11 @@ def oracles(
     model_weight, engine, beam, band
         As in :func:`oracle`.
 
+    Warns
+    -----
+    VocabularyWarning
+        If no word of the references occurs in any of the spaces, or only in another case.
+
     Raises
     ------
     SpaceError
@@ -211,6 +218,35 @@ def oracles(
     >>> [found.text for found in oracles(spaces, [WER().against([w]) for w in "ab"])]
     ['a', 'b']
     """
+    found = find_oracles(
+        spaces,
+        evaluators,
+        model_weight=model_weight,
+        engine=engine,
+        workers=workers,
+        beam=beam,
+        band=band,
+    )
+    shared = Overlap.UNKNOWN
+    for space, evaluator in zip(spaces, evaluators, strict=True):
+        if shared < Overlap.WORDS and compares_words(evaluator.metric):
+            shared = max(shared, overlap(space, evaluator.references))
+    if shared.problem:
+        warnings.warn(shared.problem, VocabularyWarning, stacklevel=2)
+    return found
+
+
+def find_oracles(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    *,
+    model_weight: float = 0.0,
+    engine: str = "auto",
+    workers: int = 1,
+    beam: float | None = None,
+    band: int | None = None,
+) -> list[Oracle]:
+    """Return what :func:`oracles` does, of a part of a corpus, which says little about words."""
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
@@ -465,7 +501,7 @@ def density_curve(
     asked = list(densities)
     losses = max_marginals(lattice)
     pruned = [subset(lattice, *density_masks(lattice, wanted, losses)) for wanted in asked]
-    found = oracles(pruned, [evaluator] * len(pruned), engine=engine)
+    found = find_oracles(pruned, [evaluator] * len(pruned), engine=engine)
     words = words_of_best(lattice)
     return [
         DensityPoint(part.num_arcs / words, part.num_arcs, point)

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from decoding.corpus import Job, Segment
-from decoding.jobs import one_best
+from decoding.jobs import is_unscored, one_best
 from decoding.training.learner_task import space_size
 from decoding.transforms import Rescored, unweighted
 from fstmetrics import Metric
@@ -57,6 +57,8 @@ class SegmentRescored:
         Features that have no weight, and counted nothing.
     size : int
         The arcs of a lattice, the edges of a forest, the entries of an n-best list.
+    unscored : bool
+        Whether what was best in the file is arbitrary, since it has no scores.
     """
 
     hypothesis: Hypothesis
@@ -64,6 +66,7 @@ class SegmentRescored:
     one_best_stats: tuple[FloatColumn, ...] | None
     unweighted: tuple[str, ...]
     size: int
+    unscored: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,9 @@ class RescoreJob:
             stats = tuple(judge.stats(found.tokens) for judge in judges)
             one_best_stats = tuple(judge.stats(before) for judge in judges)
         names = unweighted(segment.space, self.weights)
-        return SegmentRescored(found, stats, one_best_stats, names, space_size(rescored))
+        return SegmentRescored(
+            found, stats, one_best_stats, names, space_size(rescored), is_unscored(segment.space)
+        )
 
     def _references(self, segment: Segment) -> tuple[Reference, ...]:
         if self.references is not None:

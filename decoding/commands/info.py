@@ -13,9 +13,11 @@ from decoding.commands.arguments import (
     add_output,
     check_inputs,
     report_failures,
+    say,
     tsv_cell,
 )
 from decoding.commands.running import add_running, check_running, corpus_outcomes
+from decoding.commands.summarised import unscored_lines
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -87,6 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
         write(None, total.row())
         write.close()
     report_failures(failures)
+    if not arguments.quiet:
+        for line in unscored_lines(total.row()):
+            say(line)
     return 1 if failures else 0
 
 
@@ -115,6 +120,7 @@ class _Total:
         self._best_words = 0.0
         self._lengths: list[int] = []
         self._words: set[str] = set()
+        self.unscored = 0
 
     def add(self, info: SpaceInfo) -> None:
         self.segments += 1
@@ -128,6 +134,7 @@ class _Total:
             seen = (*self._lengths, info.shortest, info.longest)
             self._lengths = [min(seen), max(seen)]
         self._words |= info.words
+        self.unscored += info.unscored
 
     def row(self) -> dict[str, Any]:
         shortest, longest = self._lengths or (None, None)
@@ -135,6 +142,7 @@ class _Total:
         values = (self._states, self._arcs, self._paths, density, shortest, longest)
         return {
             "segments": self.segments,
+            "unscored": self.unscored,
             **dict(zip(COLUMNS, (*values, len(self._words)), strict=True)),
         }
 

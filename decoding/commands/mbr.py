@@ -24,6 +24,7 @@ from decoding.commands.summarised import (
     scores_table,
     segments_line,
     task_over_corpus,
+    unscored_lines,
     write_summarised,
 )
 
@@ -233,6 +234,7 @@ def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "
         f"method {summary['method']}"
     )
+    lines += unscored_lines(summary)
     unproven = summary["results"] - summary["exact"]
     # the other methods do not set out to prove anything
     if unproven and EXACT.intersection(summary["method"].split("+")):

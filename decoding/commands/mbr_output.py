@@ -18,7 +18,7 @@ from fstmetrics import Metric
 from lattices.formats.references import References
 
 #: what is summed up before the number of oracles under each metric, and the statistics
-_COUNTS = ("results", "exact", "arcs", "judged")
+_COUNTS = ("results", "exact", "arcs", "judged", "unscored")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _sums(result: SegmentConsensus, metrics: tuple[Metric, ...]) -> tuple[float,
     nothing = [np.zeros(len(metric.stat_names)) for metric in metrics]
     oracles = result.oracle_stats or (None,) * len(metrics)
     return numbers(
-        (len(result.consensus), proven, result.arcs, judged),
+        (len(result.consensus), proven, result.arcs, judged, result.unscored),
         [float(row is not None) for row in oracles],
         *(nothing if result.stats is None else result.stats[0]),
         *(result.one_best_stats or nothing),
@@ -112,7 +112,7 @@ class MBRTotals(Totals):
 
         assert self.sums is not None
         seconds = time.perf_counter() - self.started
-        results, exact, arcs, judged = map(int, self.sums[: len(_COUNTS)])
+        results, exact, arcs, judged, unscored = map(int, self.sums[: len(_COUNTS)])
         widths = [len(metric.stat_names) for metric in self.metrics]
         first = len(_COUNTS) + len(widths)
         oracles = self.sums[len(_COUNTS) : first]
@@ -140,5 +140,6 @@ class MBRTotals(Totals):
             "version": decoding.__version__,
             "results": results,
             "exact": exact,
+            "unscored": unscored,
             "metrics": scores,
         }

@@ -22,6 +22,7 @@ from decoding.commands.running import add_resuming, add_running, check_running
 from decoding.commands.summarised import (
     scores_table,
     task_over_corpus,
+    unscored_lines,
     write_summarised,
 )
 
@@ -210,6 +211,7 @@ def _for_people(
         f"{summary['arcs']:,} arcs in {summary['seconds']:.2f} s, "
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
+    lines += unscored_lines(summary)
     unproven = summary["results"] - summary["exact"]
     if unproven and "corpus" not in summary:
         lines.append(

@@ -23,7 +23,7 @@ from lattices.arrays import FloatColumn
 from lattices.formats.references import References
 
 #: what is summed up before the statistics of the oracles and of the model's best
-_COUNTS = ("results", "exact", "arcs", "decomposing")
+_COUNTS = ("results", "exact", "arcs", "decomposing", "unscored")
 
 
 class Lines(NamedTuple):
@@ -34,8 +34,8 @@ class Lines(NamedTuple):
     text : str
         The lines to write.
     sums : tuple of float
-        Results, those proven, arcs, and 1 if the metric decomposes; then the statistics of the
-        oracle under each metric, and those of the model's best.
+        Results, those proven, arcs, 1 if the metric decomposes, 1 if the model has no scores; then
+        the statistics of the oracle under each metric, and those of the model's best.
     engine : str
         Who searched.
     """
@@ -85,7 +85,7 @@ def numbers(*parts: Iterable[float]) -> tuple[float, ...]:
 
 def _sums(result: SegmentOracles) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.oracles)
-    counts = (len(result.oracles), proven, result.arcs, result.decomposes)
+    counts = (len(result.oracles), proven, result.arcs, result.decomposes, result.unscored)
     return numbers(counts, *result.stats[0], *result.one_best_stats)
 
 
@@ -101,7 +101,7 @@ class KeptSegment(NamedTuple):
     stats : float64 array
         For each candidate, its statistics under all metrics, one after the other.
     arcs : int
-    decomposes : bool
+    decomposes, unscored : bool
     """
 
     texts: tuple[str, ...]
@@ -109,6 +109,7 @@ class KeptSegment(NamedTuple):
     stats: FloatColumn
     arcs: int
     decomposes: bool
+    unscored: bool
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ class CorpusLines:
                 result.stats,
                 result.arcs,
                 result.decomposes,
+                result.unscored,
             )
             for segment, result in zip(segments, found, strict=True)
         ]
@@ -252,7 +254,7 @@ class Totals:
         assert self.sums is not None
         ends = np.cumsum([len(_COUNTS), *widths, *widths])
         counts, *rows = np.split(np.array(self.sums), ends[:-1])
-        results, exact, arcs, decomposing = map(int, counts)
+        results, exact, arcs, decomposing, unscored = map(int, counts)
         both = zip(self.metrics, rows[: len(widths)], rows[len(widths) :], strict=True)
         scores = {
             str(metric): {"oracle": metric.score(oracle), "one_best": metric.score(one_best)}
@@ -271,6 +273,7 @@ class Totals:
             "results": results,
             "exact": exact,
             "decomposes": decomposing == self.segments,
+            "unscored": unscored,
             "metrics": scores,
         }
 
@@ -300,7 +303,7 @@ class CorpusTotals(Totals):
         segment = outcome.result
         assert self.choice is not None
         sums = numbers(
-            (1, self.choice.exact, segment.arcs, segment.decomposes),
+            (1, self.choice.exact, segment.arcs, segment.decomposes, segment.unscored),
             segment.stats[place],
             segment.stats[segment.candidates.first],
         )

@@ -27,6 +27,7 @@ from decoding.commands.summarised import (
     scores_table,
     segments_line,
     task_over_corpus,
+    unscored_lines,
     write_summarised,
 )
 from decoding.commands.writing import add_target, made_ready, target_of, write_outcomes
@@ -207,4 +208,6 @@ def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
     lines.append(
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s"
     )
+    if summary["judged"]:
+        lines += unscored_lines(summary, "what is best in the file")
     return "\n".join(lines)

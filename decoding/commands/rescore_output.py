@@ -17,9 +17,10 @@ from decoding.rescoring import RescoreJob, SegmentRescored
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
+from lattices.formats.references import References
 
 #: what is summed up before the statistics of the new best and of the best in the file
-_COUNTS = ("size", "judged")
+_COUNTS = ("size", "judged", "unscored")
 
 
 class RescoredLine(NamedTuple):
@@ -43,6 +44,16 @@ class RescoreLines:
 
     job: RescoreJob
     format: str
+
+    @property
+    def references(self) -> References | None:
+        """Those of the job."""
+        return self.job.references
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of the job."""
+        return self.job.metrics
 
     def __call__(self, segments: Sequence[Segment]) -> list[RescoredLine]:
         """Return the line of each segment."""
@@ -81,7 +92,7 @@ class RescoreLines:
     def _sums(self, found: SegmentRescored) -> tuple[float, ...]:
         nothing = [np.zeros(len(metric.stat_names)) for metric in self.job.metrics]
         return numbers(
-            (found.size, found.stats is not None),
+            (found.size, found.stats is not None, found.unscored),
             *(found.stats or nothing),
             *(found.one_best_stats or nothing),
         )
@@ -121,7 +132,7 @@ class RescoreTotals(Totals):
         import decoding
 
         assert self.sums is not None
-        size, judged = map(int, self.sums[: len(_COUNTS)])
+        size, judged, unscored = map(int, self.sums[: len(_COUNTS)])
         widths = [len(metric.stat_names) for metric in self.metrics]
         rows = np.split(np.array(self.sums[len(_COUNTS) :]), np.cumsum([*widths, *widths])[:-1])
         count = len(widths)
@@ -133,6 +144,7 @@ class RescoreTotals(Totals):
             "size": size,
             "version": decoding.__version__,
             "unweighted": list(self.unweighted),
+            "unscored": unscored,
             "metrics": {
                 str(metric): {
                     "file": _score(metric, before, judged),

@@ -89,6 +89,8 @@ def corpus_outcomes(
         # results come in, is time lost, and workers would get copies of what is only looked at
         gc.freeze()
 
+        problems: list[str] = []
+
         def watched() -> Iterator[Done[R] | Failure]:
             for outcome in run_corpus(
                 job,
@@ -97,11 +99,14 @@ def corpus_outcomes(
                 first=first,
                 earlier=earlier,
                 on_read=shown.read,
+                warn=problems.append,
                 **cluster,
             ):
                 shown.done(isinstance(outcome, Failure))
                 yield outcome
             shown.close()
+            for problem in problems:
+                say(f"warning: {problem}")
 
         yield watched()
 

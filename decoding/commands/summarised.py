@@ -173,6 +173,15 @@ def scores_table(
     return "\n".join([table(["metric", *columns.values()], rows), *notes])
 
 
+def unscored_lines(summary: Mapping[str, Any], what: str = "the 1-best") -> list[str]:
+    """Return what has to be said of a best sentence that nothing makes the best."""
+    count, segments = summary["unscored"], summary["segments"]
+    if not count:
+        return []
+    whose = "" if count == segments else f" in {count} of {segments} segments"
+    return [f"the model has no scores{whose}: {what} is arbitrary, the first of equals"]
+
+
 def segments_line(summary: Mapping[str, Any]) -> str:
     """Return how many segments there were, failed and had no references."""
     without = summary["segments"] - summary["judged"]

@@ -13,7 +13,7 @@ from decoding.commands.running import corpus_outcomes
 from decoding.jobs import NO_REFERENCES, one_best
 from decoding.outcomes import Done, Failures, Segment
 from decoding.transforms import Rescored
-from fstmetrics import Metric
+from fstmetrics import Metric, parse_metric
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.formats.references import References
@@ -43,6 +43,7 @@ class _Referenced:
     """The job that refuses, one by one, segments that nobody can train on."""
 
     references: References | None
+    metrics: tuple[Metric, ...]
 
     def __call__(self, segments: Sequence[Segment]) -> list[TrainingSegment]:
         return [self._checked(segment) for segment in segments]
@@ -117,7 +118,7 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
     segments: list[TrainingSegment] = []
     failures = Failures()
     records = 0
-    job = _Referenced(references)
+    job = _Referenced(references, tuple(map(parse_metric, arguments.metric or [])))
     with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0

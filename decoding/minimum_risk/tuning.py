@@ -247,6 +247,11 @@ class TuningJob:
     metric: Metric
     references: References | None = None
 
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metric, as jobs have them that judge by several."""
+        return (self.metric,)
+
     def __call__(self, segments: Sequence[Segment]) -> list[FloatColumn]:
         """Return the statistics of each segment."""
         return [

@@ -28,7 +28,7 @@ from typing import TypeVar
 import numpy as np
 
 from decoding.judging import Oracle, judged
-from decoding.oracle import DEFAULT_BUDGET, oracle, oracles
+from decoding.oracle import DEFAULT_BUDGET, find_oracles, oracle
 from fstmetrics import Evaluator, has_machine, nbest_stats, quality, scores_of
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn
@@ -161,8 +161,8 @@ def _of_graphs(
             )
     model_weight = 1.0 / scale
     pairs = list(zip(spaces, evaluators, strict=True))
-    hopes = oracles(spaces, evaluators, model_weight=model_weight, workers=workers)
-    tops = oracles(spaces, evaluators, workers=workers)
+    hopes = find_oracles(spaces, evaluators, model_weight=model_weight, workers=workers)
+    tops = find_oracles(spaces, evaluators, workers=workers)
 
     def fear(pair: tuple[Lattice | Forest, Evaluator]) -> Oracle:
         return oracle(*pair, worst=True, model_weight=-model_weight, budget=budget)

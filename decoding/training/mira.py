@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.oracle import oracle, oracles
+from decoding.oracle import find_oracles, oracle
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best, hope_fears
 from decoding.training.optimisation_online import (
@@ -214,7 +214,7 @@ class MIRA(OnlineLearner):
         """Return the same with several fears each."""
         judges = [corpus.evaluators[place] for place in spaces]
         model_weight = 1.0 / self.scale
-        hopes = oracles(
+        hopes = find_oracles(
             list(spaces.values()), judges, model_weight=model_weight, workers=self.workers
         )
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from decoding.judging import Oracle, judged
-from decoding.oracle import oracle, oracles
+from decoding.oracle import find_oracles, oracle
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.optimisation_online import Constraint, OnlineLearner, Wanted, constraint
@@ -132,7 +132,7 @@ class Perceptron(OnlineLearner):
             else:
                 graphs[place] = space
         if graphs:
-            targets = oracles(
+            targets = find_oracles(
                 list(graphs.values()),
                 [corpus.evaluators[place] for place in graphs],
                 model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from decoding.oracle import oracles
+from decoding.oracle import find_oracles
 from decoding.training.envelope import feature_rows
 from decoding.training.feature_index import LearnerCorpus, list_qualities
 from decoding.training.hope_fear import first_best
@@ -239,7 +239,7 @@ class SoftmaxMargin(PairLearner):
         ]
         if not places:
             return {}
-        found = oracles(
+        found = find_oracles(
             [corpus.reweighted(place, weights) for place in places],
             [corpus.evaluators[place] for place in places],
             model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,

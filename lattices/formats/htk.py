@@ -17,6 +17,10 @@ Words stand on links or on nodes; what a link does not say is taken from the nod
 are words. A word that begins with an apostrophe and does not end in one is no quotation
 (``W='em``, PocketSphinx); ``quotes=none`` takes quotes and backslashes as they stand.
 
+A node of PocketSphinx, whose files begin with a comment that says so, has the time at which its
+word begins, not the one at which it ends, and the links that leave it have the acoustic score
+of its word. Such files are read as ``dir=b``, so that arcs have the times of their words.
+
 PocketSphinx writes acoustic scores and link posteriors but no language scores, so the
 header's formula would rank its paths by acoustics alone. ``score=posterior`` sets
 
@@ -134,7 +138,7 @@ class _Reader(Tables):
             end = self._boundary("end", index, src, dst)
         times = self._times()
         codes = self._codes(vocabulary, keep_tags)
-        direction = self.header.get("dir", "f")
+        direction = self.header.get("dir", "b" if self.words_begin_at_nodes else "f")
         if direction not in ("f", "b"):
             raise self.error(f"dir={direction}, expected f or b")
         forward = direction == "f"

@@ -14,7 +14,8 @@ from decoding import oracle as find_oracle
 from decoding import progress
 from decoding.cli import main
 from fstmetrics import GRR, WER, corpus_score
-from lattices.formats import read
+from lattices.formats import read, write
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from tests.decoding.commandline import CAT, cats, lattice_line, words
 
 
@@ -563,3 +564,49 @@ def test_what_a_corpus_oracle_does_not_go_with(
 ) -> None:
     assert run(file, "--corpus", *flags) == 2
     assert f"--corpus and {name} exclude one another" in capsys.readouterr().err
+
+
+def spaces_with(score: float) -> list[Space]:
+    """Return a lattice, a forest and a list of two sentences, one of them with this score."""
+    refs, lm = ["the"], {"lm": 1.0}
+    arcs = [(0, 1, "a", score, lm), (0, 1, "the", 0.0, lm)]
+    edges = [(0, [], ["a"], score, lm), (0, [], ["the"], 0.0, lm)]
+    entries = [Hypothesis(("a",), score, lm), Hypothesis(("the",), 0.0, lm)]
+    return [
+        Lattice.from_arcs(arcs, [1], id="l", references=refs),
+        Forest.from_edges(edges, id="f", references=refs),
+        NBest.from_hypotheses(entries, id="n", references=refs),
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("command", ["oracle", "mbr", "rescore", "info"])
+def test_a_model_without_scores_is_told(
+    command: str, workers: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # one sentence is not arbitrary, whatever its score
+    arcs = [(0, 1, "the", 0.0, {"lm": 1.0}), (1, 2, "end", 0.0, {"lm": 1.0})]
+    chain = Lattice.from_arcs(arcs, [2], id="c", references=["the"])
+    path, summary, weights = (tmp_path / name for name in ("x.jsonl", "summary", "weights"))
+    weights.write_text("lm 1\n")
+    options: list[object] = ["--workers", workers, "-o", tmp_path / "out"]
+    if command == "rescore":
+        options += ["--weights", weights, "--missing", "zero"]
+    if command != "info":
+        options += ["--metric", "wer", "--summary", summary]
+    for spaces, count, told in (
+        ([*spaces_with(0.0)], 3, "the model has no scores: "),
+        ([*spaces_with(0.0), chain], 3, "the model has no scores in 3 of 4 segments: "),
+        ([*spaces_with(-0.5), chain], 0, None),
+    ):
+        write(path, spaces)
+        assert main([command, *map(str, (path, *options))]) == 0
+        error = capsys.readouterr().err
+        if told is None:
+            assert "no scores" not in error
+        else:
+            (line,) = (line for line in error.splitlines() if "no scores" in line)
+            assert told in line
+            assert line.endswith(" is arbitrary, the first of equals")
+        if command != "info":
+            assert json.loads(summary.read_text())["unscored"] == count

@@ -92,6 +92,7 @@ class OwnGRR(GRR):
         return super().score(stats)
 
 
+@pytest.mark.filterwarnings("ignore::decoding.VocabularyWarning")
 @settings(max_examples=200)
 @given(
     st.lists(small_lattices(exact=True, features=True), min_size=1, max_size=4),

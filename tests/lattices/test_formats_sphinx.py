@@ -176,6 +176,15 @@ def test_content_tells_the_format() -> None:
             assert not FORMATS.get(name).sniff(SMALL.encode()), name
 
 
+def spoken_at(lattice: Lattice) -> list[tuple[str, int, int]]:
+    """Return the words of all arcs with the frames of their begins and ends."""
+    assert lattice.times is not None
+    frames = np.round(100 * lattice.times).astype(int)
+    begin, end = frames[lattice.src].tolist(), frames[lattice.dst].tolist()
+    words = map(lattice.vocabulary.word, lattice.label.tolist())
+    return sorted(zip(words, begin, end, strict=True))
+
+
 def test_both_files_of_pocketsphinx_hold_the_same_lattice(shared_data: Path) -> None:
     folder = shared_data / "pocketsphinx"
     files = sorted(folder.glob("*.sphinx.gz"))
@@ -194,6 +203,7 @@ def test_both_files_of_pocketsphinx_hold_the_same_lattice(shared_data: Path) -> 
         assert own.times is not None
         assert slf.times is not None
         np.testing.assert_allclose(sorted(own.times), sorted(slf.times), rtol=0, atol=1e-9)
+        assert spoken_at(own) == spoken_at(slf)
         for metric in (WER(), GRR()):
             evaluator = metric.against(list(references.get(own.id, position)))
             one, other = oracle(own, evaluator), oracle(slf, evaluator)

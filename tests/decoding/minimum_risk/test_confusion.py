@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import math
@@ -225,6 +226,23 @@ def test_recognized_speech(tmp_path: Path) -> None:
     file.write_text("".join(text for _, _, text in lines))
     references = read_references([file], [name for name, _, _ in lines], format="ctm")
     assert [references.get(name, 0)[0] for name, _, _ in lines] == [text for _, text, _ in lines]
+
+
+def test_times_of_pocketsphinx(shared_data: Path) -> None:
+    """Words of its SLF files are where its own files, which have them in frames, say."""
+    for path in sorted((shared_data / "pocketsphinx").glob("*.sphinx.gz")):
+        (lattice,) = read(str(path).replace(".sphinx.", ".slf."))
+        assert isinstance(lattice, Lattice)
+        frames: dict[str, set[int]] = {}
+        with gzip.open(path, "rt") as lines:
+            for line in lines:
+                match line.split():
+                    case [_, word, begin, _, _, ";", _]:
+                        frames.setdefault(word.partition("(")[0], set()).add(int(begin))
+        for each in edit(lattice).network.words:
+            assert each.begin is not None
+            # bins are made of several words, whose begins are averaged
+            assert min(abs(100 * each.begin - frame) for frame in frames[each.word]) < 10
 
 
 def test_real_lattices(shared_data: Path) -> None:

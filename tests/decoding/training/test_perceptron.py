@@ -86,7 +86,7 @@ def test_spaces_of_all_kinds_give_the_same_moves(kind):
 
 def test_an_interrupted_fit_goes_on_to_the_same_weights(tmp_path, monkeypatch):
     check_interruption(
-        lambda: Perceptron(epochs=3, batch=4, seed=5), perceptron, "oracles", (0, 2, 5, 9),
+        lambda: Perceptron(epochs=3, batch=4, seed=5), perceptron, "find_oracles", (0, 2, 5, 9),
         tmp_path, monkeypatch,
     )  # fmt: skip
 
