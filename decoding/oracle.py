@@ -146,7 +146,7 @@ def oracle(
             f"not {budget} and {memory}"
         )
     if not isfinite(model_weight):
-        raise OptionError(f"{argument('model_weight')} is a finite number, not {model_weight}")
+        raise OptionError(f"a model weight is a finite number, not {model_weight}")
     ranked = worst or k not in (None, 1)
     _check_narrowing(space, ranked, beam, band)
     if isinstance(space, NBest):

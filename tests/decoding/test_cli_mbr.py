@@ -171,7 +171,7 @@ def test_the_k_best_of_forests(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--method", "edit", "--samples", "3"], "method edit has no option '--samples'"),
         (["--set", "samples=3", "--samples", "3"], "samples is given twice"),
         (["--evidence", "-"], "not standard input"),
-        (["--metric", "bleu", "--scale", "-1"], "--scale is a finite number from 0 on"),
+        (["--metric", "bleu", "--scale", "-1"], "a scale is a finite number from 0 on"),
     ],
 )
 def test_what_is_refused(
