@@ -181,10 +181,11 @@ def _for_people(
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
     unproven = summary["results"] - summary["exact"]
+    rank = "worst" if summary["worst"] else "best"
     if unproven:
         lines.append(
-            f"{unproven} of {summary['results']} results are the best that was found, but perhaps "
-            "not the best there is (--budget and --memory, for forests --beam and --band, give "
-            "the search more room)"
+            f"{unproven} of {summary['results']} results are the {rank} that were found, perhaps "
+            f"not the {rank} there are (a larger --budget or --memory may tell; for forests a "
+            "wider --beam or --band)"
         )
     return "\n".join(lines)

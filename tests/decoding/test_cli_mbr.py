@@ -228,4 +228,4 @@ def test_only_what_should_be_exact_says_that_it_is_not(
     assert run(path, *metric, *flags) == 0
     shown = capsys.readouterr().err
     assert "not proven" not in shown
-    assert ("perhaps not the best there is" in shown) == told
+    assert ("perhaps not the best there are" in shown) == told
