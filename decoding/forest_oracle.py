@@ -18,7 +18,7 @@ from lattices.engines.forest_characters import forest_to_characters
 from lattices.engines.forest_expanded import search_expanded
 from lattices.engines.forest_kernel import ENGINE
 from lattices.engines.found import Found
-from lattices.errors import OptionError, argument
+from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice
 
 #: the most sentences of reference lattices that are searched for as references of their own
@@ -120,9 +120,9 @@ def best_derivations(
     'openfst'
     """
     if beam is not None and not beam >= 0:
-        raise OptionError(f"{argument('beam')} is at least 0, not {beam}")
+        raise OptionError(f"a beam is at least 0, not {beam}")
     if band is not None and not band >= 0:
-        raise OptionError(f"{argument('band')} is at least 0, not {band}")
+        raise OptionError(f"a band is at least 0, not {band}")
     name = ENGINE.name if engine == "auto" else ENGINES.get(engine).name
     for forest in forests:
         check_sums(forest.columns)

@@ -148,7 +148,7 @@ def oracle(
             f"not {budget} and {memory}"
         )
     if not isfinite(model_weight):
-        raise OptionError(f"{argument('model_weight')} is a finite number, not {model_weight}")
+        raise OptionError(f"a model weight is a finite number, not {model_weight}")
     ranked = worst or k not in (None, 1)
     _check_narrowing(space, ranked, beam, band)
     if isinstance(space, NBest):
@@ -229,7 +229,9 @@ def oracles(
     )
     shared = Overlap.UNKNOWN
     for space, evaluator in zip(spaces, evaluators, strict=True):
-        if shared < Overlap.WORDS and compares_words(evaluator.metric):
+        if shared is Overlap.WORDS:
+            break
+        if compares_words(evaluator.metric):
             shared = max(shared, overlap(space, evaluator.references))
     if shared.problem:
         warnings.warn(shared.problem, VocabularyWarning, stacklevel=2)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 #: how the caller gives arguments, where that is not Python's way
-_spellings: Mapping[str, str] = {}
+_spellings: ContextVar[Mapping[str, str]] = ContextVar("spellings")
 
 
 @contextmanager
@@ -23,17 +24,16 @@ def arguments_spelled(spellings: Mapping[str, str]) -> Iterator[None]:
     spellings
         From an argument, as :func:`argument` is given it, to the option of a command.
     """
-    global _spellings
-    before, _spellings = _spellings, spellings
+    before = _spellings.set(spellings)
     try:
         yield
     finally:
-        _spellings = before
+        _spellings.reset(before)
 
 
 def argument_spellings() -> Mapping[str, str]:
     """Return what the innermost :func:`arguments_spelled` was given, to take it elsewhere."""
-    return _spellings
+    return _spellings.get({})
 
 
 def argument(name: str, value: str | bool | None = None) -> str:
@@ -57,9 +57,10 @@ def argument(name: str, value: str | bool | None = None) -> str:
     """
     whose, dot, plain = name.rpartition(".")
     shown = plain if value is None else f"{plain}={value}"
-    if option := _spellings.get(name):
+    spellings = argument_spellings()
+    if option := spellings.get(name):
         return option if value is None or value is True else f"{option} {value}"
-    if option := _spellings.get(whose + dot):
+    if option := spellings.get(whose + dot):
         return f"{option} {shown}"
     return shown
 

@@ -239,7 +239,7 @@ def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
     # the other methods do not set out to prove anything
     if unproven and EXACT.intersection(summary["method"].split("+")):
         lines.append(
-            f"{unproven} of {summary['results']} results are the best that was found, but perhaps "
-            "not the best there is (--set budget=N gives the method more room)"
+            f"{unproven} of {summary['results']} results are the best that were found, perhaps not "
+            "the best there are (a larger --set budget=N may tell)"
         )
     return "\n".join(lines)

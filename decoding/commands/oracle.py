@@ -213,11 +213,12 @@ def _for_people(
     ]
     lines += unscored_lines(summary)
     unproven = summary["results"] - summary["exact"]
+    rank = "worst" if summary["worst"] else "best"
     if unproven and "corpus" not in summary:
         lines.append(
-            f"{unproven} of {summary['results']} results are the best that was found, but perhaps "
-            "not the best there is (--budget and --memory, for forests --beam and --band, give "
-            "the search more room)"
+            f"{unproven} of {summary['results']} results are the {rank} that were found, perhaps "
+            f"not the {rank} there are (a larger --budget or --memory may tell; for forests a "
+            "wider --beam or --band)"
         )
     return "\n".join(lines)
 

@@ -205,7 +205,7 @@ def checked_scale(scale: float) -> float:
     lattices.errors.OptionError: a scale is a finite number from 0 on, not -1.0
     """
     if not (math.isfinite(scale) and scale >= 0.0):
-        raise OptionError(f"{argument('scale')} is a finite number from 0 on, not {scale}")
+        raise OptionError(f"a scale is a finite number from 0 on, not {scale}")
     return scale
 
 

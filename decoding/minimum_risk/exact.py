@@ -148,7 +148,7 @@ def expected_metric(
     if beyond not in ("sample", "raise"):
         raise OptionError(f"{argument('beyond', beyond)}: expected one of sample, raise")
     if budget < 1:
-        raise OptionError(f"{argument('budget')} is at least 1, not {budget}")
+        raise OptionError(f"a budget is at least 1, not {budget}")
     if samples < 2:
         raise OptionError(f"at least 2 samples are drawn, not {samples}")
     if not 0.0 <= negligible < 1.0:

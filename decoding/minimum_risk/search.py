@@ -28,7 +28,7 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.engines import Alignment
-from lattices.errors import OptionError, argument
+from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search may keep before it settles for less than a proof
@@ -110,9 +110,9 @@ def search(
     ('a b c', 0.333, True)
     """
     if beam is not None and beam < 1:
-        raise OptionError(f"{argument('beam')} is at least 1, not {beam}")
+        raise OptionError(f"a beam is at least 1, not {beam}")
     if budget < 1:
-        raise OptionError(f"{argument('budget')} is at least 1, not {budget}")
+        raise OptionError(f"a budget is at least 1, not {budget}")
     checked_scale(scale)
     known = checked_metric(metric)
     systems = as_systems(spaces)

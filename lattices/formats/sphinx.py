@@ -114,7 +114,7 @@ FORMAT = Sphinx()
 def _base_option(options: Mapping[str, Any], record: Record) -> float:
     if "logbase" not in options:
         raise record.error(
-            f"no # -logbase in the file; {argument('read.logbase', 'NUMBER')} has to say what it is"
+            f"no # -logbase in the file; {argument('read.logbase', '')} has to say what it is"
         )
     try:
         base = float(options["logbase"])

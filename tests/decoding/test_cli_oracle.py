@@ -182,7 +182,10 @@ def test_beyond_the_budget_results_are_not_proven(
     path, summary = tmp_path / "a.jsonl", tmp_path / "s.json"
     path.write_text(lattice_line("x", arcs, ["a b c d e f g h a b c d e f"]))
     assert run(path, "--worst", "--budget", "13", "--summary", summary) == 0
-    assert "1 of 1 results are the best that was found, but perhaps not" in capsys.readouterr().err
+    assert (
+        "1 of 1 results are the worst that were found, perhaps not the worst there are"
+        in capsys.readouterr().err
+    )
     written = json.loads(summary.read_text())
     assert (written["results"], written["exact"], written["worst"]) == (1, 0, True)
 
@@ -194,7 +197,10 @@ def test_beyond_the_memory_results_are_not_proven(
     path, summary = tmp_path / "a.jsonl", tmp_path / "s.json"
     path.write_text(lattice_line("x", arcs, ["a b c d e f a b c d", "f e d c b a f e d c b"]))
     assert run(path, "--worst", "--memory", "100k", "--summary", summary) == 0
-    assert "1 of 1 results are the best that was found, but perhaps not" in capsys.readouterr().err
+    assert (
+        "1 of 1 results are the worst that were found, perhaps not the worst there are"
+        in capsys.readouterr().err
+    )
     assert json.loads(summary.read_text())["exact"] == 0
     assert run(path, "--worst", "--memory", "9") == 2
     assert "needs more than 9 bytes of memory" in capsys.readouterr().err

@@ -280,7 +280,7 @@ def test_ready_is_what_the_format_writes() -> None:
     ("format", "space", "problem"),
     [
         ("plf", Lattice.from_arcs([(0, 1, "a")], [1], id="s1", source="x"),
-         "plf cannot hold its source texts; --lossy leaves such things out"),
+         "plf cannot hold its source texts; lossy=True leaves such things out"),
         ("plf", LIST, "plf holds no n-best lists"),
         ("moses-nbest", Lattice.from_arcs([(0, 1, "a")], [1]), "fstmetrics nbest makes n-best"),
         ("nbest-tsv", NBest.from_hypotheses([], id="a\tb"), "the id 'a\\\\tb' cannot stand"),
