@@ -134,7 +134,7 @@ def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
                 checks.close("expected", row["expected"], gains[words], words, judge.spec)
             jsonl = known["format"] == "jsonl"
             scores = [row["model_score"] for row in found] if jsonl else None
-            # sums of the logarithms of scores in the thousands lose a few digits, and with them ties
+            # sums of scores in the thousands lose a few digits, and with them ties
             largest = known["scale"] * max(map(abs, models.values()))
             ties = known["method"] == "pairwise" or largest < 100.0
             check_ranked(checks, worth, chosen, known["k"], scores, ties=ties)
