@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import os
+import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.decoding.random_commands import commands, files, scores, trials
-from tests.decoding.random_commands.spaces import Drawing
+from tests.decoding.random_commands import commands, files, trials
 
 CASES = int(os.environ.get("FSTMETRICS_RANDOM_CASES", "2000"))
 SEED = int(os.environ.get("FSTMETRICS_RANDOM_SEED", "15"))
+NUMBER = re.compile(rb"-?[0-9]+\.[0-9]+")
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -30,27 +31,41 @@ def test_every_command_and_format_is_drawn() -> None:
     assert {judge.kind for trial in trials for judge in trial.judges} >= {"wer", "cer", "bleu"}
 
 
-def test_a_wrong_answer_is_caught_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The judge finds a command that answers with the first sentence of every list."""
+@pytest.fixture
+def wrong_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command adds a quarter to the first number that it writes with a decimal point."""
+    right = trials.main
 
-    def first(argv: list[str]) -> int:
-        given = Path(argv[1]).read_bytes()
-        lines = (gzip.decompress(given) if given[:2] == b"\x1f\x8b" else given).decode().split("\n")
+    def wrong(argv: Sequence[str]) -> int:
+        code = right(argv)
         output = Path(argv[argv.index("-o") + 1])
-        rows = [f"{line.split(' ||| ')[0]}\t0.5\t{line.split(' ||| ')[1]}\n" for line in lines[:-1]]
-        output.write_text("".join({row.split("\t")[0]: row for row in rows}.values()))
-        return 0
+        if output.is_file():
+            content = output.read_bytes()
+            output.write_bytes(
+                NUMBER.sub(lambda found: b"%r" % (float(found[0]) + 0.25), content, 1)
+            )
+        return code
 
-    monkeypatch.setattr(trials, "main", first)
-    (moses,) = [each for each in files.INPUTS if each.name == "moses-nbest"]
-    drawing = Drawing(Random(1), "abcd", False)
-    segments = tuple(drawing.segment(f"s{place}", "nbest", 1) for place in range(5))
-    known = {"k": 1, "worst": False, "weight": 0.0, "engine": "auto", "format": "tsv"}
-    judges = (scores.Judge("wer", "wer"),)
-    trial = trials.Trial("oracle", 0, moses, segments, (), judges, "plain", known)
-    assert "oracle: score" in commands.fails(trial)
-    small = commands.reduced(trial, 0)
-    assert len(small.segments) == 1
+    monkeypatch.setattr(trials, "main", wrong)
+
+
+@pytest.mark.parametrize("command", commands.COMMANDS)
+@pytest.mark.usefixtures("wrong_numbers")
+def test_wrong_numbers_are_caught(command: str) -> None:
+    draw = commands.COMMANDS[command][0]
+    found = [commands.fails(draw(Random(number))) for number in range(10)]
+    # some are on no path, some in files that are not text
+    assert sum(map(bool, found)) >= 5
+
+
+@pytest.mark.usefixtures("wrong_numbers")
+def test_what_fails_is_shown_in_its_smallest_form() -> None:
+    with pytest.raises(AssertionError) as failed:
+        commands.run_cases(1000, 1)
+    message = str(failed.value)
+    assert re.search(r"^fstmetrics \w+ ", message, re.MULTILINE)
+    assert "--- " in message
+    assert len(message) < 10_000
 
 
 def test_a_case_does_not_depend_on_those_before_it(tmp_path: Path) -> None:

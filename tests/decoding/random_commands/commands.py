@@ -68,9 +68,10 @@ def fails(trial: Trial) -> str:
 def reduced(trial: Trial, place: int | None) -> Trial:
     """Return a trial with fewer segments and parts that fails as well."""
     if place is not None:
-        alone = replace(trial, segments=trial.segments[place : place + 1], known=dict(trial.known))
-        if "other" in trial.known:
-            alone.known["other"] = trial.known["other"][place : place + 1]  # type: ignore[index]
+        only, known = slice(place, place + 1), dict(trial.known)
+        if "other" in known:
+            known["other"] = known["other"][only]
+        alone = replace(trial, segments=trial.segments[only], known=known)
         if fails(alone):
             trial = alone
     going = len(trial.segments) == 1

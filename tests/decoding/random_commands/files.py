@@ -20,7 +20,7 @@ UNUSUAL = (
 )  # fmt: skip
 #: formats of one segment a file, and those whose words the library numbers by a table
 FOLDERS = ("openfst-text", "openfst", "htk", "k2", "hypergraph", "cdec-forest")
-SYMBOLS = ("kaldi", "kaldi-binary", "k2")
+SYMBOLS = ("kaldi", "kaldi-binary", "k2", "openfst-text")
 
 
 @dataclass(frozen=True)

@@ -134,9 +134,9 @@ def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
                 checks.close("expected", row["expected"], gains[words], words, judge.spec)
             jsonl = known["format"] == "jsonl"
             scores = [row["model_score"] for row in found] if jsonl else None
-            # sums of the logarithms of scores in the thousands lose a few digits, and with them ties
+            # gains of n-grams are rounded, and sums of scores in the thousands lose a few digits
             largest = known["scale"] * max(map(abs, models.values()))
-            ties = known["method"] == "pairwise" or largest < 100.0
+            ties = known["method"] != "linear" and (known["method"] == "pairwise" or largest < 100)
             check_ranked(checks, worth, chosen, known["k"], scores, ties=ties)
             if known["format"] == "jsonl":
                 checks.that("exact", found[0]["exact"] is True, found)

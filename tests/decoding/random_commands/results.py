@@ -61,6 +61,11 @@ def check_summary(
         for kind, sentences in kinds.items():
             if sentences is None:
                 continue
+            if kind == "one_best" and scores[kind] is None:
+                # a model without scores has no best
+                scored = [path.score for segment in usable for path in segment.paths()]
+                checks.that("summary: no 1-best", not any(scored))
+                continue
             pairs = [
                 (words, segment.references)
                 for words, segment in zip(sentences, usable, strict=True)

@@ -215,7 +215,7 @@ class Drawing:
         found = []
         for _ in range(count):
             if self.rng.random() < 0.5:
-                found.append(self.sentence())
+                found.append(self.sentence(self.rng.choice((5, 5, 12))))
                 continue
             near = list(path)
             for _ in range(self.rng.randint(0, 2)):
@@ -235,7 +235,7 @@ class Drawing:
 
     def _lattice(self, id: str) -> Segment:
         rng = self.rng
-        states = rng.randint(1, 6)
+        states = rng.randint(1, rng.choice((6, 6, 10)))
         spine = sorted(rng.sample(range(1, states), rng.randint(0, states - 1)))
         ends = list(pairwise([0, *spine]))
         if states > 1:

@@ -152,6 +152,9 @@ class Run:
             self.output.mkdir()
         if target in SYMBOLS:
             self.argv += ["--write-option", f"symbols={folder / 'table'}"]
+        if target == "openfst-text":
+            # words that are all whole numbers cannot be told from labels
+            self.argv += ["--write-option", "labels=numbers"]
         if trial.layout:
             self.argv += write_references(folder, trial.segments, trial.layout, rng)
         if trial.judges:
