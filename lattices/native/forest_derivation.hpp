@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "lattices/native/distinct.hpp"
 #include "lattices/native/errors.hpp"
 #include "lattices/native/forest_inside.hpp"
 
@@ -411,7 +412,7 @@ class BestDerivation {
   std::vector<Index> places_;
   std::vector<std::vector<Wanted>> wanted_;
   std::int32_t states_ = 0;
-  tsl::robin_map<std::size_t, Index> number_;
+  tsl::robin_map<std::size_t, Index, MixedHash> number_;
   std::vector<Member> members_, group_;
   std::vector<Index> newest_;
   std::vector<std::vector<Index>> earliest_;

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "lattices/native/distinct.hpp"
 #include "lattices/native/forest_inside.hpp"
 #include "lattices/native/kbest.hpp"
 
@@ -472,7 +473,7 @@ class NearSearch {
   std::vector<std::vector<Index>> known_;
   // the state before its first symbol
   Index begin_ = kNone;
-  tsl::robin_map<std::size_t, Index> number_;
+  tsl::robin_map<std::size_t, Index, MixedHash> number_;
   std::vector<Member> members_, group_;
   std::vector<Index> newest_;
   std::vector<std::vector<Index>> earliest_;

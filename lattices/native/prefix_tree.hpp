@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "lattices/native/distinct.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
@@ -22,7 +23,7 @@ struct PrefixTree {
 // Sentence i is label[offset[i]] up to label[offset[i + 1]]. Cost: O(words).
 inline PrefixTree prefix_tree(std::span<const Index> label, std::span<const Index> offset) {
   PrefixTree tree;
-  tsl::robin_map<std::uint64_t, Index> children;
+  tsl::robin_map<std::uint64_t, Index, MixedHash> children;
   tree.leaf.reserve(offset.size() - 1);
   for (std::size_t sentence = 0; sentence + 1 < offset.size(); ++sentence) {
     Index node = 0;

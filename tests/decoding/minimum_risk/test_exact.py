@@ -13,9 +13,9 @@ from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.exact import exact, expected_metric
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, forest_to_lattice
-from lattices.arrays import ints
+from lattices.arrays import floats, ints
 from lattices.engines.automata import explicit
-from lattices.engines.expectations import alignment_set
+from lattices.engines.expectations import alignment_set, list_graph
 from lattices.engines.rows import RowMachine
 from lattices.errors import OptionError, SpaceError
 from tests.judges import gain_by_recursion, score_by_recursion
@@ -277,3 +277,16 @@ def test_a_million_copies_of_one_entry() -> None:
     nbest = NBest.from_hypotheses([one] * 100_000 + [Hypothesis(("b",), 0.0)])
     found = expected_metric(nbest, WER(), ["a", "b"])
     assert found.expected == pytest.approx([1 / 100_001, 100_000 / 100_001])
+
+
+def test_the_graph_of_many_sentences_has_each_prefix_once() -> None:
+    # four words after each of many prefixes: a table of such pairs must not depend on the words
+    words = np.random.default_rng(0).integers(1, 5, size=(3000, 20))
+    graph = list_graph(
+        ints(words.ravel()), ints(np.arange(0, words.size + 1, 20)), floats(np.ones(len(words)))
+    )
+    prefixes = {tuple(row[:end]) for row in words.tolist() for end in range(21)}
+    assert graph.nodes == len(prefixes)
+    ending = graph.length == 20
+    assert np.array_equal(graph.stop, ending.astype(float))
+    assert ending.sum() == len({tuple(row) for row in words.tolist()})
