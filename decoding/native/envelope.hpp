@@ -121,11 +121,13 @@ class EnvelopeSearch {
     if (found.problem != EnvelopeProblem::None) return found;
     begin_.assign(graph_.num_nodes() + 1, 0);
     for (Index node = 0; node < graph_.num_nodes(); ++node) {
-      poll();
       best_.clear();
       below_here_.clear();
       if (graph_.begins(node)) best_.push_back({0.0, 0.0, kMinusInfinity, -1, 0, 0});
-      for (const Index edge : graph_.incoming(node)) add(edge);
+      for (const Index edge : graph_.incoming(node)) {
+        poll(best_.size());
+        add(edge);
+      }
       keep(node);
     }
     finish(found);

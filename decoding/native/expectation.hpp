@@ -73,8 +73,8 @@ inline Expectation expectation(const Derivations& graph, std::span<const double>
   std::vector<double> inside(nodes), mean(nodes, 0.0), variance(nodes, 0.0);
   std::vector<double> share(graph.num_edges()), value(graph.num_edges(), 0.0);
   for (Index node = 0; node < nodes; ++node) {
-    poll();
     const auto edges = graph.incoming(node);
+    poll(edges.size());
     double best = kMinusInfinity;
     for (const Index edge : edges) {
       const Index slot = graph.slot[edge];

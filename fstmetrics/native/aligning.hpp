@@ -139,7 +139,7 @@ class Aligner {
     const std::size_t order = Order > 0 ? Order : costs_.order;
     const double insertion = costs_.insertion, deletion = costs_.deletion;
     for (std::size_t j = first; j <= words; ++j) {
-      poll();
+      poll(columns_ * order);
       for (std::size_t i = 0; i < columns_; ++i) {
         const auto here = j * columns_ + i;
         double* value = &value_[here * order];

@@ -164,9 +164,10 @@ inline std::vector<std::int32_t> edit_distances(const Pairs& pairs, lattices::Po
     const auto some = std::min(EditDistances::lanes, columns - first);
     EditDistances distances(pairs.candidates, first, units);
     for (auto row = same ? first : 0; row < rows; ++row) {
-      poll();
+      const auto sentence = pairs.evidence[row];
+      poll(sentence.size() * pairs.candidates.longest());
       lattices::dispatch([&] {
-        distances(pairs.evidence[row], found);
+        distances(sentence, found);
         return 0;
       });
       std::copy_n(found, some, &result[row * columns + first]);
@@ -362,8 +363,8 @@ void alignment_gains(const Pairs& pairs, const Worth<Value>& worth, lattices::Po
     Gains gains(pairs.evidence, group, worth, longest);
     std::span<const Unit> before;
     for (const auto column : sorted) {
-      poll();
       const auto sentence = pairs.candidates[column];
+      poll(sentence.size() * pairs.evidence.longest() * Gains::lanes);
       const auto common = gains.keeps_rows() ? common_prefix(sentence, before) : 0;
       if (!gains.keeps_rows()) gains.begin();
       lattices::dispatch([&] {

@@ -200,7 +200,7 @@ inline double band_promise(const WordRanges& ranges, std::span<const Window> win
   double promise = kMinusInfinity;
   const Index length = plan.length;
   for (std::size_t node = 0; node < windows.size(); ++node) {
-    poll();
+    poll(static_cast<std::size_t>(length) * static_cast<std::size_t>(length));
     const WordRange& range = ranges.node[node];
     if (plan.use[node] == Use::Unused || range.most_before < 0.0 ||
         ranges.below[node] == kMinusInfinity) {

@@ -147,8 +147,10 @@ class Tables {
   Items<Real> fill_node(Index node, const Rows& rows, Poll& poll) {
     const Items<Real> into = items(node);
     std::fill(into.plain, into.plain + (plan_.cell[node + 1] - plan_.cell[node]), kWorst<Real>);
+    const auto cells = static_cast<std::size_t>(std::max<Index>(rows.last - rows.first + 1, 0)) *
+                       static_cast<std::size_t>(plan_.stride * plan_.order);
     for (const Index edge : forest_.incoming(node)) {
-      poll();
+      poll(cells * (1 + forest_.symbols(edge).size()));
       quiet_[node] = std::max(quiet_[node], quiet_gain(edge) + bias(edge));
       if (rows.first <= rows.last) read_edge(node, edge, rows, into);
     }

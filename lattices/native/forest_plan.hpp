@@ -135,7 +135,7 @@ struct Plan {
     find_uses(forest);
     PlaceSets begins(forest.num_nodes(), length + 1), ends(forest.num_nodes(), length + 1);
     for (Index node = 0; node < forest.num_nodes(); ++node) {
-      poll();
+      poll(forest.incoming(node).size() * static_cast<std::size_t>(length));
       for (const Index edge : forest.incoming(node)) {
         find_places(forest, matches, node, edge, begins, ends);
       }

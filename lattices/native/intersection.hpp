@@ -194,7 +194,7 @@ class Intersection {
       });
     }
     auto visit = [&](Index state, Index cell) {
-      poll();
+      poll(lattice.incoming(state).size());
       const Real* row = rows + state * size;
       const Real value = row[cell];
       const double model = suffix_[state * size + cell].model;

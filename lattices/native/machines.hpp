@@ -199,7 +199,7 @@ class AlignmentRows {
     std::fill(row, row + base_, kWorst<Real>);
     std::fill(row + base_, row + row_length, Real{0});
     for (Index state = lattice.start + 1; state < lattice.num_nodes(); ++state) {
-      poll();
+      poll(lattice.incoming(state).size() * static_cast<std::size_t>(row_length));
       row += row_length;
       fill_row(lattice, bias, rows, row, lattice.incoming(state));
     }
@@ -405,7 +405,7 @@ class AutomatonRows {
     std::vector<double> incoming(size());
     std::fill(rows, rows + lattice.start * size(), kMinusInfinity);
     for (Index state = lattice.start; state < lattice.num_nodes(); ++state) {
-      poll();
+      poll(lattice.incoming(state).size() * static_cast<std::size_t>(size()));
       double* row = rows + state * size();
       if (state == lattice.start) {
         std::copy(initial_.begin(), initial_.end(), row);

@@ -253,7 +253,7 @@ class NgramExpectations {
       }
       std::fill(own.begin(), own.end(), Bits{});
       std::fill(own_twice.begin(), own_twice.end(), Bits{});
-      poll();
+      poll(kWords * own.size());
     }
     return found;
   }

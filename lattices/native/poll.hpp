@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,7 +21,8 @@ struct Stopped {};
 // What long loops call now and then, once a state or once a few hundred steps: on the thread
 // that Python called from it lets pending signals (Ctrl-C) raise, on the others it stops when
 // another thread has failed. A call costs a decrement; the clock is read every 256 calls, the
-// interpreter asked at most twenty times a second.
+// interpreter asked at most twenty times a second. Where what follows a call may be much, the call
+// is told how many steps (cells, edges) that is about.
 class Poll {
  public:
   using Check = void (*)();
@@ -27,15 +30,22 @@ class Poll {
   explicit Poll(Check check = nullptr, const std::atomic<bool>* stop = nullptr)
       : check_(check), stop_(stop), last_(Clock::now()) {}
 
-  void operator()() {
-    if (--left_ == 0) look();
-  }
+  void operator()() { spend(1); }
+  void operator()(std::size_t steps) { spend(1 + steps / kStepsOfCall); }
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kCalls = 256, kStepsOfCall = 1024;
 
+  void spend(std::size_t calls) {
+    if (left_ > calls) {
+      left_ -= calls;
+    } else {
+      look();
+    }
+  }
   void look() {
-    left_ = 256;
+    left_ = kCalls;
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw Stopped{};
     if (check_ == nullptr) return;
     const auto now = Clock::now();
@@ -47,7 +57,7 @@ class Poll {
   Check check_;
   const std::atomic<bool>* stop_;
   Clock::time_point last_;
-  unsigned left_ = 256;
+  std::size_t left_ = kCalls;
 };
 
 // Call work(index, poll) for every index below count on so many threads, the calling one among
@@ -84,10 +94,46 @@ void parallel_for(std::size_t count, int threads, Poll::Check check, Work&& work
       stop = true;
     }
   };
+  std::condition_variable ended;
+  std::size_t running = 0;
   std::vector<std::thread> others;
   others.reserve(wanted - 1);
-  for (std::size_t each = 1; each < wanted; ++each) others.emplace_back(run, nullptr);
+  for (std::size_t each = 1; each < wanted; ++each) {
+    {
+      const std::lock_guard lock(failing);
+      ++running;
+    }
+    try {
+      others.emplace_back([&] {
+        run(nullptr);
+        const std::lock_guard lock(failing);
+        if (--running == 0) ended.notify_one();
+      });
+    } catch (const std::system_error&) {
+      // those that could be started, and this one, do all of it
+      const std::lock_guard lock(failing);
+      --running;
+      break;
+    }
+  }
   run(check);
+  // The others may work for long after the last index was handed out, and signals are this
+  // thread's to ask for.
+  std::unique_lock lock(failing);
+  while (!ended.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; })) {
+    if (check == nullptr || stop) continue;
+    lock.unlock();
+    std::exception_ptr signal;
+    try {
+      check();
+    } catch (...) {
+      signal = std::current_exception();
+    }
+    lock.lock();
+    if (signal && !failure) failure = signal;
+    if (signal) stop = true;
+  }
+  lock.unlock();
   for (auto& other : others) other.join();
   if (failure) std::rethrow_exception(failure);
 }
