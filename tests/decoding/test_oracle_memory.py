@@ -1,10 +1,11 @@
-"""Searches for the worst sentence stay below the memory that they are allowed."""
+"""Searches for the worst sentence, and worker processes, stay below the memory they may have."""
 
 from __future__ import annotations
 
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +93,24 @@ def test_too_little_for_any_answer_is_a_clear_error() -> None:
         oracle(lattice, evaluator, worst=True, memory=1000)
     with pytest.raises(OptionError, match="at least 1"):
         oracle(lattice, evaluator, worst=True, memory=0)
+
+
+#: runs the command with two workers, and prints the peak of the larger one in MB
+WORKERS = """
+import sys
+from resource import RUSAGE_CHILDREN, getrusage
+from decoding.cli import main
+code = main(sys.argv[1:])
+unit = 2**20 if sys.platform == "darwin" else 2**10
+print(getrusage(RUSAGE_CHILDREN).ru_maxrss / unit)
+sys.exit(code)
+"""
+
+
+def test_a_worker_is_small(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "multi30k-deen" / "val.de-en.lat.d10.jsonl.gz"
+    command = [sys.executable, "-c", WORKERS, "oracle", str(source), "--metric", "grr"]
+    command += ["--workers", "2", "-q", "-o", str(tmp_path / "out.tsv")]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert 10.0 < float(run.stdout) < 80.0
