@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint bench baseline docs fuzz sanitize dist stubs clean
+.PHONY: demo test lint bench baseline peers docs fuzz sanitize dist stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -36,12 +36,19 @@ lint: $(VENV)/.dev $(VENV)/.built
 	$(BUILD) cmake --build build/lint
 	$(BIN)/mypy
 
+# all of it, or make bench SECTIONS="starting memory"
+SECTIONS ?=
 bench: $(VENV)/.dev $(VENV)/.built
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(SECTIONS)
 
 # the last version with numba, in an environment of its own, for `make bench` to measure beside
 baseline: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m benchmarks.versions --install
+
+# other tools, in an environment of their own; mbrs is measured, too, but brings several GB of torch
+PEERS ?= fastchrf
+peers: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python -m benchmarks.mbr --install $(PEERS)
 
 docs: $(VENV)/.docs $(VENV)/.built
 	$(BIN)/mkdocs build --strict
@@ -75,7 +82,7 @@ dist: $(VENV)/.dev
 	$(BUILD) $(BIN)/python -m build --no-isolation --outdir dist .
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-b8e52fd site build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-b8e52fd $(VENV)-peers site build dist *.egg-info
 
 # the environment, and what building needs
 $(VENV)/.tools: pyproject.toml

@@ -1,37 +1,104 @@
-"""Run all measurements and write ``docs/benchmarks.md``."""
+"""Run all measurements, or some sections, and write ``docs/benchmarks.md``."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from time import perf_counter
+from typing import NamedTuple
 
-from benchmarks import corpus, engines, forests, mbr, nbest, rows, scaling, training, versions
-from benchmarks.data import ROOT, corpora, machine
+from benchmarks import (
+    corpus,
+    engines,
+    forests,
+    kaldi,
+    mbr,
+    nbest,
+    rows,
+    scaling,
+    training,
+    versions,
+)
+from benchmarks.data import ROOT, Corpus, corpora, machine
 
-TEXT = """# Benchmarks
+TARGET = ROOT / "docs" / "benchmarks.md"
+#: lattices of each kind, and of these for OpenFst
+MOST, SAMPLE = 1014, 50
 
-Written by `make bench`. Times are the fastest of several rounds in one run on one machine;
-read the ratios, not the times.
+HEAD = """# Benchmarks
+
+Written by `make bench`. Times are the fastest of several rounds on one machine; read the ratios,
+not the times. A section that was measured again later, by itself, says so.
 
 {machine}
+"""
 
-## Starting
 
-From start to exit, bytecode on disk already, the fastest of ten runs:
+@lru_cache(maxsize=1)
+def lattices() -> list[Corpus]:
+    """Return the lattices of Multi30k, once for all sections."""
+    return corpora(MOST)
 
-{starting}
 
-## Beside the last version with numba
+def largest() -> Corpus:
+    """Return those with the most arcs."""
+    return max(lattices(), key=lambda each: each.arcs)
 
+
+class Section(NamedTuple):
+    """A part of the page: its title, what is said before the tables, and what makes them.
+
+    Each of `made` fills a pair of braces in `text`.
+    """
+
+    title: str
+    text: str
+    made: tuple[Callable[[], Sequence[str]], ...]
+
+    def measured(self) -> str:
+        """Measure, and return the section."""
+        tables = ["\n".join(make()) for make in self.made]
+        return f"## {self.title}\n\n{self.text.format(*tables).strip()}\n"
+
+
+SECTIONS = {
+    "starting": Section(
+        "Starting",
+        "From start to exit, bytecode on disk already, the fastest of ten runs:\n\n{}",
+        (versions.starting,),
+    ),
+    "versions": Section(
+        "Beside the last version with numba",
+        """
 Version `b8e52fd`, the last one whose kernels numba compiled, and this one take turns on the same
-jobs; the fastest of five rounds each, after one that is not counted. Evaluators are fresh in every
-round, and tokens, score and model score of every result are read. Milliseconds of the processor
-for all items of a job, in one thread; by the clock where there are two. *Answers* compares the
-sums of scores and of model scores:
+jobs; the fastest of at least five rounds each, after one that is not counted (of a whole run of
+MERT there is one). Evaluators are fresh in every round, and tokens, score and model score of every
+result are read. Milliseconds of the processor for all items of a job, in one thread; by the clock
+where there are two, and then *1 thread / 2* says how much faster by the clock this version is with
+two threads. *Answers* compares the sums of scores and of model scores (for `edit`, of expected
+edits: fewer are better):
 
-{versions}
+{}
+""",
+        (versions.measure,),
+    ),
+    "kaldi": Section(
+        "Beside Kaldi",
+        """
+Kaldi's `lattice-oracle` and `lattice-mbr-decode`, whole programs by the clock less what
+`lattice-copy` takes to read, and ours: `oracles` on fresh evaluators, and `edit` one by one at
+scale 1:
 
-## Best path, kernel against OpenFst and against C
-
+{}
+""",
+        (kaldi.measure,),
+    ),
+    "engines": Section(
+        "Best path, kernel against OpenFst and against C",
+        """
 One reference each, the path included. *OpenFst* is `compose` and `shortestpath` through
 pynini on automata compiled beforehand. The engine `openfst` does more: it compiles both
 automata, keeps all best paths and applies the tie rule. *plain C* is `benchmarks/plain.c`
@@ -40,100 +107,120 @@ kernel is called on the whole batch of lattices, with machines compiled beforeha
 everything else included: the search, the tie rule, the result objects. *Of this, search* is the
 native call, the one to compare with C.
 
-{engines}
-
-## Growth
-
-Kernel, 4-GRR, one thread, on pruned lattices of `{largest}`:
-
-{scaling}
-
-## Compiling 4-GRR
-
-{compiling}
-
-## Rows
-
+{}
+""",
+        (lambda: engines.measure(lattices(), SAMPLE),),
+    ),
+    "growth": Section(
+        "Growth",
+        "Kernel, 4-GRR, one thread, on pruned lattices of the largest kind:\n\n{}\n\n"
+        "Compiling 4-GRR:\n\n{}",
+        (lambda: scaling.measure(largest()), lambda: scaling.compiling(largest())),
+    ),
+    "rows": Section(
+        "Rows",
+        """
 The product of a lattice with rows of the machine, one pair for each lattice state and row,
 and the search for the worst sentence over rows with dominance:
 
-{rows}
-
-## Files
-
+{}
+""",
+        (lambda: rows.measure([each.first(300) for each in lattices() if each.arcs < 1500]),),
+    ),
+    "files": Section(
+        "Files",
+        """
 All lattices of `d50`, read to the end in one process. Kaldi's own `lattice-copy` takes 1.1 s
-from text to text for them on such a machine:
+from text to text for them on such a machine (reported, not measured here):
 
-{reading}
-
-## Whole corpora
-
+{}
+""",
+        (corpus.reading,),
+    ),
+    "corpora": Section(
+        "Whole corpora",
+        """
 The command `fstmetrics oracle --metric grr -o OUT`, from start to exit, on copies of `d50`
-under new ids, the fastest of three runs, bytecode on disk already; the last line has one lattice
+under new ids, the fastest of two runs, bytecode on disk already; the last line has one lattice
 alone, and shows what starting takes:
 
-{end_to_end}
+{}
+""",
+        (corpus.end_to_end,),
+    ),
+    "memory": Section(
+        "Memory",
+        "Peak memory of the same command with two workers, on copies of `d10`:\n\n{}",
+        (corpus.memory,),
+    ),
+    "nbest": Section("N-best lists", "{}", (nbest.measure,)),
+    "forests": Section(
+        "Forests",
+        "Milliseconds a forest for the exact oracle, one thread, with the derivation:\n\n{}",
+        (forests.measure,),
+    ),
+    "mbr": Section(
+        "Minimum-Bayes-risk decoding",
+        """
+{}
 
-Its peak memory with two workers, on copies of `d10`:
+{}
 
-{memory}
-
-## N-best lists
-
-{nbest}
-
-## Forests
-
-Milliseconds a forest for the exact oracle, one thread, with the derivation:
-
-{forests}
-
-## Minimum-Bayes-risk decoding
-
-{mbr_lists}
-
-{mbr_lattices}
-
-Not measured here, but reported for such a machine: Kaldi's `lattice-mbr-decode` takes 0.9 ms for a
-`d50` lattice and 3.7 ms for a `d200` one after reading, HiFST's `lmbr` 20 ms for `d50`; with BLEU
-and a list of 100, mbrs takes 64 ms and cdec's `mbr_kbest` 22 ms.
-
-## Training
-
-{training}
-"""
+Not measured here, but reported for such a machine: HiFST's `lmbr` takes 20 ms for a `d50` lattice;
+with BLEU and a list of 100, mbrs takes 138 ms of the processor and cdec's `mbr_kbest` 12 ms.
+""",
+        (mbr.measure, mbr.of_lattices),
+    ),
+    "training": Section("Training", "{}", (training.measure,)),
+}
 
 
-def main() -> None:
+def sections_of(page: str) -> dict[str, str]:
+    """Return the text of each section of a page by its title, what stands before them by ``""``."""
+    head, *parts = ("\n" + page).split("\n## ")
+    found = {part.partition("\n")[0]: f"## {part.strip()}\n" for part in parts}
+    return {"": head.strip() + "\n", **found}
+
+
+def main() -> int:
     """Measure, print as it goes, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--most", type=int, default=1014, help="lattices of each kind")
-    parser.add_argument("--sample", type=int, default=100, help="of these, for OpenFst")
-    arguments = parser.parse_args()
-    found = corpora(arguments.most)
-    small = [each for each in found if each.arcs < 1500]
-    largest = max(found, key=lambda each: each.arcs)
-    page = TEXT.format(
-        machine="\n".join(machine()),
-        starting="\n".join(versions.starting()),
-        versions="\n".join(versions.measure()),
-        engines="\n".join(engines.measure(found, min(arguments.sample, arguments.most))),
-        largest=largest.name,
-        scaling="\n".join(scaling.measure(largest)),
-        compiling="\n".join(scaling.compiling(largest)),
-        rows="\n".join(rows.measure([each.first(300) for each in small])),
-        reading="\n".join(corpus.reading()),
-        end_to_end="\n".join(corpus.end_to_end()),
-        memory="\n".join(corpus.memory()),
-        nbest="\n".join(nbest.measure()),
-        forests="\n".join(forests.measure()),
-        mbr_lists="\n".join(mbr.measure()),
-        mbr_lattices="\n".join(mbr.of_lattices()),
-        training="\n".join(training.measure()),
+    parser.add_argument(
+        "sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; default all"
     )
-    target = ROOT / "docs" / "benchmarks.md"
-    target.write_text(page, encoding="utf-8")
-    print(f"wrote {target.relative_to(ROOT)}")
+    asked = parser.parse_args().sections or list(SECTIONS)
+    unknown = [name for name in asked if name not in SECTIONS]
+    if unknown:
+        parser.error(f"no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
+    whole = set(asked) == set(SECTIONS)
+    found = sections_of(TARGET.read_text(encoding="utf-8")) if TARGET.exists() and not whole else {}
+    where = "\n".join(machine())
+    if whole or "" not in found:
+        found[""] = HEAD.format(machine=where)
+    failed = []
+    for name in asked:
+        section, begin = SECTIONS[name], perf_counter()
+        print(f"\n== {section.title}", flush=True)
+        try:
+            made = section.measured()
+        except Exception:
+            # the others are worth having
+            traceback.print_exc()
+            failed.append(name)
+            continue
+        print(f"-- {name}: {perf_counter() - begin:.0f} s", flush=True)
+        if not whole:
+            made += f"\nMeasured by itself:\n\n{where}\n"
+        found[section.title] = made
+    order = ["", *(section.title for section in SECTIONS.values())]
+    TARGET.write_text(
+        "\n".join(found[title] for title in order if title in found), encoding="utf-8"
+    )
+    print(f"wrote {TARGET.relative_to(ROOT)}")
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from itertools import islice, pairwise
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import lattices
-from benchmarks.data import DATA, MULTI30K
+from benchmarks.data import DATA, MULTI30K, ROOT
+from benchmarks.versions import new_environment
 from decoding.mbr import mbr
 from decoding.minimum_risk.evidence import evidence_of
 from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
@@ -27,6 +35,14 @@ METRICS: dict[str, tuple[Metric, dict[str, Any]]] = {
     "4-GRR": (GRR(), {}),
     "chrF": (parse_metric("chrf"), {}),
 }
+#: other tools, and the metric that they decide by
+PEERS: dict[str, Metric] = {
+    "fastchrf": parse_metric("chrf"),
+    "mbrs BLEU": SENTENCE_BLEU,
+    "mbrs chrF": parse_metric("chrf"),
+}
+#: where `make peers` installs them
+ENVIRONMENT = ROOT / ".venv-peers"
 
 
 def measure(most: int = 1014, sample: int = 10) -> list[str]:
@@ -60,7 +76,7 @@ def measure(most: int = 1014, sample: int = 10) -> list[str]:
         same = [ours[spaces.index(space)] for space in few]
         loop = _milliseconds(few, lambda space: _double_loop(space, metric))  # noqa: B023
         lines.append(f"{cells} {np.mean(loop):.0f} | {np.mean(loop) / np.mean(same):.0f} |")
-    return [*lines, "", *_by_rapidfuzz(spaces), "", *_by_mbrs(few)]
+    return [*lines, "", *_by_rapidfuzz(spaces), "", *by_peers(few)]
 
 
 def of_lattices(most: int = 300, few: int = 60) -> list[str]:
@@ -165,26 +181,66 @@ def _ids(space: NBest) -> list[list[int]]:
     return [space.label[begin:end].tolist() for begin, end in pairwise(bounds)]
 
 
-def _by_mbrs(few: Sequence[NBest]) -> list[str]:
-    """Return how long the package mbrs takes with BLEU, where it is installed."""
-    try:
-        from mbrs.decoders import DecoderMBR
-        from mbrs.metrics import MetricBLEU
-    except ImportError:
-        return ["The package mbrs is not installed."]
-    options = MetricBLEU.Config(tokenize="none", force=True)
-    if hasattr(options, "num_workers"):
-        # newer versions work in threads
-        options.num_workers = 1
-    decoder = DecoderMBR(DecoderMBR.Config(), MetricBLEU(options))
-    texts = {id(space): [each.text for each in space] for space in few}
-    theirs = _milliseconds(few, lambda space: decoder.decode(texts[id(space)], texts[id(space)]))
-    ours = _milliseconds(few, lambda space: mbr(space, SENTENCE_BLEU, uniform=True))
-    return [
-        f"mbrs with BLEU takes {np.mean(theirs):.0f} ms a list on {len(few)} of the lists, "
-        f"{np.mean(theirs) / np.mean(ours):.0f} times as long.",
+def by_peers(few: Sequence[NBest]) -> list[str]:
+    """Return how long other tools take for the same choices, where they are installed."""
+    texts = [[each.text for each in space] for space in few]
+    python = peers()
+    lines = [
+        f"Other tools on {len(few)} of the lists, each sentence of evidence with the same weight; "
+        "ms a list by the clock, and of the processor, all threads and processes together:",
+        "",
+        "| tool | its ms | of the processor | ours | ratio | of the processor | same choices |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
+    for name, metric in PEERS.items():
+        command = [python, Path(__file__).with_name("peer_jobs.py"), name]
+        done = subprocess.run(
+            command,
+            input=json.dumps(texts),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=tempfile.gettempdir(),
+        )
+        if done.returncode == 3:
+            lines.append(f"| {name} | not installed | | | | | |")
+            continue
+        if done.returncode:
+            lines.append(f"| {name} | failed | | | | | |")
+            continue
+        clock, processor, chosen = np.array(json.loads(done.stdout)).T
+        ours = np.mean(_milliseconds(few, lambda space: mbr(space, metric, uniform=True)))  # noqa: B023
+        same = np.mean(
+            [
+                mbr(space, metric, uniform=True).text == some[int(place)]
+                for space, some, place in zip(few, texts, chosen, strict=True)
+            ]
+        )
+        theirs = 1e3 * clock.mean(), 1e3 * processor.mean()
+        lines.append(
+            f"| {name} | {theirs[0]:.1f} | {theirs[1]:.1f} | {ours:.2f} | {theirs[0] / ours:.0f} "
+            f"| {theirs[1] / ours:.0f} | {same:.0%} |"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def peers() -> Path:
+    """Return the interpreter that has the other tools: this one, if there is no other."""
+    path = Path(os.environ.get("FSTMETRICS_PEERS", ENVIRONMENT / "bin" / "python"))
+    return path if path.exists() else Path(sys.executable)
+
+
+def main() -> None:
+    """Measure these alone, or install other tools."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mbr", description=__doc__)
+    parser.add_argument("--install", nargs="+", metavar="TOOL", help="install these, only")
+    arguments = parser.parse_args()
+    if arguments.install:
+        new_environment(ENVIRONMENT, arguments.install)
+        return
+    print("\n".join([*measure(), "", *of_lattices()]))
 
 
 if __name__ == "__main__":
-    print("\n".join([*measure(), "", *of_lattices()]))
+    main()
