@@ -197,6 +197,7 @@ def main() -> int:
     where = "\n".join(machine())
     if whole or "" not in found:
         found[""] = HEAD.format(machine=where)
+    order = ["", *(section.title for section in SECTIONS.values())]
     failed = []
     for name in asked:
         section, begin = SECTIONS[name], perf_counter()
@@ -212,10 +213,9 @@ def main() -> int:
         if not whole:
             made += f"\nMeasured by itself:\n\n{where}\n"
         found[section.title] = made
-    order = ["", *(section.title for section in SECTIONS.values())]
-    TARGET.write_text(
-        "\n".join(found[title] for title in order if title in found), encoding="utf-8"
-    )
+        # what is measured is kept, whatever comes next
+        page = "\n".join(found[title] for title in order if title in found)
+        TARGET.write_text(page, encoding="utf-8")
     print(f"wrote {TARGET.relative_to(ROOT)}")
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)

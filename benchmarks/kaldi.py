@@ -13,6 +13,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 import lattices
 from benchmarks.data import DATA, MULTI30K
 from benchmarks.engines import fastest
@@ -123,9 +125,12 @@ def _beside(name: str, some: Sequence[Lattice], rounds: int) -> list[str]:
         errors = re.search(r"%WER \S+ \[ (\d+) / (\d+)", log)
         theirs = [float(line.split()[1]) for line in risks.read_text().splitlines()]
 
+    words = [len(str(lattice.references[0]).split()) for lattice in some]
+
     def oracle_errors() -> int:
         judges = [WER().against(lattice.references) for lattice in some]
-        return round(sum(float(each.stats[0]) for each in oracles(some, judges)))
+        rates = [each.score for each in oracles(some, judges)]
+        return sum(map(round, np.multiply(rates, words).tolist()))
 
     def decisions() -> float:
         return sum(mbr(lattice, method="edit").expected for lattice in some) / len(some)

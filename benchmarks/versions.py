@@ -133,6 +133,9 @@ def _measured(name: str, pythons: Sequence[Path], rounds: int) -> Measured:
     answers: list[list[list[float]]] = [[] for _ in pythons]
     with ExitStack() as stack:
         workers = [stack.enter_context(_worker(python, name)) for python in pythons]
+        for worker in workers:
+            # they may get ready at the same time
+            _line(worker)
         begin = time.perf_counter()
         while len(answers[0]) < rounds or (
             len(answers[0]) < 5 * rounds and time.perf_counter() - begin < SHORT
@@ -167,7 +170,7 @@ def _difference(first: Sequence[float], second: Sequence[float]) -> str:
 
 @contextmanager
 def _worker(python: Path, name: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a process that does the job for each line it gets, and wait until it is ready."""
+    """Start a process that says when it is ready, and does the job for each line it gets."""
     command: list[str | Path] = [python, SCRIPT, DATA, name]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
@@ -180,7 +183,6 @@ def _worker(python: Path, name: str) -> Iterator[subprocess.Popen[str]]:
         env=environment,
     ) as process:
         try:
-            _line(process)
             yield process
         finally:
             process.kill()
