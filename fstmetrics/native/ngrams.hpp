@@ -61,7 +61,7 @@ class Trie {
   }
 
   std::vector<Child> first_;
-  tsl::robin_map<std::uint64_t, Node, NumberHash> other_;
+  tsl::robin_map<std::uint64_t, Node, lattices::MixedHash> other_;
 };
 
 // Call visit(node, k) for each n-gram of a sentence that is in the trie, n = k + 1 up to `order`.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lattices/native/errors.hpp"
+#include "lattices/native/interning.hpp"
 #include "tsl/robin_map.h"
 
 namespace fstmetrics {
@@ -53,14 +54,6 @@ inline void check(const Sentences& sentences, std::size_t units) {
   }
 }
 
-// Fibonacci hashing: multiplied by the golden ratio in 64 bits, the high bits are the best.
-struct NumberHash {
-  std::size_t operator()(std::uint64_t number) const {
-    number *= 0x9E3779B97F4A7C15u;
-    return number ^ (number >> 32);
-  }
-};
-
 // The distinct units in the order of their first occurrence, and the place of each unit in them.
 struct Distinct {
   std::vector<Unit> units, place;
@@ -69,7 +62,7 @@ struct Distinct {
 inline Distinct distinct(std::span<const Unit> units) {
   Distinct result;
   result.place.reserve(units.size());
-  tsl::robin_map<Unit, Unit, NumberHash> number;
+  tsl::robin_map<Unit, Unit, lattices::MixedHash> number;
   for (const auto unit : units) {
     const auto next = static_cast<Unit>(result.units.size());
     const auto [found, is_new] = number.try_emplace(unit, next);

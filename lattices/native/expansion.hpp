@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "lattices/native/interning.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/spaces.hpp"
 
@@ -98,18 +99,11 @@ class Expander {
     found.edge.push_back(edge);
   }
 
-  struct Mix {
-    std::size_t operator()(std::uint64_t key) const {
-      key *= 0x9E3779B97F4A7C15u;
-      return static_cast<std::size_t>(key ^ key >> 29);
-    }
-  };
-
   const Forest& forest_;
   bool backwards_;
   // state 0, the empty list, has no cell
   std::vector<Cell> cells_{{0, 0}};
-  tsl::robin_map<std::uint64_t, Index, Mix> numbers_;
+  tsl::robin_map<std::uint64_t, Index, MixedHash> numbers_;
 };
 
 // Expand a trimmed forest from both ends; return the smaller lattice.

@@ -15,23 +15,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "lattices/native/interning.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
 inline constexpr Index kNone = -1;
-
-inline std::uint64_t pair_key(Index one, Index other) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(one)) << 32 |
-         static_cast<std::uint32_t>(other);
-}
-
-struct MixedHash {
-  std::size_t operator()(std::uint64_t key) const {
-    key *= 0x9E3779B97F4A7C15u;
-    return key ^ (key >> 32);
-  }
-};
 
 // Keys that were met, but for ~0: eight bytes a key and as many again, for there are many of them
 // and each is asked for once or twice.
