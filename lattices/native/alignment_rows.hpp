@@ -214,38 +214,43 @@ class AlignmentBlocks {
   void close([[maybe_unused]] Index block, Gain* rows, Gain* top) const {
     const std::size_t run_size = static_cast<std::size_t>(width_) * Lanes;
     const Chunk absent = Chunk{} + kAbsent;
-    for (std::size_t begin = 0; begin < run_size; begin += kChunk) {
+    const auto forget = [&](std::size_t begin) {
       Chunk best = chunk(rows + begin);
       for (Index run = 1; run < order_; ++run) {
         const Chunk& other = chunk(rows + run * run_size + begin);
         best = other > best ? other : best;
       }
       chunk(rows + begin) = best;
-    }
+    };
+    const auto clamp = [&](std::size_t begin) {
+      Chunk& gains = chunk(rows + begin);
+      gains = gains < absent / 2 ? absent : gains;
+    };
     const Gain deletion = deletion_;
-    Chunk highest;
+    Chunk highest = absent;
     if constexpr (Lanes == 1) {
+      for (std::size_t begin = 0; begin < run_size; begin += kChunk) forget(begin);
       Gain best = kAbsent, most = kAbsent;
       for (Index left = length_[block]; left >= 0; --left) {
         best = std::max(rows[left], static_cast<Gain>(best - deletion));
         rows[left] = best;
         most = std::max(most, best);
       }
-      highest = Chunk{} + most;
+      for (std::size_t begin = 0; begin < run_size; begin += kChunk) clamp(begin);
+      highest += static_cast<Gain>(most - kAbsent);
     } else {
-      highest = chunk(rows + run_size - Lanes);
-      for (std::size_t cell = run_size - Lanes; cell > 0; cell -= Lanes) {
-        const Chunk deleted = chunk(rows + cell) - deletion;
-        Chunk& before = chunk(rows + cell - Lanes);
-        before = deleted > before ? deleted : before;
-        highest = before > highest ? before : highest;
+      Chunk deleted = absent;
+      for (std::size_t cell = run_size; cell > 0;) {
+        cell -= Lanes;
+        forget(cell);
+        Chunk& best = chunk(rows + cell);
+        best = deleted > best ? deleted : best;
+        clamp(cell);
+        highest = best > highest ? best : highest;
+        deleted = best - deletion;
       }
     }
     std::memcpy(top, &highest, Lanes * sizeof(Gain));
-    for (std::size_t begin = 0; begin < run_size; begin += kChunk) {
-      Chunk& gains = chunk(rows + begin);
-      gains = gains < absent / 2 ? absent : gains;
-    }
     // a run is useless where a longer one has as much, or a shorter one more than it can catch up
     for (Index run = 1; run < order_; ++run) {
       for (std::size_t begin = 0; begin < run_size; begin += kChunk) {
