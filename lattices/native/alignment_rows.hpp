@@ -184,8 +184,7 @@ class AlignmentBlocks {
         for (Index at = list.offset[each]; at < list.offset[each + 1]; ++at) {
           const auto word = std::lower_bound(words.begin(), words.end(), list.word[at]);
           if (word == words.end() || *word != list.word[at]) continue;
-          Index& known =
-              class_[static_cast<std::size_t>(block) * words_ + (word - words.begin())];
+          Index& known = class_[static_cast<std::size_t>(block) * words_ + (word - words.begin())];
           if (known == 0) known = classes++;
           if (found.size() < static_cast<std::size_t>(classes)) found.emplace_back();
           auto& some = found[known];

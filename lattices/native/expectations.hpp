@@ -223,8 +223,8 @@ std::vector<ValueMoments> value_moments(const LengthGraph& graph,
     }
     room.clear();
     detail::MomentSums<decltype(machine)> sums{graph, values, negligible, machine, std::move(room)};
-    const bool done = dispatch(
-        [&] { return walk_rows(graph, edge_class, machine, budget, sums, pairs, poll); });
+    const bool done =
+        dispatch([&] { return walk_rows(graph, edge_class, machine, budget, sums, pairs, poll); });
     room = std::move(sums.mass);
     if (!done) break;
     // of what was not followed nothing better is known than the rest

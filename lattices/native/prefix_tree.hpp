@@ -15,7 +15,7 @@ namespace lattices {
 // Node 0 is the empty prefix; each other one is its parent, which has a lower number, and a word.
 struct PrefixTree {
   std::vector<Index> parent{-1}, word{-1};
-  std::vector<Index> leaf;  // the node of each sentence
+  std::vector<Index> leaf;                                   // the node of each sentence
   tsl::robin_map<std::uint64_t, Index, MixedHash> children;  // by pair_key of a node and a word
 
   Index size() const { return static_cast<Index>(parent.size()); }
@@ -34,8 +34,7 @@ inline PrefixTree prefix_tree(std::span<const Index> label, std::span<const Inde
   for (std::size_t sentence = 0; sentence + 1 < offset.size(); ++sentence) {
     Index node = 0;
     for (Index place = offset[sentence]; place < offset[sentence + 1]; ++place) {
-      const auto [at, fresh] =
-          tree.children.try_emplace(pair_key(node, label[place]), tree.size());
+      const auto [at, fresh] = tree.children.try_emplace(pair_key(node, label[place]), tree.size());
       if (fresh) {
         tree.parent.push_back(node);
         tree.word.push_back(label[place]);
