@@ -99,8 +99,8 @@ def edit(
     Ties: a bin keeps its word; a word that is replaced gives way to no word before any, then to
     the one that is first in the vocabulary.
 
-    Cost: O(arcs * words) for each sentence on the way, and memory for 8 bytes a state and cell and
-    1 byte an arc and cell, where the sentence has two cells a word.
+    Cost: O(arcs * words) for each sentence on the way, and memory for 16 bytes a state and cell,
+    where the sentence has two cells a word.
 
     Parameters
     ----------

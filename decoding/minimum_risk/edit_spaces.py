@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ FOREST_STATES = 100_000
 _NO_TIMES = floats([])
 
 
-@dataclass(frozen=True, eq=False)
-class EditSpace:
+class EditSpace(NamedTuple):
     """What the recursion runs over.
 
     Attributes

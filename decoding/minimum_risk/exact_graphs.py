@@ -129,7 +129,8 @@ def reading_alignments(
     like = metric.against([()]).machine(vocabulary).parts[0].automaton
     assert isinstance(like, Alignment)
     one = like.heaviest
-    read = vocabulary.decode(evidence.graph.words.tolist())
+    hard = metric.similarity is None
+    read = () if hard else vocabulary.decode(evidence.graph.words.tolist())
     result = []
     for sentence in sentences:
         units = metric.units(sentence)

@@ -93,9 +93,9 @@ struct EditStep {
 // What the search keeps by word, arc, state and cell.
 struct EditBuffers {
   std::vector<EditStep> steps;
-  std::vector<Index> offset;       // of each state's steps
-  std::vector<Index> number;       // of a label, where label_ agrees
-  std::vector<Index> first, next;  // places of a word in the sentence, from 1; 0: no more
+  std::vector<Index> offset;         // of each state's steps
+  std::vector<Index> number;         // of a label, where label_ agrees
+  std::vector<Index> first, next;    // places of a word in the sentence, from 1; 0: no more
   std::vector<double> rows, beyond;  // see EditSearch
   std::vector<CellPair> mass;
   std::vector<std::uint64_t> filled;
@@ -129,8 +129,8 @@ class EditSearch {
     std::vector<std::vector<Index>> seen;
     for (const auto& words : beginnings) {
       const auto found = minimise(words, changes, seen, poll);
-      if (found && (best.objectives.empty() ||
-                    found->objectives.back() < best.objectives.back() - kGain)) {
+      if (found &&
+          (best.objectives.empty() || found->objectives.back() < best.objectives.back() - kGain)) {
         best = std::move(*found);
       }
     }
@@ -275,7 +275,7 @@ class EditSearch {
     while (true) {
       poll();
       seen.push_back(found.words);
-      found.settled = !improved(found.words, other);
+      found.settled = !lattices::dispatch([&] { return improved(found.words, other); });
       if (found.settled || static_cast<int>(found.objectives.size()) > changes) break;
       if (known(other)) return std::nullopt;
       const double edits = evaluate(other);
@@ -457,7 +457,8 @@ class EditSearch {
   // Carry the masses of a state back along an arc.
   template <bool Timed, bool Silent>
   void carry(const EditStep& step, Index target) {
-    const auto [source, word, part] = step;
+    const Index source = step.source, word = step.word;
+    const double part = step.share;
     const std::size_t bins = num_bins();
     const double* o = odd(source);
     const double* e = o + width();

@@ -9,9 +9,9 @@
 
 #include "lattices/native/ngrams.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/prefix_tree.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
-#include "lattices/native/spelling.hpp"
 
 namespace decoding {
 
@@ -68,26 +68,14 @@ inline PathSentences path_sentences(const lattices::Lattice& lattice, const Sent
 inline std::vector<double> path_masses(const lattices::Lattice& lattice, const Sentences& sentences,
                                        double scale, lattices::Poll& poll) {
   using lattices::Log;
-  tsl::robin_map<std::uint64_t, Index, lattices::MixedHash> child;
-  child.reserve(sentences.label.size());
-  std::vector<Index> end;
-  Index nodes = 1;
-  for (Index sentence = 0; sentence < sentences.size(); ++sentence) {
-    Index here = 0;
-    for (const Index word : sentences.words(sentence)) {
-      const auto [at, fresh] = child.try_emplace(lattices::pair_key(here, word), nodes);
-      nodes += fresh;
-      here = at->second;
-    }
-    end.push_back(here);
-  }
+  const auto tree = lattices::prefix_tree(sentences.label, sentences.offset);
   struct Prefix {
     Index node;
     double mass;
   };
   std::vector<std::vector<Prefix>> prefixes(lattice.num_nodes());
-  std::vector<Log::Sum> mass(nodes), total(nodes);
-  std::vector<char> met(nodes, 0);
+  std::vector<Log::Sum> mass(tree.size()), total(tree.size());
+  std::vector<char> met(tree.size(), 0);
   for (Index state = lattice.start; state < lattice.num_nodes(); ++state) {
     auto& here = prefixes[state];
     const auto add = [&](Index node, double term) {
@@ -105,9 +93,8 @@ inline std::vector<double> path_masses(const lattices::Lattice& lattice, const S
       for (const auto& prefix : prefixes[lattice.src[arc]]) {
         Index node = prefix.node;
         if (lattice.label[arc] != 0) {
-          const auto found = child.find(lattices::pair_key(node, lattice.label[arc]));
-          if (found == child.end()) continue;
-          node = found->second;
+          node = tree.child(node, lattice.label[arc]);
+          if (node < 0) continue;
         }
         add(node, prefix.mass + weight);
       }
@@ -120,7 +107,7 @@ inline std::vector<double> path_masses(const lattices::Lattice& lattice, const S
     }
   }
   std::vector<double> found;
-  for (const Index node : end) found.push_back(total[node].value());
+  for (const Index node : tree.leaf) found.push_back(total[node].value());
   return found;
 }
 

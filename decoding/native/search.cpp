@@ -18,18 +18,9 @@ using namespace lattices;
 namespace {
 
 void check(const AlignmentList& list, std::size_t shares) {
-  bool good = list.order >= 1 && list.size() > 0 && list.offset.size() == list.length.size() + 1 &&
-              shares == list.length.size() && list.position.size() == list.word.size() &&
-              list.weight.size() == list.word.size() && list.offset.front() == 0 &&
-              static_cast<std::size_t>(list.offset.back()) == list.word.size() &&
-              std::is_sorted(list.offset.begin(), list.offset.end());
-  for (Index each = 0; good && each < list.size(); ++each) {
-    for (Index at = list.offset[each]; at < list.offset[each + 1]; ++at) {
-      good = good && list.position[at] >= 0 && list.position[at] < list.length[each];
-    }
-    good = good && list.length[each] >= 0;
+  if (!list.fits() || shares != list.length.size()) {
+    throw option_error("the columns of alignments do not fit each other");
   }
-  if (!good) throw option_error("the columns of alignments do not fit each other");
   bool whole = true;
   for (const double gain : {list.insertion, list.deletion, list.heaviest}) {
     whole = whole && gain == std::rint(gain);

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "decoding/native/evidence_rows.hpp"
+#include "decoding/native/completions.hpp"
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/errors.hpp"
 #include "lattices/native/poll.hpp"
@@ -75,7 +75,7 @@ class RiskSearch {
 
   RiskSearch(const WordedLattice& space, const AlignmentList& list, std::span<const double> share)
       : space_(space),
-        rows_(list, space_),
+        rows_(list, space_.words),
         completions_(rows_, space_),
         share_(static_cast<std::size_t>(rows_.num_blocks()) * kLanes, 0.0),
         reached_(rows_.num_blocks() * rows_.block_size()),
@@ -191,7 +191,8 @@ class RiskSearch {
       const double* share = share_.data() + block * kLanes;
       double gain = 0.0;
       if (word >= 0) {
-        rows_.step(block, before + at, word, reached_.data() + at, top.data());
+        rows_.step(block, before + at, rows_.class_of(block, word), reached_.data() + at,
+                   top.data());
         gain = weighted_sum(share, top.data());
       } else {
         std::copy_n(before + at, rows_.block_size(), reached_.data() + at);

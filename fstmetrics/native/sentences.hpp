@@ -7,8 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "lattices/native/distinct.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/errors.hpp"
+#include "lattices/native/interning.hpp"
 #include "tsl/robin_map.h"
 
 namespace fstmetrics {

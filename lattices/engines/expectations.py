@@ -23,11 +23,6 @@ from lattices.errors import OptionError
 from lattices.semirings import LOG
 from lattices.spaces import Lattice
 
-#: gains whose sums stay below this are kept in 32 bits
-_SMALL = 2.0**29
-#: gains whose sums stay below this are kept in 64 bits
-_LARGE = 2.0**60
-
 
 class Expectations(NamedTuple):
     """What was found out about each alignment.
@@ -108,20 +103,18 @@ def alignment_set(alignments: Sequence[Alignment], words: IntColumn, steps: int)
     # what the longest run can earn more than none with the next words
     lead = heaviest * order * (order - 1) / 2
     largest = first.largest_gain * (steps + max(length) + 2) + lead
-    if largest >= _LARGE:
-        raise OptionError(f"gains up to {largest:g} units are too large for rows")
     return AlignmentSet(
+        order,
+        (first.insertion, first.deletion, heaviest),
         ints(length),
         ints(np.cumsum([0, *(len(each.word) for each in alignments)])),
-        ints(np.concatenate([each.word for each in alignments])),
-        ints(np.concatenate([each.position for each in alignments])),
-        floats(weight),
+        (
+            ints(np.concatenate([each.word for each in alignments])),
+            ints(np.concatenate([each.position for each in alignments])),
+            floats(weight),
+        ),
         ints(words),
-        order,
-        first.insertion,
-        first.deletion,
-        heaviest,
-        largest < _SMALL,
+        largest,
     )
 
 

@@ -1,211 +1,314 @@
-// Rows of many alignments over the words of one lattice.
+// Rows of many alignments: where the alignments of a prefix to each of several references stand.
 //
-// AutomatonReader (rows.hpp) reads any automaton, from tables that are built arc by arc.
-// Minimum-risk decoding reads a lattice against a hundred sentences, and building a hundred tables
-// would cost more than reading. Here the shape of Python's Alignment is known: cell (i, m) of a
-// row, i words of the reference behind and the last m of them matched in a row, stands at m * width
-// + i, and a step is a shift, a few matches and two running maxima. Rows have the same normal form.
+// AutomatonReader (rows.hpp) reads any automaton, from tables that are built arc by arc. Here the
+// shape of Python's Alignment is known. A row has, for each cell (t, m), the best gain of an
+// alignment of the prefix that leaves t words of the reference, the last m before them matched in a
+// row. With w the weight of a match, a the cost of an insertion and b of a deletion, reading a word
+// makes
+//
+//   row'(t-1, min(m+1, n-1)) = max  row(t, m) + (m+1) w      where the word is the next one
+//   row'(t, 0)               = max( row(t+1, 0),  row(t, 0) - a )
+//
+// closed under forgetting, row(t, 0) >= row(t, m), and deletions, row(t-1, 0) >= row(t, 0) - b.
+// Gains are whole numbers. Rows are kept in a normal form, so that equal rows have equal futures:
+// cells that no suffix can bring back to the lead are absent, and the largest gain is taken out.
+//
+// The rows of `Lanes` alignments make a block, in which one number for each stands together:
+// counted from the end all references are alike, and all are read at once. With one lane the cells
+// of a row stand together, and they are. Either way loops run over whole vectors of kChunk numbers.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <concepts>
 #include <cstddef>
+#include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
-#include "lattices/native/rows.hpp"
+#include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
-// Possible matches of several alignments, as Python's Alignment has them: those of alignment e are
-// offset[e] up to offset[e + 1]. `words`, ascending, are those that will be read.
-struct AlignmentMatches {
+// Alignments of one order and with the same costs, in columns. For offset[e] <= k < offset[e + 1],
+// word[k] matches word position[k] of reference e with weight[k] units, at most `heaviest`.
+struct AlignmentList {
+  Index order = 1;
+  double insertion = 0.0, deletion = 0.0, heaviest = 0.0;
   std::span<const Index> length, offset, word, position;
   std::span<const double> weight;
-  std::span<const Index> words;
+
+  Index size() const { return static_cast<Index>(length.size()); }
+  bool fits() const {
+    bool good = order >= 1 && size() > 0 && offset.size() == length.size() + 1 &&
+                position.size() == word.size() && weight.size() == word.size() &&
+                offset.front() == 0 && static_cast<std::size_t>(offset.back()) == word.size() &&
+                std::is_sorted(offset.begin(), offset.end());
+    for (Index each = 0; good && each < size(); ++each) {
+      good = good && length[each] >= 0;
+      for (Index at = offset[each]; at < offset[each + 1]; ++at) {
+        good = good && position[at] >= 0 && position[at] < length[each];
+      }
+    }
+    return good;
+  }
 };
 
-struct AlignmentCosts {
-  Index order;
-  double insertion, deletion;
-  double heaviest;  // no match weighs more
-};
-
-// Several alignments of one order and with the same costs. Words are numbered 0.. as in
-// `words`. A word has a class in each alignment, 0 if it matches nowhere.
-template <std::signed_integral G>
-class Alignments {
+template <std::signed_integral G, Index Lanes>
+class AlignmentBlocks {
  public:
   using Gain = G;
+  static constexpr Index kLanes = Lanes;
+  // What stands for minus infinity; the sum of two does not overflow, and sums of gains that are
+  // there stay below half of it in size.
+  static constexpr Gain kAbsent = std::numeric_limits<Gain>::min() / 2;
+  // The largest sum of gains that may be met.
+  static constexpr double kLargest = -static_cast<double>(kAbsent) / 2;
+  // The alignments whose next word is the one in question when so many words are left, by the
+  // weight of the match; kAbsent for the others.
+  struct Match {
+    Index left = 0;
+    std::array<Gain, Lanes> weight;
+  };
 
-  Alignments(const AlignmentMatches& matches, const AlignmentCosts& costs)
-      : order_(costs.order),
-        insertion_(static_cast<Gain>(costs.insertion)),
-        deletion_(static_cast<Gain>(costs.deletion)),
-        length_(matches.length.begin(), matches.length.end()),
-        num_words_(matches.words.size()) {
-    width_ = 1 + *std::max_element(length_.begin(), length_.end());
-    number_classes(matches);
-    leads(static_cast<Gain>(costs.heaviest));
+  // `words`, ascending, are those that will be read; they are numbered from 0.
+  AlignmentBlocks(const AlignmentList& list, std::span<const Index> words)
+      : order_(list.order),
+        blocks_((list.size() + Lanes - 1) / Lanes),
+        words_(static_cast<Index>(words.size())),
+        insertion_(static_cast<Gain>(list.insertion)),
+        deletion_(static_cast<Gain>(list.deletion)),
+        length_(static_cast<std::size_t>(blocks_) * Lanes, 0) {
+    const Index cells = 1 + *std::max_element(list.length.begin(), list.length.end());
+    width_ = (cells * Lanes + kChunk - 1) / kChunk * kChunk / Lanes;
+    std::copy(list.length.begin(), list.length.end(), length_.begin());
+    collect_matches(list, words);
+    // earned[t][m]: what a run of m earns with t more matches
+    std::vector<double> earned(static_cast<std::size_t>(order_ + 1) * order_, 0.0);
+    for (Index ahead = 1; ahead <= order_; ++ahead) {
+      for (Index run = 0; run < order_; ++run) {
+        earned[ahead * order_ + run] =
+            earned[(ahead - 1) * order_ + run] + std::min(run + ahead, order_) * list.heaviest;
+      }
+    }
+    for (Index run = 0; run < order_; ++run) {
+      for (Index other = 0; other < order_; ++other) {
+        for (Index left = 0; left < width_; ++left) {
+          const double* most = earned.data() + std::min(order_, left) * order_;
+          lead_.push_back(other < run ? static_cast<Gain>(most[run] - most[other]) : Gain{0});
+        }
+      }
+    }
   }
 
-  Index size() const { return static_cast<Index>(length_.size()); }
   Index order() const { return order_; }
+  // More than the words of the longest reference: cell (t, m) is m * width + t.
   Index width() const { return width_; }
-  std::size_t cells() const { return static_cast<std::size_t>(order_) * width_; }
-  Index num_classes() const { return num_classes_; }
-  Index length(Index alignment) const { return length_[alignment]; }
+  Index num_blocks() const { return blocks_; }
+  std::size_t block_size() const { return static_cast<std::size_t>(order_) * width_ * Lanes; }
   Gain insertion() const { return insertion_; }
   Gain deletion() const { return deletion_; }
-  Index class_of(Index alignment, Index word) const {
-    return class_[alignment * num_words_ + word];
+  Index length(Index alignment) const { return length_[alignment]; }
+  Index num_words() const { return words_; }
+  // In a block, words that match nowhere are class 0, each other one has a class of its own.
+  Index num_classes() const { return classes_; }
+  Index class_of(Index block, Index word) const {
+    return class_[static_cast<std::size_t>(block) * words_ + word];
+  }
+  std::span<const Match> matches(Index block, Index word_class) const {
+    const Index at = first_class_[block] + word_class;
+    return std::span(match_).subspan(match_offset_[at], match_offset_[at + 1] - match_offset_[at]);
   }
 
-  struct Match {
-    Index position;
-    Gain weight;
-  };
-  // Where a class of words matches.
-  std::span<const Match> matches(Index alignment, Index word_class) const {
-    const std::size_t at = static_cast<std::size_t>(alignment) * num_classes_ + word_class;
-    return std::span(match_).subspan(begin_[at], begin_[at + 1] - begin_[at]);
+  // Raise cells to what a match makes of others, at the end of a run.
+  static void add_match(Gain* cells, const Gain* others, const Match& match, Index run) {
+    for (Index lane = 0; lane < Lanes; ++lane) {
+      const auto gain = static_cast<Gain>(others[lane] + (run + 1) * match.weight[lane]);
+      cells[lane] = std::max(cells[lane], match.weight[lane] == kAbsent ? kAbsent : gain);
+    }
   }
-  // How much more than a run of `shorter` a run of `run` can earn with so many more words of the
-  // reference, at most `order`.
-  Gain lead(Index ahead, Index run, Index shorter) const {
-    return earned_[ahead * order_ + run] - earned_[ahead * order_ + shorter];
+
+  // Write the rows of a block before the first word, and what is taken out of each.
+  void open(Index block, Gain* rows, Gain* top) const {
+    std::fill_n(rows, block_size(), kAbsent);
+    for (Index lane = 0; lane < Lanes; ++lane) {
+      rows[static_cast<std::size_t>(length_[block * Lanes + lane]) * Lanes + lane] = 0;
+    }
+    close(block, rows, top);
+  }
+
+  // Write the rows of a block after a word of a class, and what each of them gains.
+  void step(Index block, const Gain* __restrict rows, Index word_class, Gain* __restrict result,
+            Gain* top) const {
+    const std::size_t run_size = static_cast<std::size_t>(width_) * Lanes;
+    const Gain insertion = insertion_;
+    for (std::size_t begin = 0; begin < run_size; begin += kChunk) {
+      Chunk next = Chunk{} + kAbsent;
+      if (begin + kChunk < run_size) {
+        next = chunk(rows + begin + Lanes);
+      } else {
+        std::memcpy(&next, rows + begin + Lanes, (kChunk - Lanes) * sizeof(Gain));
+      }
+      const Chunk inserted = chunk(rows + begin) - insertion;
+      chunk(result + begin) = inserted > next ? inserted : next;
+    }
+    for (std::size_t begin = run_size; begin < block_size(); begin += kChunk) {
+      chunk(result + begin) = Chunk{} + kAbsent;
+    }
+    for (const auto& match : matches(block, word_class)) {
+      const Gain* from = rows + static_cast<std::size_t>(match.left) * Lanes;
+      Gain* to = result + static_cast<std::size_t>(match.left - 1) * Lanes;
+      for (Index run = 0; run < order_; ++run) {
+        add_match(to + static_cast<std::size_t>(std::min(run + 1, order_ - 1)) * run_size,
+                  from + run * run_size, match, run);
+      }
+    }
+    close(block, result, top);
   }
 
  private:
-  void number_classes(const AlignmentMatches& matches) {
-    class_.assign(length_.size() * num_words_, 0);
-    std::vector<Index> word(matches.word.size(), -1);
-    num_classes_ = 1;
-    for (Index each = 0; each < size(); ++each) {
-      Index classes = 0;
-      for (Index entry = matches.offset[each]; entry < matches.offset[each + 1]; ++entry) {
-        const auto at =
-            std::lower_bound(matches.words.begin(), matches.words.end(), matches.word[entry]);
-        if (at == matches.words.end() || *at != matches.word[entry]) continue;
-        word[entry] = static_cast<Index>(at - matches.words.begin());
-        Index& known = class_[each * num_words_ + word[entry]];
-        if (known == 0) known = ++classes;
+  static constexpr Index kChunk = Lanes > 16 ? Lanes : 16;
+  typedef Gain Chunk
+      __attribute__((vector_size(kChunk * sizeof(Gain)), aligned(alignof(Gain)), may_alias));
+  static Chunk& chunk(Gain* at) { return *reinterpret_cast<Chunk*>(at); }
+  static const Chunk& chunk(const Gain* at) { return *reinterpret_cast<const Chunk*>(at); }
+
+  void collect_matches(const AlignmentList& list, std::span<const Index> words) {
+    class_.assign(static_cast<std::size_t>(blocks_) * words_, 0);
+    std::vector<std::vector<Match>> found(1);
+    for (Index block = 0; block < blocks_; ++block) {
+      first_class_.push_back(static_cast<Index>(match_offset_.size()));
+      Index classes = 1;
+      for (Index each = block * Lanes; each < std::min(list.size(), (block + 1) * Lanes); ++each) {
+        for (Index at = list.offset[each]; at < list.offset[each + 1]; ++at) {
+          const auto word = std::lower_bound(words.begin(), words.end(), list.word[at]);
+          if (word == words.end() || *word != list.word[at]) continue;
+          Index& known = class_[static_cast<std::size_t>(block) * words_ + (word - words.begin())];
+          if (known == 0) known = classes++;
+          if (found.size() < static_cast<std::size_t>(classes)) found.emplace_back();
+          auto& some = found[known];
+          const Index left = list.length[each] - list.position[at];
+          auto same = std::find_if(some.begin(), some.end(),
+                                   [&](const Match& match) { return match.left == left; });
+          if (same == some.end()) {
+            same = some.insert(some.end(), Match{left, {}});
+            same->weight.fill(kAbsent);
+          }
+          same->weight[each % Lanes] = static_cast<Gain>(list.weight[at]);
+        }
       }
-      num_classes_ = std::max(num_classes_, classes + 1);
-    }
-    begin_.assign(length_.size() * num_classes_ + 1, 0);
-    const auto slot = [&](Index each, Index entry) {
-      return static_cast<std::size_t>(each) * num_classes_ + class_of(each, word[entry]);
-    };
-    for (Index each = 0; each < size(); ++each) {
-      for (Index entry = matches.offset[each]; entry < matches.offset[each + 1]; ++entry) {
-        if (word[entry] >= 0) ++begin_[slot(each, entry) + 1];
+      for (Index number = 0; number < classes; ++number) {
+        match_offset_.push_back(static_cast<Index>(match_.size()));
+        match_.insert(match_.end(), found[number].begin(), found[number].end());
+        found[number].clear();
       }
+      classes_ = std::max(classes_, classes);
     }
-    for (std::size_t at = 1; at < begin_.size(); ++at) begin_[at] += begin_[at - 1];
-    match_.resize(begin_.back());
-    auto place = begin_;
-    for (Index each = 0; each < size(); ++each) {
-      for (Index entry = matches.offset[each]; entry < matches.offset[each + 1]; ++entry) {
-        if (word[entry] < 0) continue;
-        match_[place[slot(each, entry)]++] = {matches.position[entry],
-                                              static_cast<Gain>(matches.weight[entry])};
-      }
-    }
+    match_offset_.push_back(static_cast<Index>(match_.size()));
   }
-  // earned_[t * order + m]: what the next t matches earn behind a run of m
-  void leads(Gain heaviest) {
-    earned_.assign(static_cast<std::size_t>(order_ + 1) * order_, 0);
-    for (Index ahead = 1; ahead <= order_; ++ahead) {
-      for (Index run = 0; run < order_; ++run) {
-        earned_[ahead * order_ + run] =
-            earned_[(ahead - 1) * order_ + run] + std::min(run + ahead, order_) * heaviest;
+
+  // Close rows under forgetting and deletions, drop what is dominated, take out the maxima. What
+  // was added to what is absent leaves it absent.
+  void close([[maybe_unused]] Index block, Gain* rows, Gain* top) const {
+    const std::size_t run_size = static_cast<std::size_t>(width_) * Lanes;
+    const Chunk absent = Chunk{} + kAbsent;
+    const auto forget = [&](std::size_t begin) {
+      Chunk best = chunk(rows + begin);
+      for (Index run = 1; run < order_; ++run) {
+        const Chunk& other = chunk(rows + run * run_size + begin);
+        best = other > best ? other : best;
       }
+      chunk(rows + begin) = best;
+    };
+    const auto clamp = [&](std::size_t begin) {
+      Chunk& gains = chunk(rows + begin);
+      gains = gains < absent / 2 ? absent : gains;
+    };
+    const Gain deletion = deletion_;
+    Chunk highest = absent;
+    if constexpr (Lanes == 1) {
+      for (std::size_t begin = 0; begin < run_size; begin += kChunk) forget(begin);
+      Gain best = kAbsent, most = kAbsent;
+      for (Index left = length_[block]; left >= 0; --left) {
+        best = std::max(rows[left], static_cast<Gain>(best - deletion));
+        rows[left] = best;
+        most = std::max(most, best);
+      }
+      for (std::size_t begin = 0; begin < run_size; begin += kChunk) clamp(begin);
+      highest += static_cast<Gain>(most - kAbsent);
+    } else {
+      Chunk deleted = absent;
+      for (std::size_t cell = run_size; cell > 0;) {
+        cell -= Lanes;
+        forget(cell);
+        Chunk& best = chunk(rows + cell);
+        best = deleted > best ? deleted : best;
+        clamp(cell);
+        highest = best > highest ? best : highest;
+        deleted = best - deletion;
+      }
+    }
+    std::memcpy(top, &highest, Lanes * sizeof(Gain));
+    // a run is useless where a longer one has as much, or a shorter one more than it can catch up
+    for (Index run = 1; run < order_; ++run) {
+      for (std::size_t begin = 0; begin < run_size; begin += kChunk) {
+        const Chunk gains = chunk(rows + run * run_size + begin);
+        auto useless = gains < absent / 2;
+        for (Index other = 0; other < order_; ++other) {
+          if (other == run) continue;
+          const Gain* lead = lead_.data() + (run * order_ + other) * width_ + begin / Lanes;
+          Chunk ahead;
+          if constexpr (Lanes == 1) {
+            ahead = chunk(lead);
+          } else {
+            ahead = Chunk{} + *lead;
+          }
+          useless |= gains + ahead <= chunk(rows + other * run_size + begin);
+        }
+        chunk(rows + run * run_size + begin) = useless ? absent : gains;
+      }
+    }
+    for (std::size_t begin = 0; begin < block_size(); begin += kChunk) {
+      Chunk& gains = chunk(rows + begin);
+      gains = gains == absent ? absent : gains - highest;
     }
   }
 
-  Index order_, width_ = 1, num_classes_ = 1;
+  Index order_, width_ = 0, blocks_, words_, classes_ = 1;
   Gain insertion_, deletion_;
-  std::vector<Index> length_, class_, begin_;
+  // of alignments; of blocks and words; of blocks; of their classes
+  std::vector<Index> length_, class_, first_class_, match_offset_;
   std::vector<Match> match_;
-  std::vector<Gain> earned_;
-  std::size_t num_words_;
+  std::vector<Gain> lead_;  // by run, other run and words left
 };
 
-// The rows of one of several alignments; another one can be chosen when the machine is cleared.
+// One of several alignments as a RowReader; another one can be chosen when the machine is cleared.
 template <std::signed_integral G>
 class AlignmentReader {
  public:
   using Gain = G;
+  using Rows = AlignmentBlocks<G, 1>;
 
-  explicit AlignmentReader(const Alignments<G>& all) : all_(all) {}
+  explicit AlignmentReader(const Rows& all) : all_(all) {}
   void choose(Index alignment) { own_ = alignment; }
 
-  std::size_t width() const { return all_.cells(); }
+  std::size_t width() const { return all_.block_size(); }
   Index num_classes() const { return all_.num_classes(); }
-
   Gain open(std::span<Gain> result) const {
-    std::fill(result.begin(), result.end(), kAbsent<Gain>);
-    result[0] = 0;
-    return close(result);
-  }
-  Gain step(std::span<const Gain> row, Index word_class, std::span<Gain> result) const {
-    std::fill(result.begin(), result.end(), kAbsent<Gain>);
-    const Index length = all_.length(own_), order = all_.order(), width = all_.width();
-    // a substitution, or an insertion
-    Gain before = kAbsent<Gain>;
-    for (Index place = 0; place <= length; ++place) {
-      const Gain here = row[place];
-      result[place] =
-          here > kAbsent<Gain> ? std::max<Gain>(before, here - all_.insertion()) : before;
-      before = here;
-    }
-    for (const auto& [position, weight] : all_.matches(own_, word_class)) {
-      for (Index run = 0; run < order; ++run) {
-        const Gain gain = row[run * width + position];
-        if (gain == kAbsent<Gain>) continue;
-        Gain& there = result[std::min(run + 1, order - 1) * width + position + 1];
-        there = std::max<Gain>(there, gain + (run + 1) * weight);
-      }
-    }
-    return close(result);
-  }
-  Gain ending(std::span<const Gain> row) const { return row[all_.length(own_)]; }
-
- private:
-  // Close a row under forgetting and deletions, drop what is dominated, take out the maximum.
-  Gain close(std::span<Gain> row) const {
-    const Index length = all_.length(own_), order = all_.order(), width = all_.width();
-    Gain top = kAbsent<Gain>;
-    for (Index place = 0; place <= length; ++place) {
-      Gain best = row[place];
-      for (Index run = 1; run < order; ++run) best = std::max(best, row[run * width + place]);
-      row[place] = best;
-      if (place < length && best > kAbsent<Gain>) {
-        row[place + 1] = std::max<Gain>(row[place + 1], best - all_.deletion());
-      }
-      top = std::max(top, best);
-    }
-    for (Index place = 0; place <= length; ++place) {
-      const Index ahead = std::min(order, length - place);
-      for (Index run = 1; run < order; ++run) {
-        const Gain gain = row[run * width + place];
-        if (gain == kAbsent<Gain>) continue;
-        bool useless = false;
-        for (Index longer = run + 1; longer < order; ++longer) {
-          useless |= gain <= row[longer * width + place];
-        }
-        for (Index shorter = 0; shorter < run; ++shorter) {
-          const Gain rival = row[shorter * width + place];
-          useless |= rival > kAbsent<Gain> && gain + all_.lead(ahead, run, shorter) <= rival;
-        }
-        if (useless) row[run * width + place] = kAbsent<Gain>;
-      }
-    }
-    for (Gain& gain : row) gain = gain == kAbsent<Gain> ? gain : gain - top;
+    Gain top;
+    all_.open(own_, result.data(), &top);
     return top;
   }
+  Gain step(std::span<const Gain> row, Index word_class, std::span<Gain> result) const {
+    Gain top;
+    all_.step(own_, row.data(), word_class, result.data(), &top);
+    return top;
+  }
+  Gain ending(std::span<const Gain> row) const { return row[0]; }
 
-  const Alignments<G>& all_;
+ private:
+  const Rows& all_;
   Index own_ = 0;
 };
 

@@ -7,23 +7,18 @@
 
 #include "lattices/native/alignment_rows.hpp"
 #include "lattices/native/border.hpp"
+#include "lattices/native/rows.hpp"
+#include "lattices/native/totals.hpp"
 
 namespace lattices {
 
 class AlignmentSet {
  public:
-  // `narrow`: all sums of gains stay below 2**29
-  AlignmentSet(const Ints& length, const Ints& offset, const Ints& word, const Ints& position,
-               const Floats& weight, const Ints& words, Index order, double insertion,
-               double deletion, double heaviest, bool narrow)
-      : num_words_(words.shape(0)),
-        rows_(made(
-            {view(length), view(offset), view(word), view(position), view(weight), view(words)},
-            {order, insertion, deletion, heaviest}, narrow)) {}
+  // `words`: those that will be read; no sum of gains is larger than `largest`
+  AlignmentSet(const AlignmentList& list, std::span<const Index> words, double largest)
+      : rows_(made(list, words, largest)) {}
 
-  std::size_t num_words() const { return num_words_; }
-
-  // Call use(rows) with the Alignments that are there.
+  // Call use(rows) with the AlignmentBlocks that are there.
   template <class Use>
   auto visit(Use&& use) const {
     return std::visit(std::forward<Use>(use), rows_);
@@ -31,53 +26,54 @@ class AlignmentSet {
 
   auto read(Index number, const Ints& words) const {
     return visit([&](const auto& rows) {
-      using Gain = typename std::decay_t<decltype(rows)>::Gain;
-      if (number < 0 || number >= rows.size()) throw option_error("no such alignment");
+      using Blocks = std::decay_t<decltype(rows)>;
+      using Gain = typename Blocks::Gain;
+      if (number < 0 || number >= rows.num_blocks()) throw option_error("no such alignment");
       AlignmentReader<Gain> reader(rows);
       reader.choose(number);
       std::vector<std::int64_t> table, gains;
       std::vector<Gain> row(reader.width()), next(reader.width());
-      gains.push_back(reader.open(row));
-      table.insert(table.end(), row.begin(), row.end());
-      for (const Index word : view(words)) {
-        if (word < 0 || static_cast<std::size_t>(word) >= num_words_) {
-          throw option_error("no such word");
+      const Index length = rows.length(number);
+      const auto show = [&] {
+        for (Index cell = 0; cell < rows.order() * (length + 1); ++cell) {
+          const Index run = cell / (length + 1), left = length - cell % (length + 1);
+          const Gain gain = row[run * rows.width() + left];
+          table.push_back(gain == Blocks::kAbsent ? kAbsent<std::int64_t> : gain);
         }
+      };
+      gains.push_back(reader.open(row));
+      show();
+      for (const Index word : view(words)) {
+        if (word < 0 || word >= rows.num_words()) throw option_error("no such word");
         gains.push_back(reader.step(row, rows.class_of(number, word), next));
         row.swap(next);
-        table.insert(table.end(), row.begin(), row.end());
+        show();
       }
       gains.push_back(reader.ending(row));
-      return std::tuple(give(std::move(table), words.shape(0) + 1, reader.width()),
+      return std::tuple(give(std::move(table), words.shape(0) + 1, rows.order() * (length + 1)),
                         give(std::move(gains)));
     });
   }
 
  private:
-  using Rows = std::variant<Alignments<std::int32_t>, Alignments<std::int64_t>>;
+  template <class... Gain>
+  using Any = std::variant<AlignmentBlocks<Gain, 1>...>;
+  using Rows = Any<std::int16_t, std::int32_t, std::int64_t>;
 
-  static Rows made(const AlignmentMatches& matches, const AlignmentCosts& costs, bool narrow) {
-    const std::size_t count = matches.length.size(), entries = matches.word.size();
-    if (count == 0 || costs.order < 1 || matches.offset.size() != count + 1 ||
-        matches.offset.front() != 0 || static_cast<std::size_t>(matches.offset.back()) != entries ||
-        matches.position.size() != entries || matches.weight.size() != entries) {
-      throw option_error("the columns of alignments differ in length");
+  static Rows made(const AlignmentList& list, std::span<const Index> words, double largest) {
+    if (!list.fits()) throw option_error("the columns of alignments do not fit each other");
+    if (largest < AlignmentBlocks<std::int16_t, 1>::kLargest) {
+      return AlignmentBlocks<std::int16_t, 1>(list, words);
     }
-    for (std::size_t each = 0; each < count; ++each) {
-      if (matches.length[each] < 0 || matches.offset[each] > matches.offset[each + 1]) {
-        throw option_error("the columns of alignments do not fit together");
-      }
-      for (Index entry = matches.offset[each]; entry < matches.offset[each + 1]; ++entry) {
-        if (matches.position[entry] < 0 || matches.position[entry] >= matches.length[each]) {
-          throw option_error("a match outside of its reference");
-        }
-      }
+    if (largest < AlignmentBlocks<std::int32_t, 1>::kLargest) {
+      return AlignmentBlocks<std::int32_t, 1>(list, words);
     }
-    if (narrow) return Alignments<std::int32_t>(matches, costs);
-    return Alignments<std::int64_t>(matches, costs);
+    if (largest < AlignmentBlocks<std::int64_t, 1>::kLargest) {
+      return AlignmentBlocks<std::int64_t, 1>(list, words);
+    }
+    throw option_error("gains up to " + spelled(largest) + " units are too large for rows");
   }
 
-  std::size_t num_words_;
   Rows rows_;
 };
 

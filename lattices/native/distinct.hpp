@@ -4,23 +4,12 @@
 #include <tsl/robin_map.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "lattices/native/index.hpp"
 
 namespace lattices {
-
-// For keys made of several numbers: tables take the low bits of a hash, and those of a number are
-// the number's own, so that keys that differ above them would all stand in one place.
-// Multiplied by the golden ratio in 64 bits, the high bits are the best (Fibonacci hashing).
-struct MixedHash {
-  std::size_t operator()(std::uint64_t key) const {
-    key *= 0x9E3779B97F4A7C15u;
-    return static_cast<std::size_t>(key ^ (key >> 32));
-  }
-};
 
 template <class Value>
 class Distinct {

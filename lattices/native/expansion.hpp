@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "lattices/native/distinct.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/spaces.hpp"
 

@@ -71,14 +71,27 @@ void bind_expectations(nb::module_& module) {
       "Return the prefix tree of weighted sentences label[offset[i]:offset[i + 1]].");
   nb::class_<AlignmentSet>(module, "AlignmentSet",
                            "Several alignments of one order, ready to be read by rows.")
-      .def(nb::init<Ints, Ints, Ints, Ints, Floats, Ints, Index, double, double, double, bool>(),
-           nb::arg("length"), nb::arg("offset"), nb::arg("word"), nb::arg("position"),
-           nb::arg("weight"), nb::arg("words"), nb::arg("order"), nb::arg("insertion"),
-           nb::arg("deletion"), nb::arg("heaviest"), nb::arg("narrow"))
+      .def(
+          "__init__",
+          [](AlignmentSet* self, Index order, const std::tuple<double, double, double>& costs,
+             const Ints& length, const Ints& offset, const std::tuple<Ints, Ints, Floats>& matches,
+             const Ints& words, double largest) {
+            const auto& [insertion, deletion, heaviest] = costs;
+            const auto& [word, position, weight] = matches;
+            const AlignmentList list{order,      insertion,      deletion,
+                                     heaviest,   view(length),   view(offset),
+                                     view(word), view(position), view(weight)};
+            new (self) AlignmentSet(list, view(words), largest);
+          },
+          nb::arg("order"), nb::arg("costs"), nb::arg("length"), nb::arg("offset"),
+          nb::arg("matches"), nb::arg("words"), nb::arg("largest"),
+          "Costs are those of insertions and deletions and the weight of the heaviest match;\n"
+          "matches are columns of words, positions and weights. Sums of gains stay below the\n"
+          "largest.")
       .def("read", &AlignmentSet::read, nb::arg("number"), nb::arg("words"),
            "Return the rows before, between and behind some words (places among those that the\n"
            "alignments were made for) under one alignment, and what was gained with each, then by\n"
-           "ending. What is absent is less than -2**29.");
+           "ending. What is absent is less than -2**60.");
   module.def(
       "value_moments",
       [](const LengthGraph& graph, const AlignmentSet& alignments, const Floats& constant,
@@ -89,12 +102,12 @@ void bind_expectations(nb::module_& module) {
             factor.shape(0) != constant.shape(0)) {
           throw option_error("a value for each length is needed");
         }
-        if (alignments.num_words() != graph.words.size()) {
-          throw option_error("the alignments were made for other words");
-        }
         const auto found = unlocked([&] {
           Poll poll(check_signals);
           return alignments.visit([&](const auto& rows) {
+            if (static_cast<std::size_t>(rows.num_words()) != graph.words.size()) {
+              throw option_error("the alignments were made for other words");
+            }
             return value_moments(graph, rows, {view(constant), view(factor)}, {pairs, bytes},
                                  negligible, poll);
           });

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lattices/native/alignment_rows.hpp"
+#include "lattices/native/dispatch.hpp"
 #include "lattices/native/prefix_tree.hpp"
 #include "lattices/native/rows.hpp"
 #include "lattices/native/semirings.hpp"
@@ -204,16 +205,16 @@ struct MomentSums {
 // row that have less probability together than `negligible` are not followed.
 template <class Gain>
 std::vector<ValueMoments> value_moments(const LengthGraph& graph,
-                                        const Alignments<Gain>& alignments,
+                                        const AlignmentBlocks<Gain, 1>& alignments,
                                         const LengthValues& values, const RowBudget& budget,
                                         double negligible, Poll& poll) {
-  std::vector<ValueMoments> result(alignments.size());
+  std::vector<ValueMoments> result(alignments.num_blocks());
   AlignmentReader<Gain> reader(alignments);
   RowMachine machine(reader);
   std::vector<Index> edge_class(graph.num_edges());
   RowPairs pairs;
   std::vector<detail::Mass> room;
-  for (Index each = 0; each < alignments.size(); ++each) {
+  for (Index each = 0; each < alignments.num_blocks(); ++each) {
     reader.choose(each);
     machine.clear();
     for (Index edge = 0; edge < graph.num_edges(); ++edge) {
@@ -222,7 +223,8 @@ std::vector<ValueMoments> value_moments(const LengthGraph& graph,
     }
     room.clear();
     detail::MomentSums<decltype(machine)> sums{graph, values, negligible, machine, std::move(room)};
-    const bool done = walk_rows(graph, edge_class, machine, budget, sums, pairs, poll);
+    const bool done =
+        dispatch([&] { return walk_rows(graph, edge_class, machine, budget, sums, pairs, poll); });
     room = std::move(sums.mass);
     if (!done) break;
     // of what was not followed nothing better is known than the rest

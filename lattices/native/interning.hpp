@@ -70,6 +70,21 @@ class Blocks {
   std::vector<std::unique_ptr<T[]>> blocks_;
 };
 
+// Two numbers as one key.
+inline std::uint64_t pair_key(Index one, Index other) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(one)) << 32 |
+         static_cast<std::uint32_t>(other);
+}
+
+// The hash of a key for tsl::robin_map, whose own is the key itself: of a pair the table would see
+// one number alone.
+struct MixedHash {
+  std::size_t operator()(std::uint64_t key) const {
+    key *= 0x9E3779B97F4A7C15u;
+    return key ^ (key >> 32);
+  }
+};
+
 inline std::uint64_t mixed(std::uint64_t left, std::uint64_t right) {
   left = (left ^ right) * 0x9E3779B97F4A7C15u;
   return left ^ (left >> 29);

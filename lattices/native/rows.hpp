@@ -317,9 +317,9 @@ struct RowPairs {
 };
 
 // Walk the pairs of a node and a row, nodes in their order, edges into a node in theirs; return
-// false if the budget did not suffice (pairs are counted when their node is left, bytes with every
-// new pair). `edge_class` has the class of words of each edge, kSilent
-// or kNotWalked. Edges have one tail, and one node begins (with row 0 of the machine). A visitor
+// false if the budget did not suffice (pairs are counted when their node is left, bytes then and
+// with every 64th new pair). `edge_class` has the class of words of each edge, kSilent or
+// kNotWalked. Edges have one tail, and one node begins (with row 0 of the machine). A visitor
 // has these functions:
 //
 //   add(pair)                  a pair that is new; its number is the next one
@@ -382,7 +382,7 @@ bool walk_rows(const G& graph, std::span<const Index> edge_class, Machine& machi
         }
         const auto before = pairs.row.size();
         visitor.arc(edge, pair, pair_at(row), gain);
-        if (pairs.row.size() > before && !fits()) return false;
+        if (pairs.row.size() > before && pairs.row.size() % 64 == 0 && !fits()) return false;
         poll();
       }
     }

@@ -15,17 +15,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "lattices/native/distinct.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
 inline constexpr Index kNone = -1;
-
-inline std::uint64_t pair_key(Index one, Index other) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(one)) << 32 |
-         static_cast<std::uint32_t>(other);
-}
 
 // Keys that were met, but for ~0: eight bytes a key and as many again, for there are many of them
 // and each is asked for once or twice.
