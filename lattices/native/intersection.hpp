@@ -1,6 +1,7 @@
 // The intersection of a lattice with a machine: the best path, by value and then by model score.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -69,6 +70,11 @@ class Intersection {
     }
   }
 
+  // Whether the cells of lattice and machine are no more than so many.
+  static bool fits(const Lattice& lattice, std::span<const Part> parts, std::size_t most) {
+    return std::ranges::all_of(parts, [&](const Part& part) { return fits(lattice, part, most); });
+  }
+
   static std::size_t num_states(const Part& part) {
     if (const auto* alignment = std::get_if<const Alignment*>(&part.automaton)) {
       return (*alignment)->num_states();
@@ -97,13 +103,15 @@ class Intersection {
     return space_error("the weighted scores of a lattice are too large to be added up");
   }
 
+  static bool fits(const Lattice& lattice, const Part& part, std::size_t most) {
+    const std::size_t states = std::max<std::size_t>(num_states(part), 1);
+    return static_cast<std::size_t>(lattice.num_nodes()) <= most / states;
+  }
+
   static void check_cells(const Lattice& lattice, const Part& part, std::size_t most) {
-    const std::size_t states = num_states(part);
-    if (static_cast<std::size_t>(lattice.num_nodes()) <= most / std::max<std::size_t>(states, 1)) {
-      return;
-    }
+    if (fits(lattice, part, most)) return;
     throw engine_error(std::to_string(lattice.num_nodes()) + " lattice states x " +
-                       std::to_string(states) + " machine states are more than " +
+                       std::to_string(num_states(part)) + " machine states are more than " +
                        std::to_string(most) + " cells");
   }
 

@@ -226,7 +226,8 @@ class MatchGains {
     Index last = 0;
     for (const Index word : alignment.word) last = std::max(last, word);
     // one more, for all words beyond
-    if (first_.size() < static_cast<std::size_t>(last) + 2) first_.resize(static_cast<std::size_t>(last) + 2, -1);
+    if (first_.size() < static_cast<std::size_t>(last) + 2)
+      first_.resize(static_cast<std::size_t>(last) + 2, -1);
     const auto deletion = static_cast<Real>(alignment.deletion);
     for (std::size_t match = 0; match < alignment.word.size(); ++match) {
       if (alignment.word[match] <= 0) continue;
