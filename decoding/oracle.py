@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, cast, overload
 
 from decoding._native import search_words
 from decoding.judging import Oracle as Oracle
@@ -214,7 +214,7 @@ def oracles(
         if isinstance(space, Lattice):
             alignment = getattr(evaluator, "word_alignment", None) if ours else None
             if alignment is not None:
-                by_words[index] = space, evaluator, alignment
+                by_words[index] = space, cast(AlignmentEvaluator, evaluator), alignment
             elif has_machine(evaluator):
                 lattices[index] = space, evaluator
             else:
@@ -277,7 +277,7 @@ def _by_words(
         kernel.MOST_CELLS,
         workers,
     )
-    results = dict(zip(problems, found, strict=True))
+    results = dict(zip(problems, cast(list[Oracle], found), strict=True))
     too_large: list[int] = []
     indexes = list(problems)
     for place, outcome, arcs in trouble:

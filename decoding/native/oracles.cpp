@@ -21,9 +21,6 @@ using namespace lattices;
 
 namespace {
 
-using WordNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
-using Strings = nb::typed<nb::list, nb::str>;
-
 nb::object stolen(PyObject* made) {
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
@@ -252,8 +249,6 @@ class Batch {
 
 // Where there is no oracle: the place, the outcome, and the arcs if a path was found.
 using Trouble = std::tuple<std::size_t, int, std::vector<Index>>;
-using Given = nb::typed<nb::tuple, LatticeColumns, nb::object, WordNumbers, Strings, nb::object,
-                        WordMetric, nb::tuple>;
 
 GivenProblem given_problem(nb::handle item) {
   const auto parts = items(item);
@@ -277,9 +272,10 @@ void breathe(std::size_t place) {
   const nb::gil_scoped_release others;
 }
 
-std::pair<nb::list, std::vector<Trouble>> search_words(
-    const nb::typed<nb::iterable, Given>& problems, std::size_t count, const nb::tuple& classes,
-    double model_weight, std::size_t most_cells, int workers) {
+std::pair<nb::list, std::vector<Trouble>> search_words(const nb::iterable& problems,
+                                                       std::size_t count, const nb::tuple& classes,
+                                                       double model_weight, std::size_t most_cells,
+                                                       int workers) {
   const Maker maker(classes[0], classes[1]);
   auto* oracles = new WordOracles;
   const nb::object source = nb::cast(oracles, nb::rv_policy::take_ownership);
@@ -334,6 +330,12 @@ void bind_oracles(nb::module_& module) {
   module.def(
       "search_words", &search_words, nb::arg("problems"), nb::arg("count"), nb::arg("classes"),
       nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
+      nb::sig("def search_words(problems: "
+              "collections.abc.Iterable[tuple[lattices._native.LatticeColumns, "
+              "lattices._native.FeatureColumns | None, dict[str, int], list[str], object, "
+              "fstmetrics._native.WordMetric, tuple[object, ...]]], count: int, "
+              "classes: tuple[type, type], model_weight: float, most_cells: int, "
+              "workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]"),
       "Compile the references of each lattice, search it, and score what was found.\n"
       "\n"
       "A problem has a lattice's columns, those of its features or None, the numbers and the\n"
