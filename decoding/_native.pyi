@@ -1,6 +1,6 @@
 """Oracles, minimum risk and training over lattices and forests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any, overload
 
 import fstmetrics._native
@@ -10,35 +10,27 @@ from numpy.typing import NDArray
 
 
 class WordOracles:
-    """The oracles of a batch of lattices."""
+    """What the oracles of a batch have beside their sentences and scores."""
 
-    def heads(self) -> list[tuple[int, float, int]]:
-        """
-        Return for each lattice the outcome, the score and the reference.
-
-        Outcomes: 0, found; 1, no path is complete; 2, the path's model score overflows.
-        """
-
-    def arcs(self, place: int) -> list[int]:
+    def arcs(self, place: int) -> tuple[int, ...]:
         """Return the arcs of a path."""
+
+    def features(self, place: int) -> dict[str, float]:
+        """Return the features of a path that are not zero, by name."""
 
     def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """Return the statistics of a path."""
 
-class WordSearches:
-    """Searches that share memory, in any number of threads."""
+def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], object, fstmetrics._native.WordMetric, tuple[object, ...]]], count: int, classes: tuple[type, type], model_weight: float, most_cells: int, workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]:
+    """
+    Compile the references of each lattice, search it, and score what was found.
 
-    def __init__(self) -> None: ...
-
-    def stop(self) -> None:
-        """End all searches, in whatever thread they run."""
-
-    def search(self, lattices: Sequence[lattices._native.LatticeColumns], vocabularies: list[dict[str, int]], alignments: list[tuple[fstmetrics._native.WordMetric, tuple[tuple[str, ...], ...]]], model_weight: float, most_cells: int) -> WordOracles:
-        """
-        Compile the references of each lattice, search it, and score what was found.
-
-        An alignment is a metric with the words of the references.
-        """
+    A problem has a lattice's columns, those of its features or None, the numbers and the
+    strings of its vocabulary, the evaluator, its metric, and the references: texts, or
+    tuples of words. Returns oracles of the two classes, Oracle and Hypothesis, or None
+    with the place, the outcome and the arcs in a list: 1, no path is complete; 2, the
+    path's model score overflows; 3, there are too many cells.
+    """
 
 UNPLACED: float = 1e-09
 

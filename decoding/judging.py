@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from decoding._native import WordOracles
-from fstmetrics import AlignmentEvaluator, Edit, Evaluator
+from fstmetrics import Edit, Evaluator
 from fstmetrics.judgement import Judgement
 from lattices.arrays import FloatColumn, floats
-from lattices.spaces import Hypothesis, Lattice
-
-#: what an oracle of a batch has only when it is asked for
-_LATER = frozenset({"hypothesis", "stats", "judgement"})
+from lattices.spaces import Hypothesis
+from lattices.spaces.hypothesis import Deferred
 
 
-@dataclass(frozen=True)
-class Oracle:
+@dataclass(frozen=True, slots=True)
+class Oracle(Deferred):
     """A sentence chosen for its metric.
 
     Attributes
@@ -39,27 +36,23 @@ class Oracle:
         What the metric says of the sentence, if it aligns.
     """
 
+    _deferred = frozenset({"stats", "judgement"})
+
     hypothesis: Hypothesis
     score: float
     stats: FloatColumn
     reference: int
     exact: bool
     engine: str
-    # a factory leaves no attribute in the class, so that what is missing is asked for
-    judgement: Judgement | None = field(default_factory=lambda: None, repr=False)
+    judgement: Judgement | None = field(default=None, repr=False)
 
     if not TYPE_CHECKING:  # the fields are declared above
 
-        def __getattr__(self, name: str) -> Any:
-            """Make what is still in the columns of a batch, when it is first asked for."""
-            if name not in _LATER or "_in_batch" not in self.__dict__:
-                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-            made = self.__dict__[name] = _make(self, name)
-            return made
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and copied: the fields, without the batch they come from."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        def _make(self, name: str) -> Any:
+            columns, place, evaluator = self._later
+            if name == "stats":
+                return floats(columns.stats(place))
+            return evaluator.judgement(self.tokens, self.reference, self.stats, self.score)
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -75,44 +68,6 @@ class Oracle:
     def text(self) -> str:
         """The words, joined by blanks."""
         return self.hypothesis.text
-
-
-def oracle_in_batch(
-    found: WordOracles,
-    place: int,
-    score: float,
-    reference: int,
-    lattice: Lattice,
-    evaluator: AlignmentEvaluator,
-) -> Oracle:
-    """Return an oracle that makes its sentence, statistics and judgement when they are asked for.
-
-    Until its sentence is asked for, it keeps the lattice.
-    """
-    result = Oracle.__new__(Oracle)
-    fields = {
-        "score": score,
-        "reference": reference,
-        "exact": True,
-        "engine": "kernel",
-        "_in_batch": (found, place, lattice, evaluator),
-    }
-    object.__setattr__(result, "__dict__", fields)
-    return result
-
-
-def _make(oracle: Oracle, name: str) -> Any:
-    """Make one of the fields that a batch has left in its columns."""
-    found, place, lattice, evaluator = oracle.__dict__["_in_batch"]
-    if name == "stats":
-        return floats(found.stats(place))
-    if name == "judgement":
-        return evaluator.judgement(oracle.tokens, oracle.reference, oracle.stats, oracle.score)
-    if lattice is None:  # another thread has made it meanwhile
-        return oracle.__dict__["hypothesis"]
-    made = oracle.__dict__["hypothesis"] = lattice.hypothesis(found.arcs(place))
-    oracle.__dict__["_in_batch"] = (found, place, None, evaluator)
-    return made
 
 
 def judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool, engine: str) -> Oracle:

@@ -4,44 +4,36 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from math import isfinite
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, cast, overload
 
-from decoding._native import WordSearches
+from decoding._native import search_words
 from decoding.judging import Oracle as Oracle
 from decoding.judging import judged as judged
-from decoding.judging import oracle_in_batch
 from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from decoding.ranked import compiled, ranked_entries, ranked_sentences
-from decoding.threads import in_threads
 from fstmetrics import (
     AlignmentEvaluator,
     CompiledEvaluator,
     Evaluator,
-    Machine,
     has_machine,
     quality,
 )
-from fstmetrics._native import WordMetric
+from fstmetrics.alignment import WordAlignment
 from fstmetrics.metric import ROUNDING
-from fstmetrics.references import Tokens
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
-from lattices.arrays import floats, ints
-from lattices.engines import Alignment, Part, choose, kernel
+from lattices.engines import choose, kernel
 from lattices.engines.rows import MEMORY
 from lattices.errors import OptionError, argument
-from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
-#: what a native search says of a lattice
+#: what a native search says of a lattice; the third outcome is that there are too many cells
 _NO_PATH, _OVERFLOW = 1, 2
-#: the most lattices that a thread takes at a time
-_CHUNK = 32
 
 
 @overload
@@ -253,8 +245,7 @@ def find_oracles(
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
     results: dict[int, Oracle] = {}
-    by_words: list[int] = []
-    alignments: list[Any] = []
+    by_words: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]] = {}
     lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
     forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
     ours = engine in ("auto", "kernel")
@@ -264,8 +255,7 @@ def find_oracles(
         if isinstance(space, Lattice):
             alignment = getattr(evaluator, "word_alignment", None) if ours else None
             if alignment is not None:
-                by_words.append(index)
-                alignments.append(alignment)
+                by_words[index] = space, cast(AlignmentEvaluator, evaluator), alignment
             elif has_machine(evaluator):
                 lattices[index] = space, evaluator
             else:
@@ -293,94 +283,52 @@ def find_oracles(
         for index, found in zip(forests, derivations, strict=True):
             results[index] = judged(found.hypothesis, evaluators[index], found.exact, found.engine)
     if by_words:
-        problems = _WordProblems(
-            [spaces[index] for index in by_words],  # type: ignore[misc]
-            [evaluators[index] for index in by_words],  # type: ignore[misc]
-            alignments,
-        )
-        if problems.fit_the_kernel():
-            results.update(zip(by_words, problems.oracles(model_weight, workers), strict=True))
-        else:
-            lattices.update(zip(by_words, zip(*problems[:2], strict=True), strict=True))
+        of_words, too_large = _by_words(by_words, model_weight, workers)
+        results |= of_words
+        lattices |= {index: by_words[index][:2] for index in too_large}
     if lattices:
         results |= _of_lattices(lattices, model_weight, engine, workers)
     return [results[index] for index in range(len(spaces))]
 
 
-class _WordProblems(NamedTuple):
-    """Lattices to be searched under metrics that align equal words.
+def _by_words(
+    problems: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]],
+    model_weight: float,
+    workers: int,
+) -> tuple[dict[int, Oracle], list[int]]:
+    """Return oracles under metrics that align equal words, and what is too large for the kernel.
 
-    Attributes
-    ----------
-    lattices, evaluators, alignments : lists
-        As many of each; an alignment is what the evaluator has for ``word_alignment``.
+    One native call compiles, searches, scores and makes objects.
     """
-
-    lattices: list[Lattice]
-    evaluators: list[AlignmentEvaluator]
-    alignments: list[tuple[WordMetric, tuple[Tokens, ...]]]
-
-    def fit_the_kernel(self) -> bool:
-        """Tell whether the kernel can search the largest lattice with the largest machine."""
-        lattice = max(self.lattices, key=_states)
-        length = max([len(words) for _, references in self.alignments for words in references])
-        order = max([evaluator.metric.order for evaluator in self.evaluators])
-        return kernel.ENGINE.can_run(lattice, _widest(length, order)) is True
-
-    def oracles(self, model_weight: float, workers: int) -> list[Oracle]:
-        """Return the oracle of each lattice."""
-        searches = WordSearches()
-        if workers <= 1:
-            return self._search(searches, model_weight)
-        size = max(1, min(_CHUNK, len(self.lattices) // (4 * workers)))
-        chunks = [
-            self._part(slice(begin, begin + size)) for begin in range(0, len(self.lattices), size)
-        ]
-
-        def search(chunk: _WordProblems) -> list[Oracle]:
-            found = chunk._search(searches, model_weight)
-            for each in found:
-                # made while another thread searches, it takes no time of its own
-                each.hypothesis  # noqa: B018
-            return found
-
-        found = in_threads(search, chunks, workers, searches.stop)
-        return [each for of_chunk in found for each in of_chunk]
-
-    def _part(self, some: slice) -> _WordProblems:
-        return _WordProblems(self.lattices[some], self.evaluators[some], self.alignments[some])
-
-    def _search(self, searches: WordSearches, model_weight: float) -> list[Oracle]:
-        """Compile, search and score in one native call."""
-        lattices, evaluators, alignments = self
-        found = searches.search(
-            [lattice.columns for lattice in lattices],
-            [lattice.vocabulary.numbers for lattice in lattices],
-            alignments,
-            model_weight,
-            kernel.MOST_CELLS,
-        )
-        results: list[Oracle] = []
-        for place, (outcome, score, reference) in enumerate(found.heads()):
-            lattice = lattices[place]
-            if outcome == _NO_PATH:
-                raise no_complete_path(lattice)
-            made = oracle_in_batch(found, place, score, reference, lattice, evaluators[place])
-            if outcome == _OVERFLOW:
-                made.hypothesis  # noqa: B018  # which says so
-            results.append(made)
-        return results
-
-
-def _states(lattice: Lattice) -> int:
-    return lattice.num_states
-
-
-@lru_cache(maxsize=256)
-def _widest(length: int, order: int) -> Machine:
-    """Return a machine of the size that a reference of ``length`` words makes."""
-    none = Alignment(length, order, 0.0, 0.0, ints([]), ints([]), floats([]), 1.0)
-    return Machine((Part(none, 1.0),))
+    found, trouble = search_words(
+        (
+            (
+                lattice.columns,
+                lattice.feature_columns,
+                lattice.vocabulary.numbers,
+                lattice.vocabulary.strings,
+                evaluator,
+                *alignment,
+            )
+            for lattice, evaluator, alignment in problems.values()
+        ),
+        len(problems),
+        (Oracle, Hypothesis),
+        model_weight,
+        kernel.MOST_CELLS,
+        workers,
+    )
+    results = dict(zip(problems, cast(list[Oracle], found), strict=True))
+    too_large: list[int] = []
+    indexes = list(problems)
+    for place, outcome, arcs in trouble:
+        lattice = problems[indexes[place]][0]
+        if outcome == _NO_PATH:
+            raise no_complete_path(lattice)
+        if outcome == _OVERFLOW:
+            lattice.hypothesis(arcs)  # which says so
+        too_large.append(indexes[place])
+    return results, too_large
 
 
 def _of_lattices(

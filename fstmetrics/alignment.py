@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
@@ -44,6 +44,10 @@ _LARGEST_DENOMINATOR = 10_000
 _LARGEST_MULTIPLE = 1_000_000
 #: how far, in relation to itself, a cost may be moved where matches are soft and no better known
 _SOFT_COSTS = 1e-6
+
+
+#: a metric as native code takes it, with references none of which is a lattice
+WordAlignment: TypeAlias = "tuple[WordMetric, tuple[Reference, ...]]"
 
 
 @lru_cache(maxsize=256)
@@ -326,8 +330,8 @@ class AlignmentEvaluator:
         return 0.0 if self.rounded else ROUNDING
 
     @property
-    def word_alignment(self) -> tuple[WordMetric, tuple[Tokens, ...]] | None:
-        """The metric as native code takes it and the words of the references, for whole batches.
+    def word_alignment(self) -> WordAlignment | None:
+        """The metric as native code takes it and the references, for whole batches.
 
         None where more than equal words counts, a reference is a lattice, or a subclass has a
         definition of its own: then :meth:`prepare`, :meth:`machine` and :meth:`judge` say what is
@@ -336,13 +340,10 @@ class AlignmentEvaluator:
         metric = self.metric.word_metric
         if metric is None or type(self) is not AlignmentEvaluator:
             return None
-        words = self.__dict__.get("_words")
-        if words is None:
-            texts = [each for each in self.references if not isinstance(each, Lattice)]
-            if len(texts) < len(self.references):
+        for reference in self.references:
+            if isinstance(reference, Lattice):
                 return None
-            words = self.__dict__["_words"] = tuple([tokens_of(text) for text in texts])
-        return metric, words
+        return metric, self.references
 
     def judgement(
         self, words: Tokens, reference: int, stats: FloatColumn, score: float

@@ -59,9 +59,12 @@ def checked_references(references: Iterable[Reference]) -> tuple[Reference, ...]
         )
     if isinstance(references, Lattice):
         raise OptionError("the references of a segment are a list: [lattice]?")
+    # a list is made faster than what a generator gives
     result = tuple(
-        reference if isinstance(reference, Lattice | str) else tokens_of(reference)
-        for reference in references
+        [
+            reference if isinstance(reference, (str, Lattice)) else tokens_of(reference)
+            for reference in references
+        ]
     )
     if not result:
         raise OptionError("a segment needs at least one reference")

@@ -273,7 +273,7 @@ class EditSearch {
     found.objectives.push_back(evaluate(words));
     std::vector<Index> other;
     while (true) {
-      poll();
+      poll(lattice_.src.size() * (2 * found.words.size() + 1));
       seen.push_back(found.words);
       found.settled = !lattices::dispatch([&] { return improved(found.words, other); });
       if (found.settled || static_cast<int>(found.objectives.size()) > changes) break;

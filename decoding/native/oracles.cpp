@@ -1,10 +1,15 @@
 // Oracles of lattices under alignment metrics: the bindings.
 #include "decoding/native/oracles.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
 #include <tuple>
 
 #include "decoding/native/bindings.hpp"
@@ -16,10 +21,10 @@ using namespace lattices;
 
 namespace {
 
-using Words = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
-using References = nb::typed<nb::tuple, Words, nb::ellipsis>;
-using WordAlignment = nb::typed<nb::tuple, WordMetric, References>;
-using WordNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
+nb::object stolen(PyObject* made) {
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
 
 std::span<PyObject* const> items(nb::handle tuple) {
   if (!PyTuple_Check(tuple.ptr())) throw nb::type_error("a tuple was expected");
@@ -27,107 +32,317 @@ std::span<PyObject* const> items(nb::handle tuple) {
   return {size == 0 ? nullptr : &PyTuple_GET_ITEM(tuple.ptr(), 0), size};
 }
 
-// A metric, and the words of each reference by their numbers in a vocabulary.
-WordProblem problem_of(const Lattice& lattice, nb::handle vocabulary, nb::handle alignment) {
-  WordProblem problem;
-  problem.lattice = &lattice;
-  const auto parts = items(alignment);
-  if (parts.size() != 2 || !PyDict_Check(vocabulary.ptr())) {
-    throw nb::type_error("a metric with its references, and a vocabulary, were expected");
+Index number_of(nb::handle vocabulary, nb::handle word) {
+  PyObject* known = PyDict_GetItemWithError(vocabulary.ptr(), word.ptr());
+  if (known == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return known == nullptr ? -1 : nb::cast<Index>(nb::handle(known));
+}
+
+// Call use(word) for the words of a text, as lattices.formats.base.split_words cuts it.
+template <class Use>
+void split_words(nb::handle text, Use&& use) {
+  auto blank = [](Py_UCS4 each) { return each == ' ' || (each >= '\t' && each <= '\r'); };
+  const int kind = PyUnicode_KIND(text.ptr());
+  const void* data = PyUnicode_DATA(text.ptr());
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(text.ptr());
+  for (Py_ssize_t begin = 0; begin < length;) {
+    Py_ssize_t end = begin;
+    while (end < length && !blank(PyUnicode_READ(kind, data, end))) ++end;
+    if (end > begin) use(stolen(PyUnicode_Substring(text.ptr(), begin, end)));
+    begin = end + 1;
   }
-  problem.metric = nb::cast<const WordMetric*>(nb::handle(parts[0]));
-  for (PyObject* words : items(parts[1])) {
-    for (PyObject* word : items(words)) {
-      PyObject* known = PyDict_GetItemWithError(vocabulary.ptr(), word);
-      if (known == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
-      problem.reference.push_back(known == nullptr ? -1 : nb::cast<Index>(nb::handle(known)));
+}
+
+// One lattice of a batch with all that it is searched by, as Python has it.
+struct GivenProblem {
+  const LatticeColumns* lattice;
+  const FeatureColumns* features;
+  nb::handle numbers, strings, evaluator, metric, references;
+};
+
+WordProblem problem_of(const GivenProblem& given) {
+  WordProblem problem;
+  problem.lattice = given.lattice;
+  if (given.features != nullptr) {
+    if (!given.features->fit(*given.lattice)) {
+      throw space_error("the features have not one row an arc");
+    }
+    problem.features = &given.features->edges;
+    problem.final_features = &given.features->ends;
+    problem.num_features = given.features->names.size();
+  }
+  problem.metric = nb::cast<const WordMetric*>(given.metric);
+  auto add = [&](nb::handle word) { problem.reference.push_back(number_of(given.numbers, word)); };
+  for (PyObject* reference : items(given.references)) {
+    if (PyUnicode_Check(reference)) {
+      split_words(reference, add);
+    } else {
+      for (PyObject* word : items(reference)) add(word);
     }
     problem.offset.push_back(problem.reference.size());
   }
   return problem;
 }
 
-// The oracles of a batch, to be read one by one.
+// What the oracles of a batch have beside their sentences and scores, to be read when it is asked
+// for.
 class WordOracles {
  public:
-  explicit WordOracles(std::vector<WordOracle> found) : found_(std::move(found)) {}
+  std::vector<WordOracle> found;
+  // by lattice
+  std::vector<nb::object> feature_names;
 
-  std::vector<std::tuple<int, double, Index>> heads() const {
-    std::vector<std::tuple<int, double, Index>> result;
-    result.reserve(found_.size());
-    for (const auto& each : found_) {
-      result.emplace_back(static_cast<int>(each.outcome), each.score, each.reference);
+  nb::tuple arcs(std::size_t place) const {
+    const auto& numbers = found.at(place).arcs;
+    nb::object result = stolen(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
+    for (std::size_t step = 0; step < numbers.size(); ++step) {
+      PyTuple_SET_ITEM(result.ptr(), step, stolen(PyLong_FromLong(numbers[step])).release().ptr());
+    }
+    return nb::borrow<nb::tuple>(result);
+  }
+  nb::dict features(std::size_t place) const {
+    nb::dict result;
+    for (const auto& [column, sum] : found.at(place).features) {
+      result[feature_names[place][column]] = sum;
     }
     return result;
   }
-  const std::vector<Index>& arcs(std::size_t place) const { return found_.at(place).arcs; }
   Array<double> stats(std::size_t place) const {
-    return give(std::vector<double>(found_.at(place).stats));
+    return give(std::vector<double>(found.at(place).stats));
   }
-
- private:
-  std::vector<WordOracle> found_;
 };
 
-// Searches of the threads of one call: they share scratch, and stop together.
-class WordSearches {
+// Makes objects of two classes without their __init__: Oracle and Hypothesis, whose other fields
+// are made when they are asked for, from what `_later` has.
+class Maker {
  public:
-  void stop() { stopped_ = true; }
+  Maker(nb::handle oracle, nb::handle hypothesis)
+      : oracle_(oracle),
+        hypothesis_(hypothesis),
+        kernel_(nb::steal(PyUnicode_InternFromString("kernel"))),
+        no_index_(nb::int_(-1)) {
+    for (std::size_t each = 0; each < names_.size(); ++each) {
+      names_[each] = stolen(PyUnicode_InternFromString(kNames[each]));
+    }
+  }
 
-  WordOracles search(const std::vector<const LatticeColumns*>& lattices,
-                     const nb::typed<nb::list, WordNumbers>& vocabularies,
-                     const nb::typed<nb::list, WordAlignment>& alignments, double model_weight,
-                     std::size_t most_cells) {
-    const std::size_t count = lattices.size();
-    if (vocabularies.size() != count || alignments.size() != count) {
-      throw option_error("not as many vocabularies or references as lattices");
-    }
-    std::vector<WordProblem> problems;
-    problems.reserve(count);
-    for (std::size_t place = 0; place < count; ++place) {
-      problems.push_back(problem_of(*lattices[place], vocabularies[place], alignments[place]));
-    }
-    std::vector<WordOracle> found(count);
-    unlocked([&] {
-      const SearchOptions options{model_weight, most_cells};
-      const auto scratch = scratch_.take();
-      Poll poll(check_signals, &stopped_);
-      try {
-        for (std::size_t place = 0; place < count; ++place) {
-          poll();
-          found[place] = scratch->solve(problems[place], options, poll);
-        }
-      } catch (const Stopped&) {
-        throw engine_error("the search was stopped");
-      }
-    });
-    return WordOracles(std::move(found));
+  nb::object make(const WordOracle& found, const nb::object& later, nb::handle strings) const {
+    const nb::object sentence = blank(hypothesis_);
+    set(sentence, Tokens, tokens(found.words, strings));
+    set(sentence, Score, nb::float_(found.model));
+    set(sentence, Number, no_index_);
+    set(sentence, Later, later);
+    nb::object oracle = blank(oracle_);
+    set(oracle, Sentence, sentence);
+    set(oracle, Score, nb::float_(found.score));
+    set(oracle, Reference, nb::int_(found.reference));
+    set(oracle, Exact, nb::bool_(true));
+    set(oracle, EngineName, kernel_);
+    set(oracle, Later, later);
+    return oracle;
   }
 
  private:
-  Pool<WordSearch> scratch_;
-  std::atomic<bool> stopped_{false};
+  enum Name { Tokens, Score, Number, Later, Sentence, Reference, Exact, EngineName, Count };
+  static constexpr const char* kNames[] = {"tokens",     "score",     "index", "_later",
+                                           "hypothesis", "reference", "exact", "engine"};
+
+  static nb::object blank(nb::handle kind) {
+    auto* type = reinterpret_cast<PyTypeObject*>(kind.ptr());
+    return stolen(type->tp_alloc(type, 0));
+  }
+  void set(const nb::object& object, Name name, const nb::object& value) const {
+    // the classes are frozen, and objects that are made now are not yet
+    if (PyObject_GenericSetAttr(object.ptr(), names_[name].ptr(), value.ptr()) != 0) {
+      throw nb::python_error();
+    }
+  }
+  static nb::object tokens(std::span<const Index> words, nb::handle strings) {
+    nb::object result = stolen(PyTuple_New(static_cast<Py_ssize_t>(words.size())));
+    for (std::size_t place = 0; place < words.size(); ++place) {
+      PyObject* word = PyList_GetItem(strings.ptr(), words[place]);
+      if (word == nullptr) throw nb::python_error();
+      PyTuple_SET_ITEM(result.ptr(), place, Py_NewRef(word));
+    }
+    return result;
+  }
+
+  nb::handle oracle_, hypothesis_;
+  nb::object kernel_, no_index_;
+  std::array<nb::object, Count> names_;
 };
+
+// The searches of a batch. Problems are handed in one by one, and threads take what there is: so
+// Python's objects are read and made, which takes the interpreter's lock, while others search.
+class Batch {
+ public:
+  Batch(std::vector<WordOracle>& found, const SearchOptions& options)
+      : found_(found), options_(options), problems_(found.size()), done_(found.size()) {}
+  ~Batch() {
+    stop_ = true;
+    for (auto& thread : threads_) thread.join();
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  void start(int workers) {
+    for (int each = 1; each < workers; ++each) {
+      threads_.emplace_back([this] {
+        Poll poll(nullptr, &stop_);
+        WordSearch search;
+        try {
+          while (!stop_ && next_ < problems_.size()) {
+            if (!solve_next(search, poll)) std::this_thread::yield();
+          }
+        } catch (const Stopped&) {
+        } catch (...) {
+          const std::lock_guard lock(failing_);
+          if (!failed_) failure_ = std::current_exception();
+          failed_ = true;
+        }
+      });
+    }
+  }
+  void hand_in(std::size_t place, WordProblem problem) {
+    problems_[place] = std::move(problem);
+    ready_.store(place + 1, std::memory_order_release);
+  }
+  bool done(std::size_t place) const { return done_[place].load(std::memory_order_acquire); }
+
+  // Search on this thread until a problem is solved, and a few more.
+  void help(std::size_t place, Poll& poll) {
+    for (int left = kAtOnce; !done(place) || left > 0; --left) {
+      if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(failure_);
+      if (solve_next(search_, poll)) continue;
+      if (done(place)) return;
+      poll();
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  static constexpr int kAtOnce = 8;
+
+  // Solve the next problem that was handed in; false if there is none.
+  bool solve_next(WordSearch& search, Poll& poll) {
+    std::size_t place = next_.load(std::memory_order_relaxed);
+    do {
+      if (place >= ready_.load(std::memory_order_acquire)) return false;
+    } while (!next_.compare_exchange_weak(place, place + 1));
+    poll();
+    found_[place] = search.solve(problems_[place], options_, poll);
+    done_[place].store(true, std::memory_order_release);
+    return true;
+  }
+
+  std::vector<WordOracle>& found_;
+  const SearchOptions options_;
+  std::vector<WordProblem> problems_;
+  std::vector<std::atomic<bool>> done_;
+  std::atomic<std::size_t> ready_{0}, next_{0};
+  std::atomic<bool> stop_{false}, failed_{false};
+  std::mutex failing_;
+  std::exception_ptr failure_;
+  WordSearch search_;
+  std::vector<std::thread> threads_;
+};
+
+// Where there is no oracle: the place, the outcome, and the arcs if a path was found.
+using Trouble = std::tuple<std::size_t, int, std::vector<Index>>;
+
+GivenProblem given_problem(nb::handle item) {
+  const auto parts = items(item);
+  if (parts.size() != 7 || !PyDict_Check(parts[2]) || !PyList_Check(parts[3])) {
+    throw nb::type_error("a problem has seven parts, a dict and a list among them");
+  }
+  const nb::handle features(parts[1]);
+  return {nb::cast<const LatticeColumns*>(nb::handle(parts[0])),
+          features.is_none() ? nullptr : nb::cast<const FeatureColumns*>(features),
+          parts[2],
+          parts[3],
+          parts[4],
+          parts[5],
+          parts[6]};
+}
+
+// Let signals raise and other threads run; the interpreter's lock is held.
+void breathe(std::size_t place) {
+  if (place % 256 != 255) return;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  const nb::gil_scoped_release others;
+}
+
+std::pair<nb::list, std::vector<Trouble>> search_words(const nb::iterable& problems,
+                                                       std::size_t count, const nb::tuple& classes,
+                                                       double model_weight, std::size_t most_cells,
+                                                       int workers) {
+  const Maker maker(classes[0], classes[1]);
+  auto* oracles = new WordOracles;
+  const nb::object source = nb::cast(oracles, nb::rv_policy::take_ownership);
+  oracles->found.resize(count);
+  // what is searched stays alive until all threads have ended
+  std::vector<nb::object> kept;
+  std::vector<GivenProblem> given;
+  kept.reserve(count);
+  given.reserve(count);
+  Batch batch(oracles->found, {model_weight, most_cells});
+  batch.start(std::min(workers, static_cast<int>(std::min<std::size_t>(count, 1024))));
+  for (const nb::handle item : problems) {
+    if (given.size() == count) break;
+    kept.push_back(nb::borrow(item));
+    given.push_back(given_problem(item));
+    const auto* features = given.back().features;
+    oracles->feature_names.emplace_back();
+    if (features != nullptr) oracles->feature_names.back() = features->names;
+    batch.hand_in(given.size() - 1, problem_of(given.back()));
+    breathe(given.size());
+  }
+  if (given.size() != count) throw option_error("there are fewer problems than were announced");
+  nb::list results;
+  std::vector<Trouble> trouble;
+  Poll poll(check_signals);
+  for (std::size_t place = 0; place < count; ++place) {
+    if (!batch.done(place)) unlocked([&] { batch.help(place, poll); });
+    const auto& found = oracles->found[place];
+    if (found.outcome == Outcome::Found) {
+      const nb::object later = nb::make_tuple(source, place, given[place].evaluator);
+      results.append(maker.make(found, later, given[place].strings));
+    } else {
+      results.append(nb::none());
+      trouble.emplace_back(place, static_cast<int>(found.outcome), found.arcs);
+    }
+    breathe(place);
+  }
+  return {std::move(results), std::move(trouble)};
+}
 
 }  // namespace
 
 void bind_oracles(nb::module_& module) {
-  nb::class_<WordOracles>(module, "WordOracles", "The oracles of a batch of lattices.")
-      .def("heads", &WordOracles::heads,
-           "Return for each lattice the outcome, the score and the reference.\n"
-           "\n"
-           "Outcomes: 0, found; 1, no path is complete; 2, the path's model score overflows.")
-      .def("arcs", &WordOracles::arcs, nb::arg("place"), "Return the arcs of a path.")
+  nb::class_<WordOracles>(module, "WordOracles",
+                          "What the oracles of a batch have beside their sentences and scores.")
+      .def("arcs", &WordOracles::arcs, nb::arg("place"),
+           nb::sig("def arcs(self, place: int) -> tuple[int, ...]"), "Return the arcs of a path.")
+      .def("features", &WordOracles::features, nb::arg("place"),
+           nb::sig("def features(self, place: int) -> dict[str, float]"),
+           "Return the features of a path that are not zero, by name.")
       .def("stats", &WordOracles::stats, nb::arg("place"), "Return the statistics of a path.");
-  nb::class_<WordSearches>(module, "WordSearches",
-                           "Searches that share memory, in any number of threads.")
-      .def(nb::init<>())
-      .def("stop", &WordSearches::stop, "End all searches, in whatever thread they run.")
-      .def("search", &WordSearches::search, nb::arg("lattices"), nb::arg("vocabularies"),
-           nb::arg("alignments"), nb::arg("model_weight"), nb::arg("most_cells"),
-           "Compile the references of each lattice, search it, and score what was found.\n"
-           "\n"
-           "An alignment is a metric with the words of the references.");
+  module.def(
+      "search_words", &search_words, nb::arg("problems"), nb::arg("count"), nb::arg("classes"),
+      nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
+      nb::sig("def search_words(problems: "
+              "collections.abc.Iterable[tuple[lattices._native.LatticeColumns, "
+              "lattices._native.FeatureColumns | None, dict[str, int], list[str], object, "
+              "fstmetrics._native.WordMetric, tuple[object, ...]]], count: int, "
+              "classes: tuple[type, type], model_weight: float, most_cells: int, "
+              "workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]"),
+      "Compile the references of each lattice, search it, and score what was found.\n"
+      "\n"
+      "A problem has a lattice's columns, those of its features or None, the numbers and the\n"
+      "strings of its vocabulary, the evaluator, its metric, and the references: texts, or\n"
+      "tuples of words. Returns oracles of the two classes, Oracle and Hypothesis, or None\n"
+      "with the place, the outcome and the arcs in a list: 1, no path is complete; 2, the\n"
+      "path's model score overflows; 3, there are too many cells.");
 }
 
 }  // namespace decoding

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fstmetrics/native/aligning.hpp"
 #include "fstmetrics/native/word_metric.hpp"
 #include "lattices/native/intersection.hpp"
+#include "lattices/native/paths.hpp"
 
 namespace decoding {
 
@@ -19,6 +21,10 @@ using lattices::Index;
 // is not in it.
 struct WordProblem {
   const lattices::Lattice* lattice = nullptr;
+  // of arcs and of final states, if there are some, with so many columns
+  const lattices::FeatureRows* features = nullptr;
+  const lattices::FeatureRows* final_features = nullptr;
+  std::size_t num_features = 0;
   const WordMetric* metric = nullptr;
   std::vector<Index> reference;
   std::vector<std::size_t> offset{0};
@@ -29,17 +35,20 @@ struct WordProblem {
   }
 };
 
-// Overflow: a path was found, but its model score is beyond all numbers.
-enum class Outcome { Found, NoPath, Overflow };
+// Overflow: a path was found, but its model score is beyond all numbers. TooLarge: lattice and
+// machine have more cells than a search may have.
+enum class Outcome { Found, NoPath, Overflow, TooLarge };
 
 // The path that was found, with what the metric says of its words against the reference that
 // scores them best, the first of equals.
 struct WordOracle {
   Outcome outcome = Outcome::NoPath;
-  double score = 0.0;
+  double score = 0.0, model = 0.0;
   Index reference = -1;
   std::vector<double> stats;
-  std::vector<Index> arcs;
+  std::vector<Index> arcs, words;
+  // sums of features that are not zero, with their columns
+  std::vector<std::pair<Index, double>> features;
 };
 
 // Solves problems one after the other, in memory that is kept from one to the next.
@@ -49,10 +58,16 @@ class WordSearch {
                    lattices::Poll& poll) {
     WordOracle found;
     compile(problem);
+    if (!lattices::Intersection::fits(*problem.lattice, parts_, options.most_cells)) {
+      found.outcome = Outcome::TooLarge;
+      return found;
+    }
     intersection_.search(*problem.lattice, parts_, options, best_, poll);
     if (!best_.complete()) return found;
     found.outcome = std::isfinite(best_.model) ? Outcome::Found : Outcome::Overflow;
+    found.model = best_.model;
     found.arcs = best_.arcs;
+    spell(problem, found);
     rescore(problem, found, poll);
     return found;
   }
@@ -96,18 +111,30 @@ class WordSearch {
     }
   }
 
+  // The words of the path, and its features.
+  void spell(const WordProblem& problem, WordOracle& found) {
+    const auto& lattice = *problem.lattice;
+    Index last = lattice.start;
+    found.words.reserve(found.arcs.size());
+    for (const Index arc : found.arcs) {
+      if (lattice.label[arc] != 0) found.words.push_back(lattice.label[arc]);
+      last = lattice.dst[arc];
+    }
+    if (problem.features == nullptr) return;
+    sums_.widen(problem.num_features);
+    for (const Index arc : found.arcs) sums_.add(*problem.features, arc);
+    if (problem.final_features->num_rows() > 0) sums_.add(*problem.final_features, last);
+    found.features.reserve(problem.num_features);
+    sums_.take([&](Index column, double sum) { found.features.emplace_back(column, sum); });
+  }
+
   // Machines search, scorers report.
   void rescore(const WordProblem& problem, WordOracle& found, lattices::Poll& poll) {
     const WordMetric& metric = *problem.metric;
-    const auto& lattice = *problem.lattice;
-    sentence_.clear();
-    for (const Index arc : found.arcs) {
-      if (lattice.label[arc] != 0) sentence_.push_back(lattice.label[arc]);
-    }
     if (aligner_.costs() != metric.costs) aligner_ = fstmetrics::Aligner(metric.costs);
     stats_.resize(aligner_.width());
     for (std::size_t number = 0; number < problem.num_references(); ++number) {
-      fstmetrics::number_statistics<Index>(aligner_, sentence_, problem.words(number), poll,
+      fstmetrics::number_statistics<Index>(aligner_, found.words, problem.words(number), poll,
                                            stats_);
       const double score = metric.score(stats_);
       const double better = metric.error_rate ? found.score - score : score - found.score;
@@ -121,7 +148,8 @@ class WordSearch {
   lattices::Intersection intersection_;
   lattices::BestPath best_;
   fstmetrics::Aligner aligner_{fstmetrics::AlignmentCosts{1, 0.0, 0.0}};
-  std::vector<Index> word_, position_, sentence_;
+  lattices::FeatureSums sums_{0};
+  std::vector<Index> word_, position_;
   std::vector<double> weight_, stats_;
   std::vector<lattices::Alignment> alignments_;
   std::vector<lattices::Part> parts_;

@@ -9,7 +9,6 @@
 
 #include "lattices/native/interning.hpp"
 #include "lattices/native/errors.hpp"
-#include "lattices/native/interning.hpp"
 #include "tsl/robin_map.h"
 
 namespace fstmetrics {

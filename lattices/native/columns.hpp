@@ -1,14 +1,15 @@
 // Handles: the columns of a Python space, checked once and kept alive, for any number of calls.
 //
-// `Lattice.columns`, `Forest.columns` and `Alignment.columns` make them. The other modules take
-// them, too (all share one nanobind domain), so that a call passes one object instead of nine
-// arrays.
+// `Lattice.columns`, `Forest.columns`, `feature_columns` of both and `Alignment.columns` make them.
+// The other modules take them, too (all share one nanobind domain), so that a call passes one
+// object instead of nine arrays.
 #pragma once
 
 #include <string>
 
 #include "lattices/native/border.hpp"
 #include "lattices/native/machines.hpp"
+#include "lattices/native/paths.hpp"
 #include "lattices/native/row_automata.hpp"
 #include "lattices/native/spaces.hpp"
 
@@ -37,6 +38,28 @@ struct ForestColumns : Forest {
   Ints head_, tail_, tail_offset_, symbol_, symbol_offset_, in_offset_;
   Floats score_;
   std::string called_;
+};
+
+// The features of a space; `ends` has no rows where nothing ends.
+struct FeatureColumns {
+  using Names = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
+
+  FeatureColumns(Names all_names, Ints bounds, Ints columns, Floats values, Ints end_bounds,
+                 Ints end_columns, Floats end_values);
+
+  // Whether there is a row for each edge, and for each node that may end a path.
+  template <class Space>
+  bool fit(const Space& space) const {
+    return edges.num_rows() == space.num_edges() &&
+           (ends.num_rows() == 0 || ends.num_rows() == space.num_nodes());
+  }
+
+  Names names;
+  FeatureRows edges, ends;
+
+ private:
+  Ints bounds_, columns_, end_bounds_, end_columns_;
+  Floats values_, end_values_;
 };
 
 struct AlignmentColumns : Alignment {

@@ -21,7 +21,7 @@
 #include <span>
 #include <vector>
 
-#include "lattices/native/distinct.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/errors.hpp"
 #include "lattices/native/forest_inside.hpp"
 

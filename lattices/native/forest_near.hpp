@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "lattices/native/distinct.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/forest_inside.hpp"
 #include "lattices/native/kbest.hpp"
 

@@ -1,6 +1,7 @@
 // The intersection of a lattice with a machine: the best path, by value and then by model score.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -69,6 +70,11 @@ class Intersection {
     }
   }
 
+  // Whether the cells of lattice and machine are no more than so many.
+  static bool fits(const Lattice& lattice, std::span<const Part> parts, std::size_t most) {
+    return std::ranges::all_of(parts, [&](const Part& part) { return fits(lattice, part, most); });
+  }
+
   static std::size_t num_states(const Part& part) {
     if (const auto* alignment = std::get_if<const Alignment*>(&part.automaton)) {
       return (*alignment)->num_states();
@@ -97,13 +103,15 @@ class Intersection {
     return space_error("the weighted scores of a lattice are too large to be added up");
   }
 
+  static bool fits(const Lattice& lattice, const Part& part, std::size_t most) {
+    const std::size_t states = std::max<std::size_t>(num_states(part), 1);
+    return static_cast<std::size_t>(lattice.num_nodes()) <= most / states;
+  }
+
   static void check_cells(const Lattice& lattice, const Part& part, std::size_t most) {
-    const std::size_t states = num_states(part);
-    if (static_cast<std::size_t>(lattice.num_nodes()) <= most / std::max<std::size_t>(states, 1)) {
-      return;
-    }
+    if (fits(lattice, part, most)) return;
     throw engine_error(std::to_string(lattice.num_nodes()) + " lattice states x " +
-                       std::to_string(states) + " machine states are more than " +
+                       std::to_string(num_states(part)) + " machine states are more than " +
                        std::to_string(most) + " cells");
   }
 
@@ -190,6 +198,7 @@ class Intersection {
     const std::size_t size = machine.size(), words = (size + 63) / 64;
     suffix_ = make(suffixes_, size * lattice.num_nodes());
     tight_.assign(words * (finals_.back() + 1), 0);
+    touched_.assign(finals_.back() / 64 + 1, 0);
     // offer a cell the suffix that begins with an arc and goes on at another cell
     auto offer = [&](Index state, Index cell, const Suffix& suffix) {
       auto& word = tight_[state * words + cell / 64];
@@ -197,6 +206,7 @@ class Intersection {
       Suffix& known = suffix_[state * size + cell];
       if ((word & bit) != 0 && suffix.model <= known.model) return;
       word |= bit;
+      touched_[state / 64] |= std::uint64_t{1} << (state % 64);
       known = suffix;
     };
     for (const Index state : finals_) {
@@ -220,27 +230,24 @@ class Intersection {
         const Index before = lattice.src[arc];
         const Real* from = rows + before * size;
         const Real extra = bias(lattice.score[arc]);
-        const Suffix suffix{lattice.score[arc] + model, arc, cell};
+        // the score is looked at where it is needed: it is seldom in the cache
+        auto offered = [&](Index source) {
+          offer(before, source, {lattice.score[arc] + model, arc, cell});
+        };
         if (lattice.label[arc] == 0) {
-          if (from[cell] + extra == value) offer(before, cell, suffix);
+          if (from[cell] + extra == value) offered(cell);
           continue;
         }
         machine.reading_into(target, lattice.label[arc], [&](Index source, Real gain) {
-          if ((from[source] + extra) + gain == value) offer(before, source, suffix);
+          if ((from[source] + extra) + gain == value) offered(source);
         });
       }
     };
-    for (Index state = finals_.back(); state >= lattice.start; --state) {
-      for (std::size_t word = words; word-- > 0;) {
-        // from the highest cell down: epsilon arcs add lower ones while this goes on
-        std::uint64_t below = ~std::uint64_t{0};
-        while (const std::uint64_t left = tight_[state * words + word] & below) {
-          const int bit = 63 - std::countl_zero(left);
-          below = (std::uint64_t{1} << bit) - 1;
-          visit(state, static_cast<Index>(word * 64) + bit);
-        }
-      }
-    }
+    // from the last state and the highest cell down: others are added below while this goes on
+    for_all_down(std::span(touched_), [&](Index state) {
+      for_all_down(std::span(tight_).subspan(state * words, words),
+                   [&](Index cell) { visit(state, cell); });
+    });
     const Suffix* first = nullptr;
     machine.beginnings([&](Index cell, Real gain) {
       const bool known = (tight_[lattice.start * words + cell / 64] >> (cell % 64) & 1) != 0;
@@ -249,6 +256,19 @@ class Intersection {
       if (first == nullptr || suffix_[here].model > first->model) first = &suffix_[here];
     });
     return first;
+  }
+
+  // Call use(bit) for every bit that is set, or will be set below, from the highest down.
+  template <class Use>
+  static void for_all_down(std::span<std::uint64_t> set, Use&& use) {
+    for (std::size_t word = set.size(); word-- > 0;) {
+      std::uint64_t below = ~std::uint64_t{0};
+      while (const std::uint64_t left = set[word] & below) {
+        const int bit = 63 - std::countl_zero(left);
+        below = (std::uint64_t{1} << bit) - 1;
+        use(static_cast<Index>(word * 64) + bit);
+      }
+    }
   }
 
   void follow(const Lattice& lattice, std::size_t size, const Suffix* suffix,
@@ -269,7 +289,8 @@ class Intersection {
   Rows<double> doubles_;
   Room<Suffix> suffixes_;
   Suffix* suffix_ = nullptr;
-  std::vector<std::uint64_t> tight_;
+  // cells on a best path, and the states that have some
+  std::vector<std::uint64_t> tight_, touched_;
   std::vector<Index> finals_;
 };
 

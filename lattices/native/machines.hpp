@@ -166,35 +166,41 @@ struct Lanes {
   typedef Real Vector
       __attribute__((vector_size(count * sizeof(Real)), aligned(sizeof(Real)), may_alias));
 
+  // Vectors go in and out by reference: how they would be returned depends on the instruction set.
   static Vector& at(Real* cell) { return *reinterpret_cast<Vector*>(cell); }
   static const Vector& at(const Real* cell) { return *reinterpret_cast<const Vector*>(cell); }
-  static Vector all(Real gain) { return Vector{} + gain; }
-  static Vector higher(Vector one, Vector other) { return one > other ? one : other; }
-
-  // The lanes of `here`, moved to the right by so many; the last of `left` come in.
-  template <int By>
-  static Vector moved(Vector left, Vector here) {
-    return shuffled<By>(left, here, std::make_integer_sequence<int, count>{});
+  static void raise(Vector& lanes, const Vector& others) {
+    lanes = others > lanes ? others : lanes;
   }
-  // In each lane the highest of it and of those on its left.
-  static Vector running(Vector gains) {
-    const Vector worst = all(kWorst<Real>);
-    gains = higher(gains, moved<1>(worst, gains));
-    gains = higher(gains, moved<2>(worst, gains));
-    gains = higher(gains, moved<4>(worst, gains));
-    if constexpr (count > 8) gains = higher(gains, moved<8>(worst, gains));
-    return gains;
+  // Set `result` to the lanes of `here`, moved to the right by so many; the last of `left` come in.
+  template <int By>
+  static void move(const Vector& left, const Vector& here, Vector& result) {
+    shuffle<By>(left, here, result, std::make_integer_sequence<int, count>{});
+  }
+  // Raise each lane to the highest on its left.
+  static void carry_on(Vector& lanes) {
+    raise_by<1>(lanes);
+    raise_by<2>(lanes);
+    raise_by<4>(lanes);
+    if constexpr (count > 8) raise_by<8>(lanes);
   }
 
  private:
+  template <int By>
+  static void raise_by(Vector& lanes) {
+    Vector moved;
+    move<By>(Vector{} + kWorst<Real>, lanes, moved);
+    raise(lanes, moved);
+  }
   template <int By, int... Lane>
-  static Vector shuffled(Vector left, Vector here, std::integer_sequence<int, Lane...>) {
+  static void shuffle(const Vector& left, const Vector& here, Vector& result,
+                      std::integer_sequence<int, Lane...>) {
 #if defined(__clang__) || __GNUC__ >= 12
-    return __builtin_shufflevector(left, here, (Lane + count - By)...);
+    result = __builtin_shufflevector(left, here, (Lane + count - By)...);
 #else
-    using Number = decltype((left > here)[0]);
-    typedef std::remove_cvref_t<Number> Numbers __attribute__((vector_size(sizeof(Vector))));
-    return __builtin_shuffle(left, here, Numbers{(Lane + count - By)...});
+    using Number = std::remove_cvref_t<decltype((left > here)[0])>;
+    typedef Number Numbers __attribute__((vector_size(sizeof(Vector))));
+    result = __builtin_shuffle(left, here, Numbers{(Lane + count - By)...});
 #endif
   }
 };
@@ -204,22 +210,30 @@ struct Lanes {
 // runs of 0, 1, ... matches: (m+1) w + b, and kWorst at the other places.
 template <class Real>
 class MatchGains {
- public:
   using L = Lanes<Real>;
-  using Vector = typename L::Vector;
+  struct Entry {
+    Index block, next;
+  };
 
+ public:
   void assign(const Alignment& alignment) {
     order_ = static_cast<std::size_t>(alignment.order);
-    index_.reset(alignment.word.size());
+    for (const Index word : known_) first_[word] = -1;
+    known_.clear();
     entries_.clear();
     // what words gain that the reference has not
     gains_.assign(order_ * L::count, kWorst<Real>);
+    Index last = 0;
+    for (const Index word : alignment.word) last = std::max(last, word);
+    // one more, for all words beyond
+    if (first_.size() < static_cast<std::size_t>(last) + 2)
+      first_.resize(static_cast<std::size_t>(last) + 2, -1);
     const auto deletion = static_cast<Real>(alignment.deletion);
     for (std::size_t match = 0; match < alignment.word.size(); ++match) {
       if (alignment.word[match] <= 0) continue;
-      const Index block = alignment.position[match] / L::count;
-      Real* gain =
-          gains_of(entry_of(alignment.word[match], block)) + alignment.position[match] % L::count;
+      const Index place = alignment.position[match];
+      const Index entry = entry_of(alignment.word[match], place / L::count);
+      Real* gain = gains_.data() + (entry + 1) * order_ * L::count + place % L::count;
       const auto weight = static_cast<Real>(alignment.weight[match]);
       for (std::size_t run = 0; run < order_; ++run, gain += L::count) {
         raise_to(*gain, static_cast<Real>(static_cast<Real>(run + 1) * weight + deletion));
@@ -227,51 +241,59 @@ class MatchGains {
     }
   }
 
-  // The first entry of a word, or -1; the blocks of the next ones are further to the right.
-  Index first(Index word) const { return index_.first(word); }
+  // The gains as loops take them that write to memory of their own meanwhile.
+  class View {
+   public:
+    explicit View(const MatchGains& gains)
+        : first_(gains.first_.data()),
+          last_(static_cast<Index>(gains.first_.size()) - 1),
+          entries_(gains.entries_.data()),
+          gains_(gains.gains_.data()),
+          size_(gains.order_ * L::count) {}
 
-  // Gains of a block by run; the cursor, which was at the first entry, has come to this block.
-  const Real* take(Index& cursor, Index block) const {
-    if (cursor < 0) return gains_.data();
-    const Entry& entry = entries_[cursor];
-    if (entry.block != block) return gains_.data();
-    const Real* gains = gains_.data() + (cursor + 1) * order_ * L::count;
-    cursor = entry.next;
-    return gains;
-  }
-
-  // What a word gains at a place, by run, with `step` from one to the next; null where it is not.
-  const Real* at(Index word, Index place) const {
-    for (Index entry = first(word); entry >= 0; entry = entries_[entry].next) {
-      if (entries_[entry].block != place / L::count) continue;
-      const Real* gain = gains_.data() + (entry + 1) * order_ * L::count + place % L::count;
-      return reached(*gain) ? gain : nullptr;
+    // The first entry of a word, or -1; the blocks of the next ones are further to the right.
+    Index first(Index word) const { return first_[std::min(word, last_)]; }
+    // Gains by run, each with those of its block side by side.
+    const Real* of(Index entry) const { return gains_ + (entry + 1) * size_; }
+    // The entry of a block; the cursor, which began at the first one, goes on where it has come to.
+    Index take(Index& cursor, Index block) const {
+      if (cursor < 0 || entries_[cursor].block != block) return -1;
+      return std::exchange(cursor, entries_[cursor].next);
     }
-    return nullptr;
-  }
-  static constexpr Index step = L::count;
+    // Gains of a word at a place, by run, each L::count behind the other; null where it is not.
+    const Real* at(Index word, Index place) const {
+      for (Index entry = first(word); entry >= 0; entry = entries_[entry].next) {
+        if (entries_[entry].block != place / L::count) continue;
+        const Real* gain = of(entry) + place % L::count;
+        return reached(*gain) ? gain : nullptr;
+      }
+      return nullptr;
+    }
 
- private:
-  struct Entry {
-    Index block, next;
+   private:
+    const Index* first_;
+    Index last_;
+    const Entry* entries_;
+    const Real* gains_;
+    std::size_t size_;
   };
 
-  Real* gains_of(Index entry) { return gains_.data() + (entry + 1) * order_ * L::count; }
-
+ private:
   Index entry_of(Index word, Index block) {
-    Index& first = index_.first_of(word);
-    Index before = -1, here = first;
+    if (first_[word] < 0) known_.push_back(word);
+    Index before = -1, here = first_[word];
     for (; here >= 0 && entries_[here].block < block; here = entries_[here].next) before = here;
     if (here >= 0 && entries_[here].block == block) return here;
     const auto made = static_cast<Index>(entries_.size());
-    (before < 0 ? first : entries_[before].next) = made;
+    (before < 0 ? first_[word] : entries_[before].next) = made;
     entries_.push_back({block, here});
     gains_.resize(gains_.size() + order_ * L::count, kWorst<Real>);
     return made;
   }
 
   std::size_t order_ = 1;
-  WordIndex index_;
+  // by word: a table that is looked into without a branch; those that have entries
+  std::vector<Index> first_{-1}, known_;
   std::vector<Entry> entries_;
   std::vector<Real> gains_;
 };
@@ -323,10 +345,13 @@ class AlignmentRows {
     std::fill(row, row + base_, kWorst<Real>);
     std::fill(row + base_, row + row_length, Real{0});
     Scratch scratch(order());
-    for (Index state = lattice.start + 1; state < lattice.num_nodes(); ++state) {
-      poll(lattice.incoming(state).size() * static_cast<std::size_t>(row_length));
+    // copies, of which the compiler knows that writing to a row does not change them
+    const AlignmentRows self = *this;
+    const Lattice graph = lattice;
+    for (Index state = graph.start + 1; state < graph.num_nodes(); ++state) {
+      poll(graph.incoming(state).size() * static_cast<std::size_t>(row_length));
       row += row_length;
-      fill_row(lattice, bias, rows, row, lattice.incoming(state), scratch);
+      self.fill_row(graph, bias, rows, row, graph.incoming(state), scratch);
     }
   }
 
@@ -356,26 +381,29 @@ class AlignmentRows {
     if (place == 0) return;
     const Real* gain = gains_.at(word, place - 1);
     if (gain == nullptr) return;
-    if (run > 0) use(cell_of(place - 1, run - 1), gain[(run - 1) * gains_.step]);
-    if (run == order() - 1) use(cell_of(place - 1, run), gain[run * gains_.step]);
+    if (run > 0) use(cell_of(place - 1, run - 1), gain[(run - 1) * L::count]);
+    if (run == order() - 1) use(cell_of(place - 1, run), gain[run * L::count]);
   }
 
  private:
   using L = Lanes<Real>;
   using Vector = typename L::Vector;
 
-  // Maxima over the arcs into a state, for one block of places: of all arcs, and of matches by the
-  // run that they make (in the place of 0 where there are no runs); `left` is the block before.
+  // Maxima of matches over the arcs into a state, for one block of places, by the run that they
+  // make (in the place of 0 where there are no runs), and `left`, the block before.
   struct Scratch {
-    explicit Scratch(Index order) {
-      if constexpr (Order == 0) {
-        matched.resize(order);
-        left.resize(order);
-      }
+    explicit Scratch(Index order) : memory(Order == 0 ? 2 * order * L::count : 0) {}
+
+    Vector& matched(Index run) {
+      if constexpr (Order == 0) return L::at(memory.data() + 2 * run * L::count);
+      return own[2 * run];
     }
-    using Vectors = std::conditional_t<Order == 0, std::vector<Vector>,
-                                       std::array<Vector, Order == 0 ? 1 : Order>>;
-    Vectors matched, left;
+    Vector& left(Index run) {
+      if constexpr (Order == 0) return L::at(memory.data() + (2 * run + 1) * L::count);
+      return own[2 * run + 1];
+    }
+    std::vector<Real> memory;
+    Vector own[Order == 0 ? 2 : 2 * Order];
     std::vector<Index> cursors;
   };
 
@@ -389,74 +417,77 @@ class AlignmentRows {
   void fill_row(const Lattice& lattice, Bias<Real> bias, const Real* rows, Real* row,
                 std::span<const Index> arcs, Scratch& scratch) const {
     const auto row_length = size();
-    const Vector worst = L::all(kWorst<Real>);
-    auto& [matched, left, cursors] = scratch;
-    if (arcs.size() > cursors.size()) cursors.resize(arcs.size());
-    for (std::size_t at = 0; at < arcs.size(); ++at) {
-      cursors[at] = gains_.first(lattice.label[arcs[at]]);
+    const Vector worst = Vector{} + kWorst<Real>;
+    const bool one_block = stride_ == L::count;
+    if (!one_block) {
+      scratch.cursors.clear();
+      for (const Index arc : arcs) scratch.cursors.push_back(gains_.first(lattice.label[arc]));
     }
     Vector left_of_any = worst, carried = worst;
-    for (Index run = 0; run < order(); ++run) left[run] = worst;
+    for (Index run = 0; run < order(); ++run) scratch.left(run) = worst;
     for (Index block = 0; block < stride_; block += L::count) {
       Vector any = worst;
       bool silent = false;
-      for (Index run = 0; run < order(); ++run) matched[run] = worst;
+      for (Index run = 0; run < order(); ++run) scratch.matched(run) = worst;
       for (std::size_t at = 0; at < arcs.size(); ++at) {
         const Index arc = arcs[at];
         if (lattice.label[arc] == 0) {
           silent = true;
           continue;
         }
+        const Index entry = one_block ? gains_.first(lattice.label[arc])
+                                      : gains_.take(scratch.cursors[at], block / L::count);
         const Real* source = rows + lattice.src[arc] * row_length + block;
         const Real extra = bias(lattice.score[arc]);
-        const Real* gains = gains_.take(cursors[at], block / L::count);
         const Vector plain = L::at(source + base_) + extra;
-        any = L::higher(any, plain);
-        const Index first = std::min<Index>(1, order() - 1);
-        matched[first] = L::higher(matched[first], plain + L::at(gains));
+        L::raise(any, plain);
+        // adding kWorst costs less than a branch that is often taken and often not, but of doubles
+        if (sizeof(Real) == sizeof(double) && entry < 0) continue;
+        const Real* gains = gains_.of(entry);
+        L::raise(scratch.matched(std::min<Index>(1, order() - 1)), plain + L::at(gains));
         for (Index run = 1; run < order(); ++run, source += stride_) {
-          gains += gains_.step;
-          Vector& longer = matched[std::min(run + 1, order() - 1)];
-          longer = L::higher(longer, (L::at(source) + extra) + L::at(gains));
+          gains += L::count;
+          L::raise(scratch.matched(std::min(run + 1, order() - 1)),
+                   (L::at(source) + extra) + L::at(gains));
         }
       }
-      Vector plain =
-          L::higher(any - insertion_, L::template moved<1>(left_of_any, any) + deletion_);
-      for (Index run = 0; run < order(); ++run) {
-        if (run == 0 && order() > 1) continue;
-        const Vector here = L::template moved<1>(left[run], matched[run]);
+      Vector plain, inserted = any - insertion_;
+      L::template move<1>(left_of_any, any, plain);
+      plain += deletion_;
+      L::raise(plain, inserted);
+      for (Index run = std::min<Index>(1, order() - 1); run < order(); ++run) {
+        Vector here;
+        L::template move<1>(scratch.left(run), scratch.matched(run), here);
         if (run > 0) L::at(row + block + (run - 1) * stride_) = here;
-        plain = L::higher(plain, here);
-        left[run] = matched[run];
+        L::raise(plain, here);
+        scratch.left(run) = scratch.matched(run);
       }
-      if (silent) plain = L::higher(plain, read_nothing(lattice, bias, rows, row, block, arcs));
-      plain = L::higher(L::running(plain), carried);
+      if (silent) read_nothing(lattice, bias, rows, row, block, arcs, plain);
+      L::carry_on(plain);
+      L::raise(plain, carried);
       L::at(row + base_ + block) = plain;
-      carried = L::all(plain[L::count - 1]);
+      carried = Vector{} + plain[L::count - 1];
       left_of_any = any;
     }
   }
 
-  // Epsilon arcs of the lattice: raise the runs of a block, return the gains without a run.
-  Vector read_nothing(const Lattice& lattice, Bias<Real> bias, const Real* rows, Real* row,
-                      Index block, std::span<const Index> arcs) const {
-    Vector plain = L::all(kWorst<Real>);
+  // Epsilon arcs of the lattice: raise the runs of a block, and the gains without a run.
+  void read_nothing(const Lattice& lattice, Bias<Real> bias, const Real* rows, Real* row,
+                    Index block, std::span<const Index> arcs, Vector& plain) const {
     for (const Index arc : arcs) {
       if (lattice.label[arc] != 0) continue;
       const Real* source = rows + lattice.src[arc] * size() + block;
       const Real extra = bias(lattice.score[arc]);
       for (Index cell = 0; cell < base_; cell += stride_) {
-        Vector& run = L::at(row + block + cell);
-        run = L::higher(run, L::at(source + cell) + extra);
+        L::raise(L::at(row + block + cell), L::at(source + cell) + extra);
       }
-      plain = L::higher(plain, L::at(source + base_) + extra);
+      L::raise(plain, L::at(source + base_) + extra);
     }
-    return plain;
   }
 
   Index length_, order_, stride_, base_;
   Real insertion_, deletion_, ending_;
-  const MatchGains<Real>& gains_;
+  typename MatchGains<Real>::View gains_;
 };
 
 // An automaton with its arcs by target, epsilon arcs first, and its states renumbered as cells.

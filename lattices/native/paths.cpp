@@ -12,8 +12,6 @@ namespace lattices {
 
 namespace {
 
-using Names = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
-
 void check_rows(const FeatureRows& rows, std::size_t width) {
   bool good = !rows.bounds.empty() && rows.bounds.front() == 0 &&
               static_cast<std::size_t>(rows.bounds.back()) == rows.columns.size() &&
@@ -27,38 +25,31 @@ void check_rows(const FeatureRows& rows, std::size_t width) {
   if (!good) throw space_error("the parts of a sparse matrix do not fit together");
 }
 
-// The features of a space, checked and kept alive; `ends` has no rows where nothing ends.
-class FeatureColumns {
- public:
-  FeatureColumns(Names all_names, Ints bounds, Ints columns, Floats values, Ints end_bounds,
-                 Ints end_columns, Floats end_values)
-      : names(std::move(all_names)),
-        edges{view(bounds), view(columns), view(values)},
-        ends{view(end_bounds), view(end_columns), view(end_values)},
-        bounds_(std::move(bounds)),
-        columns_(std::move(columns)),
-        end_bounds_(std::move(end_bounds)),
-        end_columns_(std::move(end_columns)),
-        values_(std::move(values)),
-        end_values_(std::move(end_values)) {
-    check_rows(edges, names.size());
-    check_rows(ends, names.size());
-  }
+}  // namespace
 
-  // The sums in `sums` that are not zero, by name; they begin anew.
-  nb::dict named(FeatureSums& sums) const {
-    nb::dict result;
-    sums.take([&](Index column, double sum) { result[names[column]] = sum; });
-    return result;
-  }
+FeatureColumns::FeatureColumns(Names all_names, Ints bounds, Ints columns, Floats values,
+                               Ints end_bounds, Ints end_columns, Floats end_values)
+    : names(std::move(all_names)),
+      edges{view(bounds), view(columns), view(values)},
+      ends{view(end_bounds), view(end_columns), view(end_values)},
+      bounds_(std::move(bounds)),
+      columns_(std::move(columns)),
+      end_bounds_(std::move(end_bounds)),
+      end_columns_(std::move(end_columns)),
+      values_(std::move(values)),
+      end_values_(std::move(end_values)) {
+  check_rows(edges, names.size());
+  check_rows(ends, names.size());
+}
 
-  Names names;
-  FeatureRows edges, ends;
+namespace {
 
- private:
-  Ints bounds_, columns_, end_bounds_, end_columns_;
-  Floats values_, end_values_;
-};
+// The sums that are not zero, by name; they begin anew.
+nb::dict named(FeatureSums& sums, const nb::tuple& names) {
+  nb::dict result;
+  sums.take([&](Index column, double sum) { result[names[column]] = sum; });
+  return result;
+}
 
 // A reader of a space's paths, with the features of each.
 template <class Space>
@@ -83,9 +74,7 @@ class Speller {
         reader_(space),
         sums_(features == nullptr ? 0 : features->names.size()) {
     if (features == nullptr) return;
-    bool fits = features->edges.num_rows() == space.num_edges();
-    fits &= features->ends.num_rows() == 0 || features->ends.num_rows() == space.num_nodes();
-    if (!fits) throw space_error("the features have not one row an arc");
+    if (!features->fit(space)) throw space_error("the features have not one row an arc");
   }
 
   nb::tuple fields(std::span<const Index> edges) {
@@ -114,7 +103,7 @@ class Speller {
     if constexpr (std::is_same_v<Space, Lattice>) {
       if (features_->ends.num_rows() > 0) sums_.add(features_->ends, reader_.last());
     }
-    return features_->named(sums_);
+    return named(sums_, features_->names);
   }
 
   const Space& space_;
@@ -199,16 +188,16 @@ struct Spelled {
 
 void bind_paths(nb::module_& module) {
   nb::class_<FeatureColumns>(module, "FeatureColumns", "The features of a space, checked.")
-      .def(nb::init<Names, Ints, Ints, Floats, Ints, Ints, Floats>(), nb::arg("names"),
-           nb::arg("bounds"), nb::arg("columns"), nb::arg("values"), nb::arg("end_bounds"),
-           nb::arg("end_columns"), nb::arg("end_values"))
+      .def(nb::init<FeatureColumns::Names, Ints, Ints, Floats, Ints, Ints, Floats>(),
+           nb::arg("names"), nb::arg("bounds"), nb::arg("columns"), nb::arg("values"),
+           nb::arg("end_bounds"), nb::arg("end_columns"), nb::arg("end_values"))
       .def(
           "row",
           [](const FeatureColumns& features, Index row) {
             if (row < 0 || row >= features.edges.num_rows()) throw nb::index_error("no such row");
             FeatureSums sums(features.names.size());
             sums.add(features.edges, row);
-            return features.named(sums);
+            return named(sums, features.names);
           },
           nb::arg("row"), nb::sig("def row(self, row: int) -> dict[str, float]"),
           "Return the features of one row that are not zero, by name.");

@@ -24,6 +24,13 @@ class FeatureSums {
  public:
   explicit FeatureSums(std::size_t width) : sums_(width), touched_(width) {}
 
+  // Have at least so many columns.
+  void widen(std::size_t width) {
+    if (width <= sums_.size()) return;
+    sums_.resize(width);
+    touched_.resize(width);
+  }
+
   void add(const FeatureRows& rows, Index row) {
     for (Index at = rows.bounds[row]; at < rows.bounds[row + 1]; ++at) {
       const Index column = rows.columns[at];

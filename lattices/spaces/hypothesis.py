@@ -4,10 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 
-@dataclass(frozen=True)
-class Hypothesis:
+class Deferred:
+    """Something with fields that are made when they are first asked for.
+
+    Searches of whole batches make their results so: most are never asked for all fields.
+    ``_later`` is a tuple of the columns that a search has left, and the place in them.
+    """
+
+    __slots__ = ("_later",)
+
+    #: fields that may be missing
+    _deferred: ClassVar[frozenset[str]] = frozenset()
+
+    if not TYPE_CHECKING:  # the fields are declared by the classes that have them
+
+        def __getattr__(self, name: str) -> Any:
+            """Make a field that is still in the columns; Python asks here for what is missing."""
+            if name not in self._deferred:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            made = self._make(name)
+            object.__setattr__(self, name, made)
+            return made
+
+        def _make(self, name: str) -> Any:
+            columns, place, *_ = self._later
+            return getattr(columns, name)(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis(Deferred):
     """A sentence with what the model says of it.
 
     Attributes
@@ -23,6 +51,8 @@ class Hypothesis:
     index : int
         The entry of the n-best list; -1 for a path of a lattice.
     """
+
+    _deferred = frozenset({"features", "arcs"})
 
     tokens: tuple[str, ...]
     score: float = 0.0
