@@ -1,6 +1,6 @@
 """Oracles, minimum risk and training over lattices and forests."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, overload
 
 import fstmetrics._native

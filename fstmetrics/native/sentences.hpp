@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "lattices/native/interning.hpp"
 #include "lattices/native/errors.hpp"
+#include "lattices/native/interning.hpp"
 #include "tsl/robin_map.h"
 
 namespace fstmetrics {

@@ -21,9 +21,9 @@
 #include <span>
 #include <vector>
 
-#include "lattices/native/interning.hpp"
 #include "lattices/native/errors.hpp"
 #include "lattices/native/forest_inside.hpp"
+#include "lattices/native/interning.hpp"
 
 namespace lattices::forests {
 

@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
-#include "lattices/native/interning.hpp"
 #include "lattices/native/forest_inside.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/kbest.hpp"
 
 namespace lattices::forests {
