@@ -121,7 +121,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     """Run a command, with messages that name its options, and warnings of one line."""
-    from lattices.errors import arguments_spelled
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"warning: {_in_one_line(message)}")
@@ -130,6 +129,8 @@ def _run(given: Sequence[str]) -> int:
     names = [name for name in COMMANDS if name in given[:1]] or COMMANDS
     try:
         arguments = build_parser(names).parse_args(given)
+        from lattices.errors import arguments_spelled
+
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         parser = getattr(arguments, "study_parser", arguments.parser)

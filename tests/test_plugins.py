@@ -118,7 +118,7 @@ def test_listing_formats_names_what_is_broken(site: Path) -> None:
     rows = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert "a good one" in rows["good"]
     for name, reason in {
-        "bare": "BARE) is no format: Bare has no 'options', 'write_options', 'single', 'writable'",
+        "bare": "BARE) is no format: Bare has no 'options', 'write_options', 'single',",
         "letters": "its suffixes are '.jsonl', expected a tuple",
         "gone": "cannot be loaded: ModuleNotFoundError",
         "raises": "cannot be loaded: ZeroDivisionError: division by zero",

@@ -8,8 +8,8 @@ from struct import Struct
 
 import numpy as np
 
-#: bits of a place that are the line; the others number the file
-_LINE_BITS = 40
+#: bits of a place that are the line, or the number of the segment; the others number the file
+_PLACE_BITS = 40
 
 
 def place(path: str, line: int) -> str:
@@ -52,27 +52,32 @@ class SeenIds:
         low, high = _digest(id)
         return bool(self._slots[self._slot(low, high)])
 
-    def add(self, id: str, path: str, line: int = 0) -> str:
-        """Note an id; return the place where it was seen before, empty if it is new."""
+    def add(self, id: str, path: str, line: int, number: int = -1) -> str:
+        """Note an id; return the place where it was seen before, empty if it is new.
+
+        Where lines mean nothing ``line`` is 0, and ``number`` says which segment of the file it is.
+        """
         low, high = _digest(id)
         slot = self._slot(low, high)
         known = self._slots[slot]
         if known:
-            number = self._places[known - 1]
-            return place(self._files[number >> _LINE_BITS], number & ((1 << _LINE_BITS) - 1))
+            packed = self._places[known - 1]
+            file, within = self._files[packed >> _PLACE_BITS], packed & ((1 << _PLACE_BITS) - 1)
+            return f"segment {within >> 1} of {file}" if within & 1 else place(file, within >> 1)
         if not self._files or self._files[-1] != path:
             self._files.append(path)
         self._digests.append(low)
         self._digests.append(high)
-        self._places.append((len(self._files) - 1) << _LINE_BITS | line)
+        within = number << 1 | 1 if line == 0 and number >= 0 else line << 1
+        self._places.append((len(self._files) - 1) << _PLACE_BITS | within)
         self._slots[slot] = len(self._places)
         if 3 * len(self._places) > 2 * len(self._slots):
             self._grow()
         return ""
 
-    def objection(self, id: str, path: str, line: int) -> str:
+    def objection(self, id: str, path: str, line: int, number: int = -1) -> str:
         """Return why a segment of this id is refused; empty if it is not, and then note it."""
-        known = self.add(id, path, line)
+        known = self.add(id, path, line, number)
         return f"the id is that of {known} already" if known else ""
 
     def _slot(self, low: int, high: int) -> int:

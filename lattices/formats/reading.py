@@ -252,8 +252,7 @@ def _read(
         name = display_name(file)
         for line, number, each in parsed:
             if not isinstance(each, FormatError):
-                where = name if indexed is None else f"segment {number} of {name}"
-                problem = seen.objection(each.id, where, line)
+                problem = seen.objection(each.id, name, line, number)
                 if not problem:
                     yield each
                     continue

@@ -208,7 +208,13 @@ BAD = [
         '"states": 3, "states": 3',
         "1: 'states' twice in one object",
     ),
-    Bad("jsonl", "repeated", '"id": "b"', '"id": "a"', "2: id 'a' is that of line 1 already"),
+    Bad(
+        "jsonl",
+        "repeated",
+        '"id": "b"',
+        '"id": "a"',
+        "2: segment 'a': the id is that of {folder}/bad:1 already",
+    ),
     Bad("jsonl", "utf-8", b"yes", b"y\xff", "2: invalid UTF-8: invalid start byte"),
     Bad(
         "jsonl",
@@ -287,7 +293,13 @@ BAD = [
         "1 0 cat 1.5,2.0,3_4\n1 2 a 0,0,\n",
         "1: the lattice has a cycle through state 0; ...",
     ),
-    Bad("kaldi", "repeated", "b \n", "a \n", "6: id 'a' is that of line 1 already"),
+    Bad(
+        "kaldi",
+        "repeated",
+        "b \n",
+        "a \n",
+        "6: segment 'a': the id is that of {folder}/bad:1 already",
+    ),
     Bad("kaldi", "utf-8", b"cat", b"\xff", "3: invalid UTF-8: invalid start byte"),
     Bad(
         "kaldi", "digits", "1 2 cat", f"{DIGITS} 2 cat", "3: state '...', expected a number from 0"
@@ -308,7 +320,13 @@ BAD = [
         "3: weight '1_0,2.0,3_4', expected graph,acoustic,ids with finite costs",
     ),
     Bad("kaldi-scp", "columns", "b ", "b\n", "2: 1 column, expected a key and a file"),
-    Bad("kaldi-scp", "repeated", "b ", "a ", "2: id 'a' is that of line 1 already"),
+    Bad(
+        "kaldi-scp",
+        "repeated",
+        "b ",
+        "a ",
+        "2: segment 'a': the id is that of {folder}/bad:1 already",
+    ),
     Bad("kaldi-scp", "utf-8", b"b ", b"\xff ", "2: invalid UTF-8: invalid start byte"),
     Bad(
         "kaldi-scp",
@@ -329,7 +347,13 @@ BAD = [
         "5: probability inf, expected a number from 0",
     ),
     Bad("mesh", "repeated", "align 1 cat", "align 0 cat", "5: a second slot 0"),
-    Bad("mesh", "repeated", "name b", "name a", "7: id 'a' is that of line 1 already"),
+    Bad(
+        "mesh",
+        "repeated",
+        "name b",
+        "name a",
+        "7: segment 'a': the id is that of {folder}/bad:1 already",
+    ),
     Bad("mesh", "utf-8", b"cat", b"\xff", "5: invalid UTF-8: invalid start byte"),
     Bad(
         "mesh",
@@ -411,7 +435,7 @@ BAD = [
         "repeated",
         "1 ||| yes",
         "1 ||| yes ||| lm= 1 tm= 1 ||| 0\n0 ||| b",
-        "4: id '0' is that of line 1 already",
+        "4: segment '0': the id is that of {folder}/bad:1 already",
     ),
     Bad("moses-nbest", "utf-8", b"yes", b"\xff", "3: invalid UTF-8: invalid start byte"),
     Bad("moses-nbest", "grouped", "-0.75", "1_0", "2: '1_0', expected a finite number"),
@@ -430,7 +454,7 @@ BAD = [
         "repeated",
         "b\t1\t-0.25\tyes",
         "b\t1\t-0.25\tyes\na\t1\t0\tx",
-        "4: id 'a' is that of line 1 already",
+        "4: segment 'a': the id is that of {folder}/bad:1 already",
     ),
     Bad("nbest-tsv", "utf-8", b"yes", b"\xff", "3: invalid UTF-8: invalid start byte"),
     Bad("nbest-tsv", "grouped", "-0.75", "1_0", "2: score '1_0', expected a finite number"),
@@ -524,7 +548,13 @@ BAD = [
         "no inf",
         "2: slot 0 of 'b': probability inf, expected a number from 0",
     ),
-    Bad("sausages", "repeated", "b [", "a [", "2: id 'a' is that of line 1 already"),
+    Bad(
+        "sausages",
+        "repeated",
+        "b [",
+        "a [",
+        "2: segment 'a': the id is that of {folder}/bad:1 already",
+    ),
     Bad("sausages", "utf-8", b"yes", b"\xff", "2: invalid UTF-8: invalid start byte"),
     Bad(
         "sausages",
@@ -615,7 +645,7 @@ COLUMNAR = [
     ("nan", "score", [-0.5, np.nan], "row 0: arc 1 has score nan, expected a finite number"),
     ("infinity", "score", [-0.5, -np.inf], "row 0: arc 1 has score -inf, expected a finite number"),
     ("cycle", "dst", [1, 0], "row 0: the lattice has a cycle through state 0; ..."),
-    ("repeated", "id", "b", "id 'b' of segment 1 is that of segment 0 already"),
+    ("repeated", "id", "b", "segment 1, 'b': the id is that of segment 0 of {folder}/bad already"),
     ("announced", "dst", [1, 2**31 - 1], "row 0: arc 1 has target state 2147483647, expected 0..2"),
 ]
 VECTOR_ARC = struct.pack("<iifi", 2, 2, 1.5, 2)
@@ -646,7 +676,7 @@ BINARIES = [
     Bad("kaldi-binary", "cycle", COMPACT_ARC, struct.pack("<iiffii", 2, 2, 1.5, 0.0, 0, 0),
         "the lattice has a cycle through state 0; ..."),
     Bad("kaldi-binary", "repeated", b"b \xd6", b"a \xd6",
-        "id 'a' of segment 1 is that of segment 0 already"),
+        "segment 1, 'a': the id is that of segment 0 of {folder}/bad already"),
     Bad("kaldi-binary", "utf-8", b"cat", b"c\xff\xff", "a symbol is not UTF-8: ..."),
     Bad("kaldi-binary", "symbol", COMPACT_ARC, struct.pack("<iiffii", 7, 7, 1.5, 0.0, 0, 2),
         "the label 7 in 'a' is not in the symbol table"),
