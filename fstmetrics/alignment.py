@@ -116,7 +116,7 @@ class AlignmentMetric(Signature):
 
         So it is where a subclass has a definition of its own.
         """
-        defining = ("higher_is_better", "possible", "score", "units")
+        defining = ("higher_is_better", "possible", "score", "fractions", "units")
         plain = all(
             getattr(type(self), name) is getattr(AlignmentMetric, name) for name in defining
         )

@@ -24,10 +24,15 @@ struct WordMetric {
     const std::size_t order = costs.order;
     const double substitutions = stats[order], insertions = stats[order + 1];
     const double deletions = stats[order + 2], possible = stats[order + 3];
-    if (error_rate) return (substitutions + insertions + deletions) / std::max(possible, 1.0);
+    if (error_rate && order == 1) {
+      const double errors =
+          substitutions + costs.insertion * insertions + (1.0 + costs.deletion) * deletions;
+      return errors / std::max(possible, 1.0);
+    }
     double gain = 0.0;
     for (std::size_t k = 0; k < order; ++k) gain += stats[k];
     gain -= costs.insertion * insertions + costs.deletion * deletions;
+    if (error_rate) return (possible - gain) / std::max(possible, 1.0);
     return possible != 0.0 ? gain / possible : 1.0 + gain;
   }
 };

@@ -65,12 +65,15 @@ def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatCo
 
 
 def feature_columns(
-    names: tuple[str, ...], rows: FeatureMatrix | None, ends: FeatureMatrix | None
+    names: tuple[str, ...], count: int, rows: FeatureMatrix | None, ends: FeatureMatrix | None
 ) -> FeatureColumns | None:
-    """Return the features of arcs and of ends as native code takes them; None if there are none."""
+    """Return the features of ``count`` arcs, and of ends, as native code takes them.
+
+    None if there are none; a lattice may have features at its ends alone.
+    """
     if rows is None and ends is None:
         return None
-    of_rows = matrix_columns(_EMPTY if rows is None else rows)
+    of_rows = matrix_columns(csr_array((count, len(names))) if rows is None else rows)
     return FeatureColumns(names, *of_rows, *matrix_columns(_EMPTY if ends is None else ends))
 
 

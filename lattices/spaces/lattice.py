@@ -313,7 +313,9 @@ class Lattice:
     @cached_property
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
-        return feature_columns(self.feature_names, self.features, self.final_features)
+        return feature_columns(
+            self.feature_names, self.num_arcs, self.features, self.final_features
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and copied: all but what is made again when it is needed."""

@@ -118,7 +118,7 @@ class NBest:
     @cached_property
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
-        return feature_columns(self.feature_names, self.features, None)
+        return feature_columns(self.feature_names, len(self), self.features, None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and copied: all but what is made again when it is needed."""

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import density_curve, oracle, oracles
+from decoding.oracle import find_oracles
 from fstmetrics import CER, GRR, WER, WRR
 from fstmetrics.metric import quality
 from lattices import Error, Hypothesis, Lattice, NBest, OptionError, SpaceError, prune
@@ -211,3 +212,25 @@ def test_a_lattice_beyond_the_kernels_memory_says_so(monkeypatch):
     with pytest.raises(EngineError, match="cells"):
         oracle(lattice, WER().against(["a"]), engine="kernel")
     assert oracle(lattice, WER().against(["a"])).text == "a"  # openfst takes over
+
+
+class CostlyInsertions(WER):
+    insertion = 2.0
+
+
+class CostlyDeletions(WER):
+    deletion = 0.5
+
+
+class BigramErrors(WER):
+    order = 2
+
+
+@pytest.mark.parametrize("metric", [CostlyInsertions(), CostlyDeletions(), BigramErrors()])
+@given(lattice=small_lattices(max_arcs=8), references=st.lists(sentences(), min_size=1, max_size=2))
+def test_error_rates_with_costs_of_their_own(metric, lattice, references):
+    """The batch search scores natively: as the metric does, and no sentence is better."""
+    judge = metric.against(references)
+    (found,) = find_oracles([lattice], [judge])
+    assert found.score == pytest.approx(judge.score(found.tokens))
+    assert found.score == pytest.approx(min(judge.score(path.tokens) for path in lattice.paths()))

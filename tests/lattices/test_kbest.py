@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from lattices.algorithms import best, k_best, k_best_paths
 from lattices.errors import OptionError, SpaceError
@@ -104,3 +107,11 @@ def test_k_is_at_least_one():
 def test_without_a_complete_path():
     with pytest.raises(SpaceError, match="has no complete path"):
         k_best(Lattice.from_arcs([(1, 2, "a")], finals=[2]), 3)
+
+
+def test_features_at_the_ends_alone() -> None:
+    plain = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b", -1.0)], finals=[1])
+    ends = csr_array(np.array([[0.0, 0.0], [0.0, 2.0]]))
+    lattice = replace(plain, final_features=ends, feature_names=("x", "y"))
+    assert [found.features for found in k_best(lattice, 2)] == [{"y": 2.0}, {"y": 2.0}]
+    assert best(lattice).features == {"y": 2.0}
