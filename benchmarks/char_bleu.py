@@ -12,10 +12,10 @@ import numpy as np
 
 from benchmarks.pages import FOLDER, write_page
 from benchmarks.wmt15_data import PAIRS, Pair, read_pair
-from decoding.commands.study_output import char_bleu_panels
-from decoding.line_plots import line_plots
+from decoding.cli.output.study import char_bleu_panels
+from decoding.cli.plots import line_plots
 from fstmetrics import BLEU, correlate
-from fstmetrics.studies import Equivalents, char_bleu_study
+from fstmetrics.statistics.studies import Equivalents, char_bleu_study
 
 MAX_M = 30
 TOKENIZED = BLEU(tokenize="13a")

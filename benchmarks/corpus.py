@@ -24,7 +24,7 @@ ROUNDS = 2
 #: runs the command, and prints the peak memory of this process and of its largest worker
 _MEASURED = """
 import json, re, resource, sys
-from decoding.cli import main
+from decoding.cli.main import main
 code = main(sys.argv[1:])
 # not ru_maxrss of this process, which begins with that of whoever started it
 own = re.search(r"VmHWM:\\s*([0-9]+)", open("/proc/self/status").read())

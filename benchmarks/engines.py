@@ -15,10 +15,10 @@ import pynini
 
 from benchmarks.data import Corpus
 from fstmetrics import GRR, WER, AlignmentMetric, Machine
-from lattices.engines import ENGINES, Engine
-from lattices.engines import kernel as kernel_module
-from lattices.engines.openfst import acceptor_columns, transducer_columns
-from lattices.openfst_codec import encode
+from lattices.formats.openfst.codec import encode
+from lattices.intersection import ENGINES, Engine
+from lattices.intersection import kernel as kernel_module
+from lattices.intersection.openfst import acceptor_columns, transducer_columns
 
 METRICS = {"WER": WER(), "4-GRR": GRR()}
 

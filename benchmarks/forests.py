@@ -13,7 +13,7 @@ from benchmarks.data import DATA
 from fstmetrics import GRR, WRR, AlignmentMetric
 from fstmetrics.references import Reference, tokens_of
 from lattices import Forest
-from lattices.engines.forest_kernel import ENGINE
+from lattices.intersection.forests import ENGINE
 
 METRICS: dict[str, AlignmentMetric] = {"WRR": WRR(), "2-GRR": GRR(n=2), "4-GRR": GRR()}
 

@@ -18,8 +18,8 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA, MULTI30K
 from benchmarks.engines import fastest
-from decoding.mbr import mbr
-from decoding.oracle import oracles
+from decoding.extraction.oracle import oracles
+from decoding.minimum_risk.mbr import mbr
 from fstmetrics import WER
 from lattices import Lattice
 

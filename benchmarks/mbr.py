@@ -19,8 +19,8 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA, MULTI30K, ROOT
 from benchmarks.versions import new_environment
-from decoding.mbr import mbr
 from decoding.minimum_risk.evidence import evidence_of
+from decoding.minimum_risk.mbr import mbr
 from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
 from lattices import NBest, Space
 

@@ -16,9 +16,9 @@ import lattices
 from benchmarks.data import DATA, MULTI30K, referenced
 from benchmarks.pages import write_page
 from decoding import corpus_oracle, oracle
-from decoding.jobs import one_best
-from decoding.mbr import mbr
+from decoding.corpus.jobs import one_best
 from decoding.minimum_risk.evidence import evidence_of
+from decoding.minimum_risk.mbr import mbr
 from decoding.minimum_risk.tuning import tune_linear
 from fstmetrics import BLEU, GRR, WER, Metric, corpus_stats, paired_bootstrap
 from lattices import Lattice, NBest, Space
@@ -167,7 +167,7 @@ def listed(space: Space) -> NBest:
 
 
 def method(name: str, metric: Metric | None = None, **options: object) -> Chooser:
-    """Return a method of :func:`decoding.mbr.mbr`, ready to choose."""
+    """Return a method of :func:`decoding.minimum_risk.mbr.mbr`, ready to choose."""
 
     def choose(space: Space) -> Choice:
         found = mbr(space, metric, method=name, **options)

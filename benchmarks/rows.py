@@ -7,11 +7,9 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.data import Corpus
-from decoding.oracle import DEFAULT_BUDGET
+from decoding.extraction.oracle import DEFAULT_BUDGET
 from fstmetrics import GRR, WER
-from lattices.engines.row_product import row_product
-from lattices.engines.row_search import lowest_path
-from lattices.engines.rows import RowMachine
+from lattices.intersection.rows import RowMachine, lowest_path, row_product
 
 
 def measure(corpora: list[Corpus]) -> list[str]:

@@ -8,7 +8,7 @@ from benchmarks.data import Corpus
 from benchmarks.engines import fastest
 from fstmetrics import GRR, AlignmentEvaluator
 from lattices import Vocabulary, prune
-from lattices.engines import ENGINES
+from lattices.intersection import ENGINES
 
 
 def measure(corpus: Corpus) -> list[str]:

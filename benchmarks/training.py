@@ -11,10 +11,10 @@ import numpy as np
 
 import lattices
 from benchmarks.data import DATA, MULTI30K
-from decoding.oracle import oracle, oracles
-from decoding.training.envelope_corpus import EnvelopeCorpus
+from decoding.extraction.oracle import oracle, oracles
+from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.line_search import line_search
-from decoding.training.risk import risk
+from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, BLEUSBP, GRR, Evaluator, Metric
 from lattices import Space
 from lattices.arrays import FloatColumn, floats

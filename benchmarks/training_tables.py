@@ -23,7 +23,7 @@ import lattices
 from benchmarks.data import DATA, MULTI30K
 from benchmarks.pages import write_page
 from benchmarks.training_text import CORPORA, page
-from decoding.jobs import one_best
+from decoding.corpus.jobs import one_best
 from decoding.training.known import learner
 from decoding.training.learner import Learner
 from fstmetrics import BLEU, BLEUSBP, GRR, WER, Metric, corpus_stats

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.data import DATA, machine
 from benchmarks.pages import FOLDER, write_page
 from benchmarks.wmt15_data import PAIRS, Pair, lowercased, read_pair, tokenized
-from decoding.line_plots import Curve, Panel, line_plots
+from decoding.cli.plots import Curve, Panel, line_plots
 from fstmetrics import (
     BLEU,
     BLEUSBP,
@@ -34,8 +34,8 @@ from fstmetrics import (
     quality,
     scores_of,
 )
-from fstmetrics.correlation import Correlation
-from fstmetrics.studies import SystemsPoint, sweep_systems
+from fstmetrics.statistics.correlation import Correlation
+from fstmetrics.statistics.studies import SystemsPoint, sweep_systems
 
 VECTORS = DATA / "vectors" / "glove100d.30k.w2v.txt.gz"
 INTO_ENGLISH, FROM_ENGLISH = ("de-en", "fr-en"), ("en-de", "en-fr")

@@ -5,22 +5,19 @@ The names below are loaded when they are first used: ``import decoding`` costs n
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from decoding.corpus import Done, Failure, Segment, run
-    from decoding.corpus_oracles import CorpusOracle, corpus_oracle
-    from decoding.jobs import InfoJob, OracleJob
-    from decoding.mbr import mbr
-    from decoding.mbr_jobs import MBRJob
+    from decoding.corpus.jobs import InfoJob, MBRJob, OracleJob
+    from decoding.corpus.runner import Done, Failure, Segment, run
+    from decoding.extraction.corpus import CorpusOracle, corpus_oracle
+    from decoding.extraction.lists import rerank
+    from decoding.extraction.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
     from decoding.minimum_risk.evidence import Evidence, evidence_of
+    from decoding.minimum_risk.mbr import mbr
     from decoding.minimum_risk.results import Consensus
-    from decoding.nbest import rerank
-    from decoding.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
     from decoding.overlap import VocabularyWarning
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
 
@@ -53,28 +50,28 @@ __all__ = [
 
 _HOMES = {
     "Consensus": "minimum_risk.results",
-    "CorpusOracle": "corpus_oracles",
-    "DensityPoint": "oracle",
-    "Done": "corpus",
+    "CorpusOracle": "extraction.corpus",
+    "DensityPoint": "extraction.oracle",
+    "Done": "corpus.runner",
     "Evidence": "minimum_risk.evidence",
-    "Failure": "corpus",
+    "Failure": "corpus.runner",
     "HopeFear": "training.hope_fear",
-    "InfoJob": "jobs",
-    "MBRJob": "mbr_jobs",
-    "Oracle": "oracle",
-    "OracleJob": "jobs",
-    "Segment": "corpus",
+    "InfoJob": "corpus.jobs",
+    "MBRJob": "corpus.jobs",
+    "Oracle": "extraction.oracle",
+    "OracleJob": "corpus.jobs",
+    "Segment": "corpus.runner",
     "VocabularyWarning": "overlap",
-    "corpus_oracle": "corpus_oracles",
-    "density_curve": "oracle",
+    "corpus_oracle": "extraction.corpus",
+    "density_curve": "extraction.oracle",
     "evidence_of": "minimum_risk.evidence",
     "hope_fear": "training.hope_fear",
     "hope_fears": "training.hope_fear",
-    "mbr": "mbr",
-    "oracle": "oracle",
-    "oracles": "oracle",
-    "rerank": "nbest",
-    "run": "corpus",
+    "mbr": "minimum_risk.mbr",
+    "oracle": "extraction.oracle",
+    "oracles": "extraction.oracle",
+    "rerank": "extraction.lists",
+    "run": "corpus.runner",
 }
 
 
@@ -106,19 +103,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, "__version__"})
-
-
-class _Package(ModuleType):
-    """The package itself, where ``decoding.oracle`` is the function, whoever was imported first.
-
-    The import system puts a submodule into its package as an attribute, and two functions
-    have their module's name.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("mbr", "oracle") and isinstance(value, ModuleType):
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -16,7 +16,7 @@ from lattices.errors import Error
 from lattices.spaces import Lattice, Space
 
 if TYPE_CHECKING:
-    from decoding.outcomes import Segment
+    from decoding.corpus.outcomes import Segment
 
 
 class VocabularyWarning(UserWarning):

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from fstmetrics.alignment import AlignmentEvaluator, AlignmentMetric
-from fstmetrics.bleu import BLEU, BLEUSBP, BLEUEvaluator
-from fstmetrics.bllip import Bllip, bllip_score
-from fstmetrics.correlation import correlate, correlate_systems, graded_kappa, kappa, wmt_tau
-from fstmetrics.dependencies import Parse, ParseTable, load_parses
-from fstmetrics.dependencies_parsers import PARSERS
-from fstmetrics.edit import CER, WER, WRR
-from fstmetrics.embedding import BLEUModif, WERModif
-from fstmetrics.judgement import Edit, Judgement
-from fstmetrics.machines import Machine
-from fstmetrics.metric import (
+from fstmetrics.alignment.family import AlignmentEvaluator, AlignmentMetric
+from fstmetrics.alignment.grr import GRR
+from fstmetrics.alignment.judgement import Edit, Judgement
+from fstmetrics.alignment.rates import CER, WER, WRR
+from fstmetrics.contract import (
     CompiledEvaluator,
     Evaluator,
     ListEvaluator,
     Metric,
+    RowScorer,
     corpus_score,
     corpus_stats,
     has_machine,
     nbest_stats,
     quality,
+    scores_of,
 )
-from fstmetrics.ngram import GRR
-from fstmetrics.per import PER
-from fstmetrics.row_scores import RowScorer, scores_of
+from fstmetrics.dependency.bllip import Bllip, bllip_score
+from fstmetrics.dependency.parses import PARSERS, Parse, ParseTable, load_parses
+from fstmetrics.machine import Machine
+from fstmetrics.ngram.bleu import BLEU, BLEUSBP, BLEUEvaluator
+from fstmetrics.ngram.per import PER
+from fstmetrics.ngram.tbleu import TBLEU
 from fstmetrics.signature import METRICS, SIMILARITIES, parse_metric
-from fstmetrics.significance import (
+from fstmetrics.similarity.affix import AffixSimilarity, Similarity, affix_distance, affix_distances
+from fstmetrics.similarity.modif import BLEUModif, WERModif
+from fstmetrics.similarity.vectors import EmbeddingSimilarity, WordVectors, load_vectors
+from fstmetrics.statistics.correlation import (
+    correlate,
+    correlate_systems,
+    graded_kappa,
+    kappa,
+    wmt_tau,
+)
+from fstmetrics.statistics.significance import (
     Comparison,
     Estimate,
     Interval,
@@ -37,10 +46,7 @@ from fstmetrics.significance import (
     sign_test,
     substitution_test,
 )
-from fstmetrics.similarity import AffixSimilarity, Similarity, affix_distance, affix_distances
-from fstmetrics.sweeps import SweepPoint, threshold_sweep
-from fstmetrics.tbleu import TBLEU
-from fstmetrics.vectors import EmbeddingSimilarity, WordVectors, load_vectors
+from fstmetrics.statistics.sweeps import SweepPoint, threshold_sweep
 
 __all__ = [
     "BLEU",

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Protocol, TypeGuard, runtime_checkable
 
-from fstmetrics.alignment import AlignmentMetric
-from fstmetrics.metric import Evaluator, Metric, offers
-from fstmetrics.reference_lattices import lattices_by_length
-from fstmetrics.references import Reference
+from fstmetrics.alignment.family import AlignmentMetric
+from fstmetrics.contract import Evaluator, Metric, offers
+from fstmetrics.references import Reference, lattices_by_length
 from lattices.arrays import FloatColumn
 from lattices.spaces import Lattice
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from fstmetrics._native import PairMatches, Pairs, alignment_gains, edit_distances, pair_chrf
+from fstmetrics.contract import SCORING, Metric, offers
+from fstmetrics.external.tokenizers import NO_TOKENIZER
 from fstmetrics.list_units import ListUnits
-from fstmetrics.metric import SCORING, Metric, offers
-from fstmetrics.similarity import checked_matrix
-from fstmetrics.tokenizers import NO_TOKENIZER
+from fstmetrics.similarity.affix import checked_matrix
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.spaces import NBest
 
 if TYPE_CHECKING:
-    from fstmetrics.alignment import AlignmentMetric
-    from fstmetrics.bleu import BLEU
-    from fstmetrics.per import PER
-    from fstmetrics.sacrebleu_metrics import ChrF
+    from fstmetrics.alignment.family import AlignmentMetric
+    from fstmetrics.external.sacrebleu import ChrF
+    from fstmetrics.ngram.bleu import BLEU
+    from fstmetrics.ngram.per import PER
 
 #: what sacreBLEU takes off the beginning or the end of a word
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -213,7 +213,7 @@ def chrf_scores(candidates: NBest, evidence: NBest, metric: ChrF) -> FloatColumn
 
     Examples
     --------
-    >>> from fstmetrics.sacrebleu_metrics import ChrF
+    >>> from fstmetrics.external.sacrebleu import ChrF
     >>> from lattices import Hypothesis
     >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("a", "hat"))])
     >>> chrf_scores(nbest, nbest, ChrF(char_order=1)).tolist()

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.formats.base import split_words
+from lattices.intersection import ANY, Automaton
 from lattices.spaces import Lattice
 
 #: text (split at white space), tokens, or an acyclic automaton of alternatives
@@ -69,3 +73,99 @@ def checked_references(references: Iterable[Reference]) -> tuple[Reference, ...]
     if not result:
         raise OptionError("a segment needs at least one reference")
     return result
+
+
+def lattices_by_length(lattice: Lattice) -> dict[int, Lattice]:
+    """Return, for every length that a sentence of the lattice has, the lattice of those sentences.
+
+    Costs O(arcs x longest sentence) for each length.
+
+    Examples
+    --------
+    >>> filled = Lattice.from_arcs([(0, 1, "um"), (0, 1, ""), (1, 2, "yes")], finals=[2])
+    >>> {length: [path.text for path in of_length.paths()]
+    ...  for length, of_length in lattices_by_length(filled).items()}
+    {1: ['yes'], 2: ['um yes']}
+    """
+    before: list[set[int]] = [set() for _ in range(lattice.num_states)]
+    before[lattice.start].add(0)
+    arcs = list(
+        zip(lattice.src.tolist(), lattice.dst.tolist(), lattice.label.tolist(), strict=True)
+    )
+    for src, dst, label in arcs:  # sorted by source, and states are in topological order
+        before[dst].update(words + (label != 0) for words in before[src])
+    lengths = sorted({words for state in lattice.finals.tolist() for words in before[state]})
+    if not lengths:
+        raise OptionError(f"the reference lattice {lattice.id!r} holds no sentence")
+    result: dict[int, Lattice] = {}
+    for length in lengths:
+        # a node is a state and the number of words behind it, alive if it can end at `length`
+        alive = {(state, length) for state in lattice.finals.tolist() if length in before[state]}
+        kept = []
+        for src, dst, label in reversed(arcs):
+            for words in before[src]:
+                if (dst, words + (label != 0)) in alive:
+                    alive.add((src, words))
+                    kept.append(((src, words), (dst, words + (label != 0)), label))
+        number = {node: index for index, node in enumerate(sorted(alive))}
+        final = np.full(len(number), -np.inf)
+        final[
+            [
+                number[state, length]
+                for state in lattice.finals.tolist()
+                if (state, length) in number
+            ]
+        ] = 0.0
+        result[length] = Lattice(
+            vocabulary=lattice.vocabulary,
+            src=ints([number[src] for src, _, _ in kept]),
+            dst=ints([number[dst] for _, dst, _ in kept]),
+            label=ints([label for _, _, label in kept]),
+            score=floats(np.zeros(len(kept))),
+            final=floats(final),
+            start=number[lattice.start, 0],
+        )
+    return result
+
+
+def reference_automaton(
+    lattice: Lattice,
+    order: int,
+    insertion: float,
+    deletion: float,
+    word: IntColumn,
+    arc: IntColumn,
+    weight: FloatColumn,
+) -> Automaton:
+    """Return the automaton of all alignments to a sentence of the lattice.
+
+    As :class:`lattices.intersection.Alignment`, with the states of the lattice for positions.
+    ``word``, ``arc`` and ``weight`` say which words match the reference word on which arc.
+    """
+    states, top = lattice.num_states, order - 1
+    spoken = np.flatnonzero(lattice.label != 0)
+    silent = np.flatnonzero(lattice.label == 0)
+    src, dst = lattice.src, lattice.dst
+    everywhere = np.arange(states)
+    columns = [
+        (src[spoken], dst[spoken], np.zeros(len(spoken)), np.full(len(spoken), -deletion)),
+        (src[spoken], dst[spoken], np.full(len(spoken), ANY), np.zeros(len(spoken))),
+        (everywhere, everywhere, np.full(states, ANY), np.full(states, -insertion)),
+    ]
+    for run in range(order):
+        here, there = run * states, min(run + 1, top) * states
+        columns.append((here + src[arc], there + dst[arc], word, (run + 1) * weight))
+        nothing = np.zeros(len(silent))
+        columns.append((here + src[silent], here + dst[silent], nothing, nothing))
+        if run:
+            nothing = np.zeros(states)
+            columns.append((here + everywhere, everywhere, nothing, nothing))
+    joined = [np.concatenate(parts) for parts in zip(*columns, strict=True)]
+    initial = np.full(order * states, -np.inf)
+    initial[lattice.start] = 0.0
+    final = np.full(order * states, -np.inf)
+    final[lattice.finals] = 0.0
+    return Automaton(
+        ints(joined[0]), ints(joined[1]), ints(joined[2]), floats(joined[3]),
+        floats(initial), floats(final),
+    )  # fmt: skip

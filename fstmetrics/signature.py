@@ -11,7 +11,7 @@ from lattices.optional import check_requirements
 from lattices.registry import Registry, lacking
 
 if TYPE_CHECKING:
-    from fstmetrics.metric import Metric
+    from fstmetrics.contract import Metric
 
 
 class Signature:

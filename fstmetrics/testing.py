@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fstmetrics.metric import Metric, corpus_score, has_machine, quality
+from fstmetrics.contract import Metric, corpus_score, has_machine, quality
 from fstmetrics.signature import METRICS, parse_metric
-from lattices.engines import choose
 from lattices.errors import Error
+from lattices.intersection import choose
 from lattices.spaces import Lattice
 
 _WORDS = ("the", "cat", "sat", "on", "mat", "hat")

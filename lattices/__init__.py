@@ -25,12 +25,12 @@ from lattices.algorithms import (
     trim,
     union,
 )
-from lattices.arrow_tables import from_arrow, to_arrow
+from lattices.algorithms.semirings import COUNT, LOG, VITERBI
 from lattices.errors import Error, FormatError, OptionError, SpaceError
 from lattices.formats import read, write
 from lattices.formats.references import read_references
 from lattices.interop import from_fst, from_networkx, to_fst, to_networkx
-from lattices.semirings import COUNT, LOG, VITERBI
+from lattices.interop.arrow import from_arrow, to_arrow
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 

@@ -11,7 +11,7 @@ import numpy as np
 from fstmetrics import AlignmentMetric, Machine
 from lattices import Hypothesis, Lattice, Vocabulary
 from lattices.arrays import floats, ints
-from lattices.engines import ANY, Automaton, Part
+from lattices.intersection import ANY, Automaton, Part
 
 
 class Costs(Protocol):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import lattices
-from tests.decoding.commandline import cats, words
+from tests.decoding.cli.commandline import cats, words
 
 PROGRAM = """
 import sys
@@ -23,7 +23,7 @@ class Hidden:
 sys.meta_path.insert(0, Hidden())
 
 from decoding import corpus
-from decoding.cli import main
+from decoding.cli.main import main
 
 def no_work(*given):
     raise SystemExit("there was work done")

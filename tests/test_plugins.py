@@ -12,11 +12,11 @@ import pytest
 
 import lattices
 from fstmetrics import METRICS, PARSERS, SIMILARITIES, WER, parse_metric
-from lattices.engines import ENGINES
 from lattices.errors import PluginError, UnknownNameError
 from lattices.formats import FORMATS
+from lattices.intersection import ENGINES
 from lattices.registry import Registry
-from tests.decoding.commandline import cats
+from tests.decoding.cli.commandline import cats
 
 MODULE = '''
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ raises = odd_parts_raises:SIMILARITY
 number = odd_parts:NUMBER
 [fstmetrics.parsers]
 number = odd_parts:NUMBER
-[lattices.engines]
+[lattices.intersection]
 aaa = odd_parts_raises:ENGINE
 number = odd_parts:NUMBER
 """,
@@ -104,7 +104,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(site: Path, *argv: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "decoding.cli", *map(str, argv)],
+        [sys.executable, "-m", "decoding.cli.main", *map(str, argv)],
         capture_output=True,
         text=True,
         check=False,

@@ -8,9 +8,9 @@ from decoding import _native
 from decoding.minimum_risk.evidence import Evidence
 from fstmetrics import Metric, scores_of
 from fstmetrics._native import chrf_scores
-from fstmetrics.bleu import BLEU
+from fstmetrics.external.sacrebleu import ChrF
+from fstmetrics.ngram.bleu import BLEU
 from fstmetrics.pairs import JointUnits, bleu_units, chrf_units
-from fstmetrics.sacrebleu_metrics import ChrF
 from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import NBest

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats
-from lattices.formats.confusion import Alternatives, lattice_of
+from lattices.formats.confusion.slots import Alternatives, lattice_of
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, Vocabulary
 

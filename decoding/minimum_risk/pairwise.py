@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from typing import NamedTuple, cast, overload
 
 import numpy as np
 
-from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.evidence_lists import rows
-from decoding.ranked import ranking
-from fstmetrics import Metric, nbest_stats, scores_of
-from fstmetrics.metric import ROUNDING
+from decoding.extraction.ranked import ranking
+from decoding.minimum_risk.aggregate import aggregate_scores
+from decoding.minimum_risk.evidence import (
+    Candidates,
+    EntryWeights,
+    Evidence,
+    Spaces,
+    as_systems,
+    candidates_of,
+    checked_scale,
+    evidence_from,
+    evidence_listing,
+    evidence_of,
+    listing,
+    rows,
+)
+from decoding.minimum_risk.results import Consensus
+from fstmetrics import PER, AlignmentMetric, Bllip, Metric, nbest_stats, scores_of
+from fstmetrics.contract import ROUNDING
+from fstmetrics.external.sacrebleu import SacreBLEUMetric
+from fstmetrics.ngram.bleu import BLEU
 from fstmetrics.pairs import PairScorer, scores_pairs
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
-from lattices.errors import OptionError
-from lattices.spaces import NBest
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError, argument
+from lattices.spaces import Forest, NBest
 
 #: scores of pairs that are in memory at once
 _PAIRS = 1 << 22
@@ -132,3 +149,352 @@ def ranked(nbest: NBest, expected: FloatColumn, metric: Metric, k: int = 1) -> I
     """
     worth = expected if metric.higher_is_better else -expected
     return ints(ranking(worth, nbest.score, ROUNDING)[:k])
+
+
+#: what sums of scores in another order may differ by, with a wide margin
+_ROUNDING = 1e-9
+#: sentences of evidence before candidates are first compared
+_FIRST = 8
+#: draws of evidence for the bootstrap: at first, and at most
+_FIRST_DRAWS, _MOST_DRAWS = 16, 256
+_RESAMPLES = 500
+
+
+class Survivors(NamedTuple):
+    """The candidates that are left, with their expectations over all of the evidence.
+
+    Attributes
+    ----------
+    place : int32 column
+        Where they stand among the candidates.
+    expected : float64 column
+        The expected metric of each.
+    scored : int
+        How many pairs of candidate and evidence were scored.
+    """
+
+    place: IntColumn
+    expected: FloatColumn
+    scored: int
+
+
+def highest_quality(metric: Metric) -> float | None:
+    """Return the best score that a metric can give, negated for an error rate; None if unknown.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR, WER
+    >>> highest_quality(WER()), highest_quality(GRR()), highest_quality(GRR(alpha=-0.9))
+    (0.0, 1.0, None)
+    """
+    if isinstance(metric, AlignmentMetric):
+        bounded = metric.insertion >= 0 and metric.deletion >= 0
+        return (0.0 if metric.error_rate else 1.0) if bounded else None
+    if isinstance(metric, BLEU | Bllip | PER | SacreBLEUMetric):
+        return 1.0 if metric.higher_is_better else 0.0
+    return None
+
+
+def bounded_expectations(candidates: NBest, evidence: Evidence, metric: Metric) -> Survivors:
+    """Return the candidates that may be the best, the best among them for certain.
+
+    Evidence is heard in the order of its weights. The rest of the mass, times the best score that
+    the metric can give, bounds what a candidate can still reach; one that stays below what
+    another has reached over all of the evidence is left out. Where a metric has no known bound,
+    or no sentence dominates the evidence, all pairs are scored.
+
+    Examples
+    --------
+    >>> from fstmetrics import TBLEU
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis((word,)) for word in "abcdefghijklmnop"])
+    >>> evidence = Evidence(nbest, [2.0**-place for place in range(16)])
+    >>> found = bounded_expectations(nbest, evidence, TBLEU(order=1))
+    >>> found.place.tolist(), found.scored < 16 * 16
+    ([0], True)
+    """
+    sign = 1.0 if metric.higher_is_better else -1.0
+    bound = highest_quality(metric)
+    if bound is None:
+        every = ints(np.arange(len(candidates)))
+        expected = expected_scores(candidates, evidence, metric)
+        return Survivors(every, expected, len(candidates) * len(evidence.nbest))
+    order = np.argsort(-evidence.weight, kind="stable")
+    weight = evidence.weight[order]
+    left = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
+
+    def shares(some: Array, first: int, last: int) -> Array:
+        """Return what each sentence of evidence adds to the expectation of each candidate."""
+        found = score_matrix(
+            rows(candidates, some), rows(evidence.nbest, order[first:last]), metric
+        )
+        return sign * weight[first:last, None] * found
+
+    alive = np.arange(len(candidates))
+    reached = np.zeros(len(candidates))
+    best, complete = -np.inf, dict[int, Array]()
+    heard, scored = 0, 0
+    while heard < len(order):
+        end = min(len(order), 2 * heard or _FIRST)
+        fresh = np.array([each for each in alive.tolist() if each not in complete], dtype=np.int64)
+        reached[fresh] += shares(fresh, heard, end).sum(axis=0)
+        scored += len(fresh) * (end - heard)
+        for leader, known in complete.items():
+            reached[leader] += known[heard:end].sum()
+        heard = end
+        checked_expectations(reached, metric)
+        leader = int(alive[np.argmax(reached[alive])])
+        if heard < len(order) and leader not in complete:
+            complete[leader] = np.zeros(len(order))
+            complete[leader][heard:] = shares(np.array([leader]), heard, len(order))[:, 0]
+            scored += len(order) - heard
+            best = max(best, reached[leader] + complete[leader].sum())
+        alive = alive[reached[alive] + left[heard] * bound >= best - _ROUNDING]
+    return Survivors(ints(alive), sign * reached[alive], scored)
+
+
+def confident_expectations(
+    candidates: NBest, evidence: Evidence, metric: Metric, confidence: float, seed: int = 0
+) -> Survivors:
+    """Return the candidates that a bootstrap does not rule out: probably with the best.
+
+    Sentences are drawn from the evidence, 16 at first and twice as many from round to round, up
+    to 256. In each round the means over the draws are resampled 500 times; a candidate that is
+    at least as good as the best one in no more than ``1 - confidence`` of them is left out.
+    Those that remain are scored against all of the evidence.
+
+    Parameters
+    ----------
+    candidates : NBest
+    evidence : Evidence
+    metric : Metric
+    confidence : float
+        Above 0 and below 1.
+    seed : int
+
+    References
+    ----------
+    Cheng and Vlachos. Faster minimum Bayes risk decoding with confidence-based pruning. EMNLP
+    2023.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis((word,)) for word in "abcd"])
+    >>> evidence = Evidence(nbest, [90, 5, 3, 2])
+    >>> confident_expectations(nbest, evidence, WER(), 0.99).place.tolist()
+    [0]
+    """
+    if not 0.0 < confidence < 1.0:
+        raise OptionError(f"a confidence is above 0 and below 1, not {confidence}")
+    sign = 1.0 if metric.higher_is_better else -1.0
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(len(evidence.weight), _MOST_DRAWS, p=evidence.weight)
+    known = np.zeros((len(evidence.weight), len(candidates)))
+    heard = np.zeros(len(evidence.weight), dtype=bool)
+    alive = np.arange(len(candidates))
+    count, scored = _FIRST_DRAWS, 0
+
+    def hear(some: Array) -> int:
+        fresh = some[~heard[some]]
+        heard[fresh] = True
+        if len(fresh):
+            found = score_matrix(rows(candidates, alive), rows(evidence.nbest, fresh), metric)
+            known[np.ix_(fresh, alive)] = sign * found
+        return len(fresh) * len(alive)
+
+    while count <= _MOST_DRAWS and len(alive) > 1:
+        scored += hear(np.unique(drawn[:count]))
+        worth = checked_expectations(known[drawn[:count]][:, alive], metric)
+        times = rng.multinomial(count, np.full(count, 1.0 / count), size=_RESAMPLES)
+        means = times @ worth
+        leader = int(np.argmax(worth.sum(axis=0)))
+        # equal candidates win against each other in all resamples, up to rounding
+        wins = (means >= means[:, [leader]] - _ROUNDING).mean(axis=0)
+        alive = alive[(wins > 1.0 - confidence) | (np.arange(len(alive)) == leader)]
+        count *= 2
+    scored += hear(np.arange(len(evidence.weight)))
+    expected = checked_expectations(evidence.weight @ known[:, alive], metric)
+    return Survivors(ints(alive), sign * expected, scored)
+
+
+@overload
+def pairwise(
+    spaces: Spaces,
+    metric: Metric,
+    *,
+    scale: float = 1.0,
+    evidence: Evidence | Spaces | None = None,
+    evidence_size: int | None = None,
+    candidates: int | Spaces | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    weights: EntryWeights | None = None,
+    uniform: bool = False,
+    system_weights: Sequence[float] | None = None,
+    merge: str = "sum",
+    aggregate: bool = False,
+    confidence: float | None = None,
+    k: None = None,
+) -> Consensus: ...
+@overload
+def pairwise(
+    spaces: Spaces,
+    metric: Metric,
+    *,
+    scale: float = 1.0,
+    evidence: Evidence | Spaces | None = None,
+    evidence_size: int | None = None,
+    candidates: int | Spaces | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    weights: EntryWeights | None = None,
+    uniform: bool = False,
+    system_weights: Sequence[float] | None = None,
+    merge: str = "sum",
+    aggregate: bool = False,
+    confidence: float | None = None,
+    k: int,
+) -> list[Consensus]: ...
+def pairwise(
+    spaces: Spaces,
+    metric: Metric,
+    *,
+    scale: float = 1.0,
+    evidence: Evidence | Spaces | None = None,
+    evidence_size: int | None = None,
+    candidates: int | Spaces | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    weights: EntryWeights | None = None,
+    uniform: bool = False,
+    system_weights: Sequence[float] | None = None,
+    merge: str = "sum",
+    aggregate: bool = False,
+    confidence: float | None = None,
+    k: int | None = None,
+) -> Consensus | list[Consensus]:
+    """Return the candidate with the best expected metric, or the ``k`` best.
+
+    ``argmax over candidates c of sum over evidence e of P(e) * metric(c, e)``, the minimum for
+    an error rate. Any metric: each sentence of evidence is its reference in turn. Expectations
+    that differ by no more than 1e-12 are equal; ties go to the higher model score.
+
+    Metrics without a kernel for whole matrices (:func:`decoding.minimum_risk.pairwise.has_kernel`)
+    leave out candidates that provably cannot win, as evidence is heard.
+
+    Parameters
+    ----------
+    spaces : Lattice, Forest or NBest, or a sequence of them
+        What one system, or each of several, said about one segment.
+    metric : Metric
+    scale, samples, seed, weights, uniform, system_weights, merge
+        How sentences become evidence: see :func:`decoding.minimum_risk.evidence.evidence_of`.
+    evidence : Evidence or spaces, optional
+        What to average over, by default what is chosen from. :class:`Evidence` comes with its
+        weights, and the options that would make them are refused.
+    evidence_size : int, optional
+        The size of the list of evidence: by default all entries of a list, 100 sentences of a
+        lattice, 100 derivations of a forest.
+    candidates : int or spaces, optional
+        How many sentences can be chosen, the best of each space; or where they come from. By
+        default all entries of a list, 100 sentences of a lattice or forest.
+    aggregate : bool
+        Score against the average of the evidence, in linear time; BLEU and chrF only. See
+        :func:`decoding.minimum_risk.aggregate.aggregate_scores`.
+    confidence : float, optional
+        Such as 0.99: leave out candidates that a bootstrap finds worse with this confidence.
+        The result then says ``exact=False`` if it has left out any.
+    k : int, optional
+        Return a list of that many, best first; fewer if there are fewer. All pairs are scored.
+
+    Raises
+    ------
+    OptionError
+        If there are no candidates, no evidence, or options contradict each other.
+    SpaceError
+        If a lattice has no complete path.
+
+    Examples
+    --------
+    The sentence in the middle, though the model likes another best:
+
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis, NBest
+    >>> some = [("a cat sat", -0.1), ("the cat sat", -0.3), ("the cat lay", -0.4)]
+    >>> nbest = NBest.from_hypotheses([Hypothesis(tuple(text.split()), at) for text, at in some])
+    >>> found = pairwise(nbest, WER())
+    >>> found.text, round(found.expected, 3), found.candidates, found.evidence
+    ('the cat sat', 0.227, 3, 3)
+    >>> [each.text for each in pairwise(nbest, WER(), k=2)]
+    ['the cat sat', 'a cat sat']
+    """
+    if k is not None and k < 1:
+        raise OptionError(f"{argument('k')} is at least 1, not {k}")
+    if confidence is not None and (k is not None or aggregate):
+        raise OptionError("confidence is for one candidate against each sentence of evidence")
+    checked_scale(scale)
+    own = as_systems(spaces)
+    size = candidates if isinstance(candidates, int) else None
+    sources = own if candidates is None or size is not None else as_systems(candidates)  # type: ignore[arg-type]
+    listings = [listing(space, size) for space in sources]
+    if isinstance(evidence, Evidence):
+        _refuse_evidence_options(
+            scale != 1.0, evidence_size, samples, weights, uniform, system_weights, merge != "sum"
+        )
+        judges = evidence
+    elif evidence is None and samples is None and sources is own and size == evidence_size:
+        shared = [
+            evidence_listing(one.space, size, merge) if isinstance(one.space, Forest) else one
+            for one in listings
+        ]
+        judges = evidence_from(
+            shared, scale=scale, weights=weights, uniform=uniform,
+            system_weights=system_weights, merge=merge,
+        )  # fmt: skip
+    else:
+        judges = evidence_of(
+            own if evidence is None else evidence, scale=scale, k=evidence_size, samples=samples,
+            seed=seed, weights=weights, uniform=uniform, system_weights=system_weights, merge=merge,
+        )  # fmt: skip
+    found = _chosen(candidates_of(listings), judges, metric, aggregate, confidence, seed, k)
+    return found if k is not None else found[0]
+
+
+def _refuse_evidence_options(*given: object) -> None:
+    if any(option is not None and option is not False for option in given):
+        raise OptionError("the evidence has weights already: no options can make others")
+
+
+def _chosen(
+    choices: Candidates,
+    evidence: Evidence,
+    metric: Metric,
+    aggregate: bool,
+    confidence: float | None,
+    seed: int,
+    k: int | None,
+) -> list[Consensus]:
+    nbest, place, method = choices.nbest, None, "pairwise"
+    if aggregate:
+        expected, method = aggregate_scores(nbest, evidence, metric), "aggregate"
+    elif confidence is not None:
+        place, expected, _ = confident_expectations(nbest, evidence, metric, confidence, seed)
+    elif k is None and not has_kernel(metric):
+        place, expected, _ = bounded_expectations(nbest, evidence, metric)
+    else:
+        expected = expected_scores(nbest, evidence, metric)
+    remaining = nbest if place is None else rows(nbest, place)
+    exact = confidence is None or len(remaining) == len(nbest)
+    return [
+        Consensus(
+            hypothesis=choices.hypothesis(best if place is None else int(place[best])),
+            expected=float(expected[best]),
+            method=method,
+            exact=exact,
+            candidates=len(nbest),
+            evidence=len(evidence.nbest),
+        )
+        for best in ranked(remaining, expected, metric, k or 1).tolist()
+    ]

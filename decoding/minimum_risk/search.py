@@ -16,19 +16,27 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding._native import RiskSearch
-from decoding.minimum_risk.evidence import Evidence, checked_scale, evidence_of
-from decoding.minimum_risk.evidence_lists import Spaces, as_systems, candidates_of, listing, rows
-from decoding.minimum_risk.exact_graphs import FOREST_STATES, checked_metric
+from decoding.corpus.transforms import joined
+from decoding.minimum_risk.evidence import (
+    Evidence,
+    Spaces,
+    as_systems,
+    candidates_of,
+    checked_scale,
+    evidence_of,
+    listing,
+    rows,
+)
+from decoding.minimum_risk.exact import FOREST_STATES, checked_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
 from decoding.minimum_risk.results import Consensus
-from decoding.transforms import joined
 from fstmetrics import AlignmentMetric, Metric
 from lattices.algorithms import forest_to_lattice
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
-from lattices.engines import Alignment
 from lattices.errors import OptionError
+from lattices.intersection import Alignment
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search may keep before it settles for less than a proof

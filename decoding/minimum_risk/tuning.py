@@ -8,7 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from decoding.jobs import NO_REFERENCES, one_best
+from decoding.corpus.jobs import NO_REFERENCES, one_best
+from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.evidence import checked_scale
 from decoding.minimum_risk.linear import (
     checked_weights,
@@ -18,7 +19,6 @@ from decoding.minimum_risk.linear import (
     merged,
     mixed_values,
 )
-from decoding.outcomes import Segment
 from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.references import Reference
 from lattices.algorithms.ngrams import PRESENCE, check_kinds
@@ -233,7 +233,7 @@ def tuning_table(grid: LinearGrid, metric: Metric, rows: FloatColumn, segments: 
 
 @dataclass(frozen=True)
 class TuningJob:
-    """The statistics of each segment at each point: a job of :func:`decoding.corpus.run`.
+    """The statistics of each segment at each point: a job of :func:`decoding.corpus.runner.run`.
 
     Attributes
     ----------

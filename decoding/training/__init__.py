@@ -4,6 +4,6 @@
 :func:`decoding.training.known.learner` finds one by name: ``mert``, ``mira``, ``perceptron``,
 ``pro``, ``risk`` and ``softmax-margin``. For a loop of one's own there are
 :mod:`~decoding.training.hope_fear`, :mod:`~decoding.training.envelope` and
-:mod:`~decoding.training.risk`; for a decoder that decodes again,
+:mod:`~decoding.training.risk.expected`; for a decoder that decodes again,
 :class:`decoding.training.loop.DecoderLoop`.
 """

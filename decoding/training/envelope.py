@@ -7,20 +7,25 @@ hypothesis, whatever the size of the space.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from decoding._native import envelopes, feature_lines, list_envelope
-from lattices.algorithms.forest_derivations import too_many_edges
+from fstmetrics import Evaluator, Metric, nbest_stats
+from lattices.algorithms import sample_paths
+from lattices.algorithms.kbest import too_many_edges
 from lattices.algorithms.paths import no_complete_path
-from lattices.arrays import Array, FloatColumn, IntColumn, column
-from lattices.errors import SpaceError
-from lattices.spaces import Hypothesis, Lattice, NBest, Space
+from lattices.arrays import Array, FloatColumn, IntColumn, column, floats, ints
+from lattices.errors import OptionError, SpaceError
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.features import FeatureMatrix, Weights, matrix_columns, weight_vector
+from lattices.vocabulary import Vocabulary
 
 # what may be wrong with a space
 _NO_PATH, _TOO_LARGE, _TOO_MANY_EDGES = 1, 2, 3
@@ -212,3 +217,225 @@ def _cut(spaces: Sequence[Space], count: Array, *columns: Array) -> Iterator[Env
 def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
+
+
+#: paths from which the variation of features is told
+_DRAWN = 32
+
+
+class SentenceStats:
+    """The statistics of one segment's sentences, computed when they are first asked for."""
+
+    def __init__(self, evaluator: Evaluator, vocabulary: Vocabulary) -> None:
+        self._evaluator, self._vocabulary = evaluator, vocabulary
+        self._row: dict[bytes, int] = {}
+        self._rows = np.empty((0, len(evaluator.metric.stat_names)))
+
+    def serves(self, evaluator: Evaluator, vocabulary: Vocabulary) -> bool:
+        """Tell whether the statistics are those that another evaluator would give."""
+        mine = self._evaluator
+        return self._vocabulary is vocabulary and (
+            mine is evaluator
+            or (mine.metric == evaluator.metric and mine.references == evaluator.references)
+        )
+
+    def rows(self, words: IntColumn, offset: IntColumn) -> FloatColumn:
+        """Return one row for each sentence ``words[offset[i]:offset[i + 1]]``."""
+        raw, bounds = words.tobytes(), (words.itemsize * offset).tolist()
+        keys = [raw[begin:end] for begin, end in pairwise(bounds)]
+        fresh = [key for key in dict.fromkeys(keys) if key not in self._row]
+        if fresh:
+            self._add(fresh)
+        get = self._row.__getitem__
+        found: FloatColumn = self._rows[[get(key) for key in keys]]
+        return found
+
+    def _add(self, keys: Sequence[bytes]) -> None:
+        label = np.frombuffer(b"".join(keys), dtype=np.int32)
+        sizes = [len(key) // label.itemsize for key in keys]
+        nbest = NBest(
+            self._vocabulary,
+            ints(label),
+            ints(np.cumsum([0, *sizes])),
+            floats(np.zeros(len(keys))),
+        )
+        first = len(self._row)
+        self._rows = np.concatenate((self._rows, nbest_stats(self._evaluator, nbest)))
+        self._row.update(zip(keys, range(first, first + len(keys)), strict=True))
+
+
+class Turns(NamedTuple):
+    """Where the corpus changes along a line.
+
+    Attributes
+    ----------
+    base : float64 column
+        The statistics of the corpus far to the left, before all turns.
+    step : float64 column
+        Where some segment's best sentence changes to one with other statistics, in order.
+    change : float64 array, one row a turn
+        What is added to the statistics there.
+    """
+
+    base: FloatColumn
+    step: FloatColumn
+    change: FloatColumn
+
+
+class EnvelopeCorpus:
+    """Spaces with their evaluators, made ready for many lines of weights.
+
+    The features of all spaces stand in one sparse matrix, so that a line costs one product; and
+    the statistics of a sentence are computed once, however often it is best.
+
+    Parameters
+    ----------
+    spaces : sequence of Lattice, NBest or Forest
+        Of any kinds, with features. A feature that a space does not have is 0 there.
+    evaluators : sequence of Evaluator
+        ``metric.against(references)`` of each, all of one metric.
+    earlier : EnvelopeCorpus, optional
+        One for the same segments: where a space still has the same vocabulary, statistics that
+        are known are not computed again.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The features of all spaces, in the order of their first occurrence.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(("a",), 0.0, {"lm": 1.0}), Hypothesis(("b",), 0.0, {"tm": 1.0})]
+    ... )
+    >>> corpus = EnvelopeCorpus([nbest], [WER().against(["b"])])
+    >>> corpus.names, corpus.score([2.0, 1.0]), corpus.score({"lm": 0.0, "tm": 1.0})
+    (('lm', 'tm'), 1.0, 0.0)
+    """
+
+    def __init__(
+        self,
+        spaces: Sequence[Space],
+        evaluators: Sequence[Evaluator],
+        *,
+        earlier: EnvelopeCorpus | None = None,
+    ) -> None:
+        if len(spaces) != len(evaluators):
+            raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
+        if not spaces:
+            raise OptionError("there are no spaces to train on")
+        self.spaces = tuple(spaces)
+        self.evaluators = tuple(evaluators)
+        if any(evaluator.metric != self.metric for evaluator in self.evaluators):
+            raise OptionError("the evaluators of a corpus are all of one metric")
+        self.names = tuple(dict.fromkeys(chain.from_iterable(s.feature_names for s in spaces)))
+        blocks = [_widened(space, self.names) for space in spaces]
+        self._offset = np.cumsum([0, *(block.shape[0] for block in blocks)]).tolist()
+        self._features = vstack(blocks, format="csr")
+        # sums in one order, however the spaces were read
+        self._features.sort_indices()
+        known: Sequence[SentenceStats | None] = [None] * len(spaces)
+        if earlier is not None and len(earlier.spaces) == len(spaces):
+            known = earlier._stats
+        self._stats: list[SentenceStats] = [
+            before
+            if before is not None and before.serves(evaluator, space.vocabulary)
+            else SentenceStats(evaluator, space.vocabulary)
+            for before, space, evaluator in zip(known, spaces, evaluators, strict=True)
+        ]
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the evaluators."""
+        return self.evaluators[0].metric
+
+    @cached_property
+    def deviations(self) -> FloatColumn:
+        """How much each feature varies among the hypotheses of one space.
+
+        The root of the mean variance over spaces: of the entries of a list, and of 32 random
+        paths of a lattice or a forest, all of them equally likely. The draw is always the same.
+        """
+        rng = np.random.default_rng(0)
+        total, square = np.zeros((2, len(self.names)))
+        for space, (begin, end) in zip(self.spaces, pairwise(self._offset), strict=True):
+            rows = self._features[begin:end]
+            if not isinstance(space, NBest):
+                rows = path_rows(space, rng) @ rows
+            dense = rows.toarray()
+            total += dense.var(axis=0)
+            square += np.square(dense).mean(axis=0)
+        # a feature that is always the same varies by rounding alone
+        total[total <= 1e-18 * square] = 0.0
+        return floats(np.sqrt(total / len(self.spaces)))
+
+    def vector(self, weights: Weights) -> FloatColumn:
+        """Return weights in the order of :attr:`names`."""
+        return weight_vector(weights, self.names)
+
+    def mapping(self, vector: FloatColumn) -> dict[str, float]:
+        """Return weights by name."""
+        return dict(zip(self.names, vector.tolist(), strict=True))
+
+    def envelopes(self, weights: Weights, direction: Weights) -> Iterator[Envelope]:
+        """Iterate over the envelopes of the spaces."""
+        sides = self.vector(weights), self.vector(direction)
+        lines = feature_lines(*matrix_columns(self._features), *sides)
+        return envelopes_of_lines(self.spaces, lines, self._offset)
+
+    def turns(self, weights: Weights, direction: Weights) -> Turns:
+        """Return where the statistics of the corpus change along a line, and how."""
+        rows, left = [], []
+        for found, stats in zip(self.envelopes(weights, direction), self._stats, strict=True):
+            rows.append(stats.rows(found.words, found.word_offset))
+            left.append(found.left)
+        table, step = np.concatenate(rows), np.concatenate(left)
+        first = np.isneginf(step)
+        change = table[1:] - table[:-1]
+        # neighbours with equal statistics are one, whatever their words
+        real = ~first[1:] & change.any(axis=1)
+        step, change = step[1:][real], change[real]
+        order = np.argsort(step, kind="stable")
+        return Turns(floats(table[first].sum(axis=0)), floats(step[order]), floats(change[order]))
+
+    def stats(self, weights: Weights) -> FloatColumn:
+        """Return one row of statistics for each space's best sentence under the weights."""
+        nowhere = np.zeros(len(self.names))
+        return np.concatenate(
+            [
+                stats.rows(found.words, found.word_offset)
+                for found, stats in zip(self.envelopes(weights, nowhere), self._stats, strict=True)
+            ]
+        )
+
+    def score(self, weights: Weights) -> float:
+        """Return the metric of the best sentences under the weights, ties as of ``best``."""
+        return self.metric.score(self.stats(weights).sum(axis=0))
+
+
+def path_rows(space: Lattice | Forest, rng: np.random.Generator) -> FeatureMatrix:
+    """Return random paths as rows of ones, over what :func:`feature_rows` has rows for."""
+    paths = sample_paths(space, _DRAWN, rng, scale=0.0)
+    arcs, offset = paths.arcs, paths.offset
+    size = space.num_edges if isinstance(space, Forest) else space.num_arcs + space.num_states
+    rows = csr_array((np.ones(len(arcs)), arcs, offset), shape=(_DRAWN, size))
+    if isinstance(space, Lattice):
+        last = np.where(np.diff(offset) > 0, offset[1:], 0) - 1
+        end = np.full(_DRAWN, space.start)
+        end[last >= 0] = space.dst[arcs[last[last >= 0]]]
+        ends = (np.arange(_DRAWN), space.num_arcs + end)
+        rows = rows + csr_array((np.ones(_DRAWN), ends), shape=rows.shape)
+    return rows
+
+
+def _widened(space: Space, names: tuple[str, ...]) -> FeatureMatrix:
+    """Return the features of a space in the columns of the whole corpus."""
+    features = feature_rows(space)
+    number: Mapping[str, int] = {name: place for place, name in enumerate(names)}
+    columns = np.array([number[name] for name in space.feature_names], dtype=np.int32)
+    shape = (features.shape[0], len(names))
+    if not len(columns):
+        return csr_array(shape)
+    return csr_array((features.data, columns[features.indices], features.indptr), shape=shape)

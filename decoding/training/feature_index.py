@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from decoding.training.envelope import feature_rows
-from decoding.training.envelope_corpus import EnvelopeCorpus, path_rows
-from decoding.training.learner import Learner
-from decoding.training.learner_task import TrainingTask
+from decoding.training.envelope import EnvelopeCorpus, feature_rows, path_rows
+from decoding.training.learner import Learner, TrainingTask
 from fstmetrics import Evaluator, Metric, nbest_stats, parse_metric, scores_of
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError

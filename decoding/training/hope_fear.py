@@ -8,8 +8,8 @@ With the model score ``m(e)`` and the metric ``q(e)``, turned so that higher is 
 
 Hope is a maximum over sentences of a maximum over alignments, one maximum in all, and one
 intersection answers it. Fear is a maximum over sentences of the model score minus a maximum over
-alignments: the intersection with negated gains would take the worst alignment of each sentence
-for its metric and is wrong. Fear goes through rows (:mod:`lattices.engines.rows`) with dominated
+alignments: the intersection with negated gains would take the worst alignment of each sentence for
+its metric and is wrong. Fear goes through rows (:mod:`lattices.intersection.rows`) with dominated
 prefixes dropped, exact within a budget; each answer says whether it is.
 
 References
@@ -27,8 +27,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from decoding.judging import Oracle, judged
-from decoding.oracle import DEFAULT_BUDGET, find_oracles, oracle
+from decoding.extraction.oracle import DEFAULT_BUDGET, find_oracles, oracle
+from decoding.extraction.results import Oracle, judged
 from fstmetrics import Evaluator, has_machine, nbest_stats, quality, scores_of
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn

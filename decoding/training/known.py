@@ -14,7 +14,7 @@ LEARNERS = {
     "mira": "decoding.training.mira:MIRA",
     "perceptron": "decoding.training.perceptron:Perceptron",
     "pro": "decoding.training.pro:PRO",
-    "risk": "decoding.training.risk_learner:Risk",
+    "risk": "decoding.training.risk.learner:Risk",
     "softmax-margin": "decoding.training.softmax_margin:SoftmaxMargin",
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoding.training.envelope_corpus import EnvelopeCorpus
+from decoding.training.envelope import EnvelopeCorpus
 from fstmetrics import Evaluator, Metric, scores_of
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError

@@ -12,9 +12,8 @@ from typing import Generic, TypeVar
 import lattices
 from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.accumulate import accumulated
-from decoding.training.envelope_corpus import EnvelopeCorpus
-from decoding.training.learner import Learner
-from decoding.training.learner_task import TrainingTask, space_size
+from decoding.training.envelope import EnvelopeCorpus
+from decoding.training.learner import Learner, TrainingTask, space_size
 from fstmetrics import Metric, quality
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError

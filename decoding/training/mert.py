@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from decoding.training.envelope_corpus import EnvelopeCorpus
-from decoding.training.learner import Learner
-from decoding.training.learner_task import TrainingTask
+from decoding.training.envelope import EnvelopeCorpus
+from decoding.training.learner import Learner, TrainingTask
 from decoding.training.line_search import line_search
 from fstmetrics import quality
 from lattices.arrays import FloatColumn

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.oracle import find_oracles, oracle
+from decoding.extraction.oracle import find_oracles, oracle
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best, hope_fears
-from decoding.training.optimisation_online import (
+from decoding.training.optimisation import (
     Constraint,
     OnlineLearner,
     Wanted,
@@ -103,7 +103,7 @@ class MIRA(OnlineLearner):
     against_best : bool
         Whether the model's best is a rival, too.
     epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, start, seed
-        As of :class:`decoding.training.optimisation_online.OnlineLearner`.
+        As of :class:`decoding.training.optimisation.OnlineLearner`.
 
     References
     ----------

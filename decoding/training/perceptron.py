@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.judging import Oracle, judged
-from decoding.oracle import find_oracles, oracle
+from decoding.extraction.oracle import find_oracles, oracle
+from decoding.extraction.results import Oracle, judged
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
-from decoding.training.optimisation_online import Constraint, OnlineLearner, Wanted, constraint
+from decoding.training.optimisation import Constraint, OnlineLearner, Wanted, constraint
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -53,7 +53,7 @@ class Perceptron(OnlineLearner):
     rate : float
         The length of a step. Against ``scale`` it sets how noisy the moves are.
     epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, start, seed
-        As of :class:`decoding.training.optimisation_online.OnlineLearner`.
+        As of :class:`decoding.training.optimisation.OnlineLearner`.
 
     References
     ----------

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, vstack
 from decoding.training.accumulate import accumulate
 from decoding.training.envelope import feature_rows
 from decoding.training.feature_index import LearnerCorpus, list_qualities
-from decoding.training.learner_task import TrainingTask
+from decoding.training.learner import TrainingTask
 from decoding.training.optimisation import minimised
 from decoding.training.pair_updates import Constraint, PairLearner, logistic_pulls
 from lattices.algorithms import k_best

@@ -2,14 +2,14 @@
 
 A neural rescorer gives every arc a score; these functions turn the scores into one number, whose
 gradient flows back to them. Both directions are computed on the CPU in double precision, exactly,
-over all paths (:mod:`decoding.training.risk_expectations`); scores may be of any precision and on
+over all paths (:mod:`decoding.training.risk.expected`); scores may be of any precision and on
 any device, and the loss is of theirs.
 
     loss = lattice_risk(scores, lattice, WER().against(references))
     loss.backward()
 
 What does not depend on scores, mainly the product of the lattice with rows, is worth keeping where
-a space is met again: give a :class:`~decoding.training.risk_problem.RiskProblem` for the space.
+a space is met again: give a :class:`~decoding.training.risk.problem.RiskProblem` for the space.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from decoding.oracle import DEFAULT_BUDGET, oracle
+from decoding.extraction.oracle import DEFAULT_BUDGET, oracle
 from decoding.training.hope_fear import first_best
-from decoding.training.risk import estimate
-from decoding.training.risk_expectations import expectation
-from decoding.training.risk_problem import Beyond, RiskProblem, checked_options
+from decoding.training.risk.expected import estimate, expectation
+from decoding.training.risk.problem import Beyond, RiskProblem, checked_options
 from fstmetrics import Evaluator, quality
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
@@ -78,7 +77,7 @@ def lattice_risk(
     """Return the expected metric of a random sentence, differentiable in the scores.
 
     In the metric's own direction: an error rate can be minimised as it is, the negative of a
-    recognition rate. As :func:`decoding.training.risk.risk`, but for torch.
+    recognition rate. As :func:`decoding.training.risk.expected.risk`, but for torch.
 
     Parameters
     ----------
@@ -93,7 +92,8 @@ def lattice_risk(
         One for each state of a lattice, for ending there (those of states that are not final
         have no meaning, and no gradient); those of the lattice by default.
     temperature, budget, beyond, k, samples, seed
-        As of :func:`decoding.training.risk.risk`; but what is not exact has to be asked for.
+        As of :func:`decoding.training.risk.expected.risk`; but what is not exact has to be asked
+        for.
 
     Returns
     -------

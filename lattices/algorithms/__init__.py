@@ -12,10 +12,13 @@ from lattices.algorithms.counting import (
     path_lengths,
     sentence_count,
 )
+from lattices.algorithms.determinize import determinize, minimize
 from lattices.algorithms.epsilon import remove_epsilon
+from lattices.algorithms.expansion import forest_to_lattice
 from lattices.algorithms.forest_or_lattice import k_best, k_best_paths
-from lattices.algorithms.forest_to_lattice import forest_to_lattice
-from lattices.algorithms.inside_outside import (
+from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
+from lattices.algorithms.paths import Paths, hypotheses
+from lattices.algorithms.posteriors import (
     ForestPosteriors,
     Posteriors,
     inside,
@@ -23,10 +26,6 @@ from lattices.algorithms.inside_outside import (
     posteriors,
     total,
 )
-from lattices.algorithms.joining import union
-from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
-from lattices.algorithms.openfst_operations import determinize, minimize
-from lattices.algorithms.paths import Paths, hypotheses
 from lattices.algorithms.pruning import (
     ForestMaxMarginals,
     MaxMarginals,
@@ -42,6 +41,7 @@ from lattices.algorithms.pruning import (
 from lattices.algorithms.push import push
 from lattices.algorithms.sampling import sample, sample_paths
 from lattices.algorithms.trimming import Trimmed, TrimmedForest, forest_subset, subset, trim
+from lattices.algorithms.union import union
 
 __all__ = [
     "CharacterLattice",

@@ -11,11 +11,11 @@ import numpy as np
 
 from lattices import _native
 from lattices.algorithms.best import best_path
-from lattices.algorithms.forest_to_lattice import forest_to_lattice
-from lattices.algorithms.inside_outside import inside, outside
+from lattices.algorithms.expansion import forest_to_lattice
+from lattices.algorithms.posteriors import inside, outside
+from lattices.algorithms.semirings import COUNT, LOG
 from lattices.algorithms.trimming import trim
 from lattices.errors import OptionError, SpaceError
-from lattices.semirings import COUNT, LOG
 from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import EPSILON
 

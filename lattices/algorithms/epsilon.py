@@ -8,10 +8,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lattices._native import epsilon_closures
+from lattices.algorithms.semirings import LOG, VITERBI, Semiring
 from lattices.algorithms.trimming import trim
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.semirings import LOG, VITERBI, Semiring
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import EPSILON

@@ -14,8 +14,8 @@ import numpy as np
 
 from lattices import _native
 from lattices._native import NgramTrie
-from lattices.algorithms.forest_to_lattice import forest_to_lattice
-from lattices.algorithms.openfst_operations import determinize
+from lattices.algorithms.determinize import determinize
+from lattices.algorithms.expansion import forest_to_lattice
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lattices import _native
 from lattices.algorithms.best import best_path
 from lattices.algorithms.counting import words_of_best
-from lattices.algorithms.inside_outside import posteriors
+from lattices.algorithms.posteriors import posteriors
 from lattices.algorithms.trimming import forest_subset, subset
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError

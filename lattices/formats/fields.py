@@ -11,8 +11,8 @@ import numpy as np
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError, argument
 from lattices.formats.base import choice
-from lattices.formats.symbols import check_symbol, extended_symbols, no_table, read_symbols
-from lattices.openfst_codec import SymbolTable
+from lattices.formats.openfst.codec import SymbolTable
+from lattices.formats.openfst.symbols import check_symbol, extended_symbols, no_table, read_symbols
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME
 

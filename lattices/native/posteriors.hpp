@@ -40,6 +40,9 @@ struct Expected {
   std::vector<double> edges, nodes, ends;
 };
 
+// Where no derivation passes nothing is used, though sums below may have overflown there.
+inline double times_share(double count, double share) { return count == 0.0 ? 0.0 : count * share; }
+
 // Computed from the root down: count(e) = count(head e) * share(e), and count(v) is the sum of
 // count(e) over the edges that v is a part of. No outside scores, whose sums with the inside scores
 // would lose digits. Linear in edges and parts.
@@ -50,9 +53,9 @@ Expected expected_counts(const G& graph, StepShares&& shares) {
   result.nodes[graph.root()] = 1.0;
   for (const Index node : graph.downwards()) {
     const double count = result.nodes[node];
-    if (graph.ends(node)) result.ends[node] *= count;
+    if (graph.ends(node)) result.ends[node] = times_share(count, result.ends[node]);
     for (const Index edge : graph.edges(node)) {
-      result.edges[edge] *= count;
+      result.edges[edge] = times_share(count, result.edges[edge]);
       for (const Index part : graph.parts(edge)) result.nodes[part] += result.edges[edge];
     }
   }

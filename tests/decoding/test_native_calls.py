@@ -17,8 +17,8 @@ import pytest
 
 import lattices
 from decoding import mbr, oracle, oracles
-from decoding.training.envelope_corpus import EnvelopeCorpus
-from decoding.training.risk import risk
+from decoding.training.envelope import EnvelopeCorpus
+from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, GRR, WER, Evaluator
 from lattices import Forest, Lattice, NBest
 from lattices.spaces import Hypothesis

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from decoding import OracleJob, VocabularyWarning, oracles, run
-from decoding.cli import main
+from decoding.cli.main import main
 from fstmetrics import BLEU, CER, WER
 from lattices import Lattice
-from tests.decoding.commandline import lattice_line
+from tests.decoding.cli.commandline import lattice_line
 
 ARCS: list[Any] = [(0, 1, "a", -0.1, {"lm": -1.0}), (0, 1, "the", -0.9, {"lm": -2.0})]
 NOTHING = "no word of the references occurs in what the decoder said"

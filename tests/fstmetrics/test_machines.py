@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fstmetrics import GRR, WER, WRR, Machine
 from lattices import Lattice, OptionError, Vocabulary, to_fst
 from lattices.arrays import floats, ints
-from lattices.engines import ENGINES, Automaton, Part
+from lattices.intersection import ENGINES, Automaton, Part
 from tests.judges import score_by_recursion
 from tests.laws.test_engines import METRICS
 from tests.strategies import sentences, small_lattices

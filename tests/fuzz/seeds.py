@@ -15,7 +15,7 @@ from lattices.spaces import Lattice, Space
 from lattices.testing import sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
 from tests.fuzz.targets import SYMBOLS
-from tests.lattices import bad_forests
+from tests.lattices.formats import bad_forests
 
 #: by hand: what cannot be written, and the dialects that our writers do not use
 SAMPLES: dict[str, tuple[str, ...]] = {

@@ -21,13 +21,13 @@ from lattices.algorithms import path_count
 from lattices.errors import FormatError, SpaceError
 from lattices.formats import FORMATS, parse_range, parse_record
 from lattices.formats.base import Format, IndexedFormat, Losses
+from lattices.formats.openfst.symbols import read_symbols
 from lattices.formats.references import LAYOUTS, References, read_references
 from lattices.formats.streams import HEAD_SIZE
-from lattices.formats.symbols import read_symbols
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.testing import sentences
 from lattices.vocabulary import Vocabulary
-from tests.lattices.comparing import best_score, parts
+from tests.lattices.algorithms.comparing import best_score, parts
 
 SYMBOLS = "".join(
     f"{word}\t{number}\n" for number, word in enumerate(["<eps>", "the", "a", "cat", "日", "7"])

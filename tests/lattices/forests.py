@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from lattices.formats import FORMATS, parse_record, read
 from lattices.formats.base import Format, Losses
-from lattices.formats.cdec_forest import FORMAT as CDEC
-from lattices.formats.hypergraph import FORMAT as HYPERGRAPH
-from lattices.formats.joshua_forest import FORMAT as JOSHUA
-from lattices.formats.jsonl import FORMAT as JSON_LINES
-from lattices.formats.travatar import FORMAT as TRAVATAR
+from lattices.formats.forests.cdec import FORMAT as CDEC
+from lattices.formats.forests.hypergraph import FORMAT as HYPERGRAPH
+from lattices.formats.forests.joshua import FORMAT as JOSHUA
+from lattices.formats.forests.travatar import FORMAT as TRAVATAR
+from lattices.formats.json.lines import FORMAT as JSON_LINES
 from lattices.spaces import Forest
 from lattices.vocabulary import Vocabulary
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fstmetrics import GRR, WER, WRR, AffixSimilarity
-from lattices.engines import ENGINES
+from lattices.intersection import ENGINES
 from tests.judges import model_score, paper_machine, score_by_recursion
 from tests.strategies import sentences, small_lattices
 

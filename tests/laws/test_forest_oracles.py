@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from decoding import oracle
 from fstmetrics import CER, GRR, WER, WRR, AffixSimilarity, nbest_stats, quality, scores_of
 from lattices import Hypothesis, Lattice, NBest, Vocabulary
-from lattices.engines import ENGINES
-from lattices.engines.forest_kernel import ENGINE
+from lattices.intersection import ENGINES
+from lattices.intersection.forests import ENGINE
 from lattices.spaces import Forest
 from tests.judges import score_by_recursion
 from tests.strategies import sentences, small_forests, small_lattices

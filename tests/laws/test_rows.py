@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.oracle import oracle
+from decoding.extraction.oracle import oracle
 from fstmetrics import GRR, WER, WRR
-from lattices.engines.openfst import acceptor_columns, transducer_columns
-from lattices.engines.row_product import row_product
-from lattices.engines.rows import RowMachine
-from lattices.openfst_codec import decode, encode
+from lattices.formats.openfst.codec import decode, encode
+from lattices.intersection.openfst import acceptor_columns, transducer_columns
+from lattices.intersection.rows import RowMachine, row_product
 from tests.judges import model_score, score_by_recursion
 from tests.laws.test_engines import METRICS
 from tests.strategies import sentences, small_lattices

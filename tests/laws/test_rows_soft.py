@@ -13,17 +13,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.oracle import oracle
+from decoding.extraction.oracle import oracle
 from fstmetrics import GRR, WER, AffixSimilarity, Machine
 from lattices import Lattice, Vocabulary
 from lattices.arrays import floats, ints
-from lattices.engines import Alignment, Automaton, Part
-from lattices.engines.forest_rows import ranked_forest_sentences
-from lattices.engines.ranked import best_sentences, worst_sentences
-from lattices.engines.row_product import row_product
-from lattices.engines.row_search import lowest_path
-from lattices.engines.row_units import WIDEST, fitting, largest_total
-from lattices.engines.rows import RowMachine
+from lattices.intersection import Alignment, Automaton, Part
+from lattices.intersection.forest_rows import ranked_forest_sentences
+from lattices.intersection.ranked import best_sentences, worst_sentences
+from lattices.intersection.rows import (
+    WIDEST,
+    RowMachine,
+    fitting,
+    largest_total,
+    lowest_path,
+    row_product,
+)
 from lattices.spaces import Forest
 from tests.strategies import sentences, small_forests, small_lattices
 

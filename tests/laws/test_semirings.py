@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lattices.algorithms.semirings import COUNT, LOG, VITERBI, Semiring
 from lattices.errors import OptionError
-from lattices.semirings import COUNT, LOG, VITERBI, Semiring
 
 SEMIRINGS = {
     VITERBI: st.one_of(st.just(-math.inf), st.floats(-50, 50)),

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from decoding.mbr import METHODS, mbr
 from decoding.minimum_risk.evidence import evidence_of
+from decoding.minimum_risk.mbr import METHODS, mbr
 from decoding.minimum_risk.tuning import tune_linear
 from fstmetrics import WER
 from lattices import Hypothesis, Lattice, NBest, OptionError, SpaceError

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.minimum_risk.confidence import (
+from decoding.minimum_risk.evidence import Evidence, evidence_of
+from decoding.minimum_risk.pairwise import (
     bounded_expectations,
     confident_expectations,
+    expected_scores,
     highest_quality,
 )
-from decoding.minimum_risk.evidence import Evidence, evidence_of
-from decoding.minimum_risk.pairwise import expected_scores
 from fstmetrics import BLEU, CER, GRR, PER, TBLEU, WER, WRR, parse_metric
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError

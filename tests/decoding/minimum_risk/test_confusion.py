@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decoding
+from decoding.cli.output.confusion import ctm_lines, json_line, network_bytes
 from decoding.minimum_risk.confusion import in_order
-from decoding.minimum_risk.confusion_output import ctm_lines, json_line, network_bytes
 from decoding.minimum_risk.edit import edit
 from lattices import Lattice, best, read, read_references
 from lattices.errors import FormatError, OptionError, SpaceError

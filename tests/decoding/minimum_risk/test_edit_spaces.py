@@ -86,7 +86,7 @@ def test_forests(forest: Forest, scale: float) -> None:
 
 
 def test_a_forest_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoding.minimum_risk.edit_spaces.FOREST_STATES", 3)
+    monkeypatch.setattr("decoding.minimum_risk.edit.FOREST_STATES", 3)
     forest = Forest.from_edges(
         [(0, [], ["a"], -1.0), (0, [], ["b"], -2.0), (1, [0, 0], [1, "or", 0], -0.5)]
     )

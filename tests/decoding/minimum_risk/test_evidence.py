@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.minimum_risk.evidence import Evidence, evidence_of
-from decoding.minimum_risk.evidence_lists import equal_sentences, path_masses
+from decoding.minimum_risk.evidence import Evidence, equal_sentences, evidence_of, path_masses
 from lattices import Hypothesis, NBest
 from lattices.algorithms import k_best
 from lattices.errors import OptionError, SpaceError

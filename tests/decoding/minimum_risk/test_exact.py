@@ -14,10 +14,10 @@ from decoding.minimum_risk.exact import exact, expected_metric
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, forest_to_lattice
 from lattices.arrays import floats, ints
-from lattices.engines.automata import explicit
-from lattices.engines.expectations import alignment_set, list_graph
-from lattices.engines.rows import RowMachine
 from lattices.errors import OptionError, SpaceError
+from lattices.intersection.automata import explicit
+from lattices.intersection.expectations import alignment_set, list_graph
+from lattices.intersection.rows import RowMachine
 from tests.judges import gain_by_recursion, score_by_recursion
 from tests.strategies import sentences, small_forests, small_lattices
 

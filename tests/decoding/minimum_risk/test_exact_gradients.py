@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.training.risk_expectations import Expectation, expectation
-from decoding.training.risk_graphs import lattice_graph
+from decoding.training.risk.expected import Expectation, expectation
+from decoding.training.risk.graphs import lattice_graph
 from fstmetrics import GRR, WRR, AlignmentMetric
 from lattices import Lattice
 from lattices.errors import SpaceError

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.minimum_risk.linear_consensus import consensus
+from decoding.minimum_risk.consensus import consensus
 from lattices import Forest, Hypothesis, Lattice, NBest, OptionError, Space, SpaceError
 from tests.decoding.minimum_risk.test_linear import every_path, ngrams_of
 from tests.strategies import small_forests, small_lattices

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lattices
-from decoding.mbr import METHODS, mbr, method_options
 from decoding.minimum_risk.evidence import Evidence, evidence_of
+from decoding.minimum_risk.mbr import METHODS, mbr, method_options
 from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.algorithms import k_best

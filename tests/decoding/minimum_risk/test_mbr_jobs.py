@@ -6,10 +6,10 @@ import pickle
 
 import pytest
 
-from decoding.corpus import Segment
-from decoding.mbr import mbr
-from decoding.mbr_jobs import MBRJob
-from decoding.oracle import oracle
+from decoding.corpus.jobs import MBRJob
+from decoding.corpus.runner import Segment
+from decoding.extraction.oracle import oracle
+from decoding.minimum_risk.mbr import mbr
 from fstmetrics import BLEU, GRR, WER
 from lattices import Forest, Lattice
 from lattices.errors import OptionError

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.minimum_risk.evidence import Evidence, evidence_of
-from decoding.minimum_risk.evidence_lists import rows
+from decoding.minimum_risk.evidence import Evidence, evidence_of, rows
 from decoding.minimum_risk.exact import exact, expected_metric
 from decoding.minimum_risk.pairwise import expected_scores
 from decoding.minimum_risk.search import search

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.cli import main
-from decoding.commands import tune_mbr
-from decoding.jobs import one_best
+from decoding.cli.commands import tune_mbr
+from decoding.cli.main import main
+from decoding.corpus.jobs import one_best
 from decoding.minimum_risk.linear import linear
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from fstmetrics import BLEU, GRR, WER, Metric, corpus_score, quality

@@ -13,7 +13,7 @@ from pathlib import Path as File
 from random import Random
 from typing import Any
 
-from decoding.cli import main
+from decoding.cli.main import main
 from tests.decoding.random_commands.files import (
     FOLDERS,
     INPUTS,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from decoding.training.envelope_corpus import EnvelopeCorpus
+from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.line_search import line_search
 from fstmetrics import BLEU, BLEUSBP, GRR, PER, TBLEU, WER, corpus_score, quality
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, best

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.training.envelope_corpus import EnvelopeCorpus
+from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.learner import History, Learner, Round
 from decoding.training.mert import MERT
 from fstmetrics import BLEU, BLEUSBP, GRR, TBLEU, WER, quality

@@ -24,7 +24,7 @@ from decoding.training.pair_updates import (
 )
 from decoding.training.perceptron import Perceptron
 from decoding.training.pro import PRO
-from decoding.training.risk_learner import Risk
+from decoding.training.risk.learner import Risk
 from decoding.training.softmax_margin import SoftmaxMargin
 from fstmetrics import GRR, WER
 from lattices.errors import FormatError

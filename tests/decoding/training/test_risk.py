@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.training.risk import estimate, risk, risks
-from decoding.training.risk_expectations import expectation
-from decoding.training.risk_graphs import DerivationGraph, forest_graph
-from decoding.training.risk_problem import RiskProblem
+from decoding.training.risk.expected import estimate, expectation, risk, risks
+from decoding.training.risk.graphs import DerivationGraph, forest_graph
+from decoding.training.risk.problem import RiskProblem
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, Evaluator
 from lattices import Forest, Hypothesis, Lattice, NBest, best
 from lattices.errors import OptionError, SpaceError
@@ -145,7 +144,7 @@ def test_lattice_forest_and_list_of_all_paths_agree(lattice, references, tempera
 @given(small_forests(), REFERENCES, TEMPERATURES)
 def test_a_forest_by_way_of_its_lattice(forest, references, temperature):
     # what is done where matrices are too many
-    from decoding.training.risk_graphs import _expanded, value_line
+    from decoding.training.risk.graphs import _expanded, value_line
 
     evaluator = WRR().against(references)
     machine = evaluator.machine(forest.vocabulary)

@@ -10,9 +10,9 @@ import pytest
 
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.learner import TrainingTask
-from decoding.training.risk import risk
-from decoding.training.risk_learner import Risk
-from decoding.training.risk_terms import RiskTerms, denominators
+from decoding.training.risk.corpus import RiskTerms, denominators
+from decoding.training.risk.expected import risk
+from decoding.training.risk.learner import Risk
 from fstmetrics import BLEU, GRR, WER, corpus_score
 from lattices import Forest, Lattice, NBest, best
 from lattices.arrays import floats
@@ -141,7 +141,7 @@ def test_products_without_room_are_made_again(monkeypatch):
     weights = np.array([0.4, -0.2, 0.7])
     _, roomy = terms_of(GRR(), np.ones(3))
     roomy.value(weights, range(3), 1.0, {})
-    monkeypatch.setattr("decoding.training.risk_terms.MOST_EDGES", 10)
+    monkeypatch.setattr("decoding.training.risk.corpus.MOST_EDGES", 10)
     _, narrow = terms_of(GRR(), np.ones(3))
     for _ in range(2):
         assert narrow.beyond(range(3)) == []

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from decoding.training import softmax_margin_terms
+from decoding.training import softmax_margin as softmax_margin_terms
 from decoding.training.hope_fear import hope_fear
-from decoding.training.learner_task import TrainingTask
+from decoding.training.learner import TrainingTask
 from decoding.training.softmax_margin import SoftmaxMargin
 from fstmetrics import BLEU, CER, GRR, WER, WRR, quality
 from lattices import Hypothesis, NBest

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from decoding.training import torch as losses  # noqa: E402
-from decoding.training.risk import risk  # noqa: E402
-from decoding.training.risk_problem import RiskProblem  # noqa: E402
+from decoding.training.risk.expected import risk  # noqa: E402
+from decoding.training.risk.problem import RiskProblem  # noqa: E402
 from decoding.training.torch import lattice_risk, softmax_margin_loss  # noqa: E402
 from fstmetrics import BLEU, CER, GRR, WER, quality  # noqa: E402
 from lattices import Forest, Lattice, NBest, best  # noqa: E402

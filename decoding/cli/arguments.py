@@ -1,0 +1,502 @@
+"""Arguments that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import math
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from decoding.corpus.outcomes import Failures, Segment
+    from fstmetrics import Metric
+    from lattices.formats.references import References
+
+STANDARD = "-"
+#: failures beyond these are counted, not shown
+SHOWN_FAILURES = 10
+#: segments whose ids may show that references are by id
+LOOKED_AT = 8
+
+
+#: what some options are called in Python; the others are called as argparse stores them
+_IN_PYTHON = {
+    "input_format": "read.format",
+    "option": "read.",
+    "to": "write.format",
+    "write_option": "write.",
+    "lossy": "write.lossy",
+    "set": "",
+    "refs": "references",
+    "refs_format": "references.format",
+    "refs_id": "references.id_template",
+}
+
+
+def spellings(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the options of a command by the arguments they stand for, for messages.
+
+    Examples
+    --------
+    >>> parser = argparse.ArgumentParser()
+    >>> add_inputs(parser, "LATTICES")
+    >>> add_workers(parser)
+    >>> found = spellings(parser)
+    >>> found["read.format"], found["workers"]
+    ('--input-format', '--workers')
+    """
+    return {
+        _IN_PYTHON.get(action.dest, action.dest): max(action.option_strings, key=len)
+        for action in parser._actions
+        if action.option_strings
+    }
+
+
+def positive(text: str) -> int:
+    """Return a whole number from 1 on; for argparse."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
+def finite(text: str) -> float:
+    """Return a finite number; for argparse."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text} is not finite")
+    return number
+
+
+def size(text: str) -> int:
+    """Return a number of bytes, as ``500M`` or ``2G``; for argparse.
+
+    Examples
+    --------
+    >>> size("2G"), size("1.5k"), size("300")
+    (2000000000, 1500, 300)
+    """
+    factors = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    factor = factors.get(text[-1:].upper())
+    try:
+        number = finite(text if factor is None else text[:-1])
+    except ValueError:
+        number = 0.0
+    if number * (factor or 1) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes, as 500M or 2G")
+    return int(number * (factor or 1))
+
+
+def option(text: str) -> tuple[str, str]:
+    """Return the two sides of ``KEY=VALUE``; for argparse."""
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise argparse.ArgumentTypeError(f"{text!r}, expected KEY=VALUE")
+    return key, value
+
+
+# argparse shows these names in its messages
+positive.__name__, finite.__name__ = "whole number", "number"
+
+
+def add_inputs(parser: argparse.ArgumentParser, metavar: str) -> None:
+    """Add the search spaces to read, and how to read them."""
+    parser.add_argument(
+        "paths",
+        metavar=metavar,
+        nargs="*",
+        help="files (plain or gzip), directories, or - for standard input; put them first: "
+        "options such as --refs take all that follows",
+    )
+    parser.add_argument(
+        "--input-format",
+        metavar="NAME",
+        help="format of the input, by default found by its content (see: fstmetrics formats)",
+    )
+    parser.add_argument(
+        "--option",
+        metavar="KEY=VALUE",
+        type=option,
+        action="append",
+        default=[],
+        help="option of the input format, such as tags=keep for htk; may be repeated",
+    )
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add the number of processes."""
+    parser.add_argument(
+        "--workers",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="worker processes (default: 1, no process but this one); the output is the same",
+    )
+
+
+def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """Add the files of references."""
+    parser.add_argument(
+        "--refs",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        required=required,
+        help="reference files, one for each reference of a segment: lines in the order of the "
+        "segments, Kaldi's 'id words', or trn, ctm or stm of NIST's sclite"
+        + ("" if required else " (default: the references in the input)"),
+    )
+    parser.add_argument(
+        "--refs-format",
+        choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
+        default="auto",
+        help="layout of the references: kaldi (id words), plain (line i is segment i), trn, ctm, "
+        "stm, or auto: whichever fits and has the ids, plain if first words cannot be ids",
+    )
+    add_reference_ids(parser)
+
+
+def add_reference_ids(parser: argparse.ArgumentParser) -> None:
+    """Add how ids are made."""
+    parser.add_argument(
+        "--refs-id",
+        metavar="TEMPLATE",
+        help="how ids are made of the fields of trn ({id} {utterance}), ctm ({file} {channel}) or "
+        "stm (these, {speaker} {begin} {end} {begin_cs:06} ...), such as {file}-{channel}",
+    )
+
+
+def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = "grr") -> None:
+    """Add the metrics; ``default`` has those to take if none are given."""
+    parser.set_defaults(default_metrics=default.split())
+    parser.add_argument(
+        "--metric",
+        metavar="SPEC",
+        nargs="+",
+        action="extend",
+        help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: {default}){note}",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the file to write."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        default=STANDARD,
+        help="file to write, compressed if it ends in .gz (default: - for standard output); it "
+        "appears when it is complete",
+    )
+
+
+def check_inputs(arguments: argparse.Namespace, what: str) -> None:
+    """Refuse no input at all, and standard input for two things."""
+    if not arguments.paths:
+        greedy = [f"--{name}" for name in ("refs", "metric") if hasattr(arguments, name)]
+        note = f"; they come before {' and '.join(greedy)}" if greedy else ""
+        arguments.parser.error(f"no {what} given{note}")
+    files = [*arguments.paths, *(getattr(arguments, "refs", None) or [])]
+    if files.count(STANDARD) > 1:
+        arguments.parser.error("standard input (-) can be read only once")
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse at once what cannot be written, and what would take the place of a file it needs.
+
+    Of every command, before it does anything. Files are compared, not names: a link to an input
+    is that input.
+    """
+    written: dict[str, str] = {}
+    for option, path in _files_written(arguments, ("ark", "symbols")):
+        _check_writable(path)
+        is_special = os.path.exists(path) and not os.path.isfile(path)
+        if is_special or (path, option) == (STANDARD, "--plot"):
+            # a folder, a pipe or a device; and what commands refuse in words of their own
+            continue
+        target = path if path == STANDARD else os.path.realpath(path)
+        if target in written:
+            arguments.parser.error(f"{option} and {written[target]} are the same file")
+        written[target] = option
+    # a table of symbols may be read and added to
+    there = [
+        (option, path, identity)
+        for option, path in _files_written(arguments, ("ark",))
+        if (identity := file_identity(path, 1)) is not None
+    ]
+    read = identities_read(arguments) if there else set()
+    for option, path, identity in there:
+        if identity in read:
+            from lattices.errors import OptionError
+
+            name = "standard output" if path == STANDARD else f"{option} {path}"
+            raise OptionError(f"{name} is a file that this command reads; write to another one")
+
+
+#: arguments that name files which are written, and which are read
+_WRITTEN = {
+    "output": "-o",
+    "summary": "--summary",
+    "history": "--history",
+    "checkpoint": "--checkpoint",
+    "plot": "--plot",
+    "symbols": "--symbols",
+    "write_option": "--write-option",
+}
+_READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
+         "human", "option", "write_option", "metric")  # fmt: skip
+#: files in the specification of a metric
+_METRIC_FILES = re.compile(r"\b(?:vectors|parses)=([^,()]+)")
+
+
+def identities_read(arguments: argparse.Namespace) -> set[tuple[int, int]]:
+    """Return the identities of all files that a command reads; of a directory, those in it."""
+    found = set()
+    for name in _READ:
+        for path in _paths(getattr(arguments, name, None), name, ("symbols",)):
+            names = os.listdir(path) if os.path.isdir(path) else [""]
+            found |= {file_identity(os.path.join(path, name) if name else path) for name in names}
+    return {each for each in found if each is not None}
+
+
+def file_identity(path: str, standard: int = 0) -> tuple[int, int] | None:
+    """Return what tells a regular file from all others; None if there is none of that name.
+
+    ``standard`` is the descriptor that ``-`` stands for.
+    """
+    try:
+        found = os.fstat(standard) if path == STANDARD else os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _files_written(arguments: argparse.Namespace, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name, option in _WRITTEN.items():
+        for path in _paths(getattr(arguments, name, None), name, keys):
+            yield option, path
+
+
+def _paths(value: Any, name: str, keys: Sequence[str]) -> Iterator[str]:
+    """Iterate over the files that the value of an argument names."""
+    values = value if isinstance(value, list) else [value] if value else []
+    for each in values:
+        if name == "metric":
+            yield from _METRIC_FILES.findall(each)
+        elif isinstance(each, tuple):
+            yield from [each[1]] if each[0] in keys else []
+        elif name not in ("option", "write_option"):
+            yield each
+
+
+def _check_writable(path: str) -> None:
+    folder = os.path.dirname(path.rstrip("/"))
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "no such directory", folder)
+    if os.path.isdir(path):
+        folder = path
+    elif path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+        return
+    if not os.access(folder or os.curdir, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+
+def parsed_metric(specification: str, *, check: bool = True) -> Metric:
+    """Return a metric; with ``check``, what it needs and cannot be had is said here."""
+    from fstmetrics import parse_metric
+    from lattices.optional import check_requirements
+
+    metric = parse_metric(specification)
+    if check:
+        check_requirements(metric)
+    return metric
+
+
+def parsed_metrics(arguments: argparse.Namespace, *, check: bool = True) -> tuple[Metric, ...]:
+    """Return the metrics that were asked for, each once."""
+    given = arguments.metric or arguments.default_metrics
+    metrics = [parsed_metric(specification, check=check) for specification in given]
+    return tuple({str(metric): metric for metric in metrics}.values())
+
+
+def opened_references(arguments: argparse.Namespace) -> References | None:
+    """Return the references of ``--refs``, or None if they are in the input."""
+    if not arguments.refs:
+        return None
+    from lattices.formats.references import read_references
+
+    return read_references(
+        arguments.refs,
+        format=arguments.refs_format,
+        id_template=arguments.refs_id,
+        option="--refs-format ",
+    )
+
+
+def settling(references: References | None) -> Callable[[Iterator[Segment]], None] | None:
+    """Return what settles the layout of the references by the ids of a few segments.
+
+    For the ``first`` of :func:`decoding.corpus.runner.run`: worker processes have copies, which
+    must not come to conclusions of their own; and the first segment may be one of the few that
+    have no reference.
+    """
+    if references is None or references.layout != "auto":
+        return None
+
+    def settle(segments: Iterator[Segment]) -> None:
+        references.settle(segment.id for segment in islice(segments, LOOKED_AT))
+
+    return settle
+
+
+def say(text: str) -> None:
+    """Print a line for the user to see."""
+    print(f"fstmetrics: {text}", file=sys.stderr)
+
+
+def report_failures(failures: Failures, *, but_last: bool = False) -> None:
+    """Print the first failures, and how many more there are; the last may be told elsewhere."""
+    count = len(failures) - but_last
+    for failure in failures.first[: min(count, SHOWN_FAILURES)]:
+        say(str(failure))
+    if count > SHOWN_FAILURES:
+        say(f"... and {count - SHOWN_FAILURES} more failures")
+
+
+def tsv_cell(text: str) -> str:
+    """Return a cell of a tab-separated table, or raise OptionError if it would break the table."""
+    if "\t" in text or "\n" in text or "\r" in text:
+        from lattices.errors import OptionError
+
+        raise OptionError(
+            f"{text!r} has a tab or a line end in it, which tsv cannot hold; use --format jsonl"
+        )
+    return text
+
+
+FORMATS = ("table", "tsv", "json", "latex")
+
+
+def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
+    """Add the files of the systems, and how to read them."""
+    parser.add_argument(
+        "paths",
+        metavar=metavar,
+        nargs="*",
+        help=f"{what}, or - for standard input; put them first",
+    )
+    parser.add_argument(
+        "--input-format",
+        metavar="NAME",
+        help="text, trn, ctm, or a format of n-best lists (default: found by the content, "
+        "but for ctm)",
+    )
+
+
+def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
+    """Add the format of the output."""
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help=f"of the output (default: table); latex needs the package booktabs{note}",
+    )
+
+
+def add_resampling(parser: argparse.ArgumentParser, samples: int | None, default: str) -> None:
+    """Add how often to resample, with what seed, and for what interval."""
+    parser.add_argument(
+        "--samples",
+        metavar="N",
+        type=positive,
+        default=samples,
+        help=f"how often to resample (default: {default})",
+    )
+    parser.add_argument(
+        "--seed", metavar="S", type=_seed, default=0, help="a whole number from 0 on (default: 0)"
+    )
+    parser.add_argument(
+        "--level",
+        metavar="X",
+        type=_level,
+        default=0.95,
+        help="level of confidence intervals (default: 0.95)",
+    )
+
+
+def _seed(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is less than 0")
+    return number
+
+
+def _level(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return number
+
+
+# argparse shows these names in its messages
+_seed.__name__, _level.__name__ = "whole number", "number"
+
+
+ELLIPSIS = "..."
+_MOST = 10_000
+
+
+def values(text: str) -> list[float]:
+    """Return the numbers of a list; for argparse.
+
+    ``0,0.05,...,1`` goes on in the step of the two numbers before the dots, in decimal numbers,
+    so that the third is 0.1 and not 0.1000000001; the last one must be met.
+
+    Examples
+    --------
+    >>> values("0,0.05,...,0.2"), values("1,5,2")
+    ([0.0, 0.05, 0.1, 0.15, 0.2], [1.0, 5.0, 2.0])
+    """
+    found: list[Decimal] = []
+    items = [item.strip() for item in text.split(",")]
+    for place, item in enumerate(items):
+        if item != ELLIPSIS:
+            found.append(_number(item))
+            continue
+        if len(found) < 2 or place + 1 >= len(items) or items[place + 1] == ELLIPSIS:
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: dots stand between two numbers and the last one"
+            )
+        _extend(found, _number(items[place + 1]), text)
+    if len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"{text!r}: a number comes twice")
+    return [float(number) for number in found]
+
+
+def _number(item: str) -> Decimal:
+    try:
+        number = Decimal(item)
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite():
+        raise argparse.ArgumentTypeError(f"{item!r} is not a number")
+    return number
+
+
+def _extend(found: list[Decimal], last: Decimal, text: str) -> None:
+    """Add the numbers up to the last one, without it: it comes next in the list."""
+    step = found[-1] - found[-2]
+    steps = (last - found[-1]) / step if step else Decimal(0)
+    if steps < 1 or steps != steps.to_integral_value():
+        raise argparse.ArgumentTypeError(f"{text!r}: steps of {step} do not lead to {last}")
+    if steps > _MOST:
+        raise argparse.ArgumentTypeError(f"{text!r}: more than {_MOST} numbers")
+    begin = found[-1]
+    found.extend(begin + step * number for number in range(1, int(steps)))

@@ -1,0 +1,214 @@
+"""The command ``fstmetrics``: arguments, exit codes, and errors in one line.
+
+Nothing heavy is imported here or in the modules of the commands; what a command needs is
+imported when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from decoding.cli.arguments import check_outputs, say, spellings
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+COMMANDS = (
+    "oracle",
+    "mbr",
+    "tune-mbr",
+    "train",
+    "rescore",
+    "score",
+    "compare",
+    "correlate",
+    "study",
+    "info",
+    "convert",
+    "nbest",
+    "prune",
+    "sample",
+    "union",
+    "confusion",
+    "compile",
+    "formats",
+    "metrics",
+    "demo",
+)
+
+INTERRUPTED, BROKEN_PIPE = 130, 141
+
+_EPILOG = """\
+examples:
+  fstmetrics demo
+  fstmetrics oracle lattices.jsonl.gz --metric wer
+  fstmetrics oracle lattices/ --refs refs.txt --metric grr wer --summary summary.json -o oracles.tsv
+
+exit codes:
+  0  all is well
+  1  some segments failed; the results of the others are written
+  2  wrong usage, unreadable input, or no result at all; no file is written
+"""
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import decoding
+
+        print(f"fstmetrics {decoding.__version__}")
+        parser.exit()
+
+
+def build_parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """Return the parser of the command and of these subcommands."""
+    parser = argparse.ArgumentParser(
+        prog="fstmetrics",
+        description="Oracles, MBR and training over a decoder's lattices, forests and lists.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in names:
+        module = import_module(f"decoding.cli.commands.{name.replace('-', '_')}")
+        subparser = commands.add_parser(
+            name,
+            help=module.SUMMARY,
+            description=module.DESCRIPTION,
+            epilog=module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(subparser)
+        subparser.set_defaults(run=module.run, parser=subparser)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; ``argv`` is the process's own by default."""
+    if argv is None:
+        _mend_streams()
+    try:
+        code = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return BROKEN_PIPE
+    except Exception as problem:
+        if isinstance(problem.__cause__, KeyboardInterrupt):
+            # that of an extension module that was being loaded
+            return INTERRUPTED
+        if not _is_expected(problem):
+            raise
+        print(f"fstmetrics: error: {_in_one_line(problem)}", file=sys.stderr)
+        if isinstance(problem, OSError) and problem.filename == "<stdout>":
+            _discard_output()
+        return 2
+    return code
+
+
+def _run(given: Sequence[str]) -> int:
+    """Run a command, with messages that name its options, and warnings of one line."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        say(f"warning: {_in_one_line(message)}")
+
+    # a command that comes first is the only one that is wanted
+    names = [name for name in COMMANDS if name in given[:1]] or COMMANDS
+    try:
+        arguments = build_parser(names).parse_args(given)
+        from lattices.errors import arguments_spelled
+
+        check_outputs(arguments)
+        # those of `fstmetrics study` have a parser of their own for each study
+        parser = getattr(arguments, "study_parser", arguments.parser)
+        with arguments_spelled(spellings(parser)), warnings.catch_warnings():
+            warnings.showwarning = show
+            code: int = arguments.run(arguments)
+    except SystemExit as ending:
+        # argparse has printed what there is to say
+        return ending.code if isinstance(ending.code, int) else 0
+    return code
+
+
+class _Standard(io.FileIO):
+    """Standard output, whose errors name it; or error: that it is full is no reason to fail."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as problem:
+            if self.fileno() == 2:
+                return memoryview(data).nbytes
+            problem.filename = "<stdout>"
+            raise
+
+
+def _mend_streams() -> None:
+    """Have all three standard streams, whatever the process was started with.
+
+    The next file that is opened would get the number of a closed stream, and what is meant for
+    the stream would go into that file. A place holder of standard input is open for writing
+    only, and one of output for reading, so that whoever uses it is told.
+    """
+    for number, access in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            holder = os.open(os.devnull, access)
+            if holder != number:
+                os.dup2(holder, number)
+                os.close(holder)
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(
+            io.BufferedWriter(_Standard(number, "w", closefd=False)),
+            encoding=getattr(stream, "encoding", None),
+            errors=getattr(stream, "errors", None),
+            line_buffering=number == 2 or os.isatty(number),
+        )
+        for number, stream in ((1, sys.stdout), (2, sys.stderr))
+    )
+
+
+def _is_expected(problem: Exception) -> bool:
+    """Tell whether an error is one of the library's own, or one of the file system."""
+    errors = sys.modules.get("lattices.errors")
+    return isinstance(problem, OSError) or (
+        errors is not None and isinstance(problem, errors.Error)
+    )
+
+
+def _in_one_line(problem: Exception | str) -> str:
+    if isinstance(problem, OSError) and problem.strerror:
+        place = f"{problem.filename}: " if problem.filename is not None else ""
+        return f"{place}{problem.strerror}"
+    return " ".join(str(problem).split("\n"))
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from flushing into a pipe that is closed, or a full disk, as it ends."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Output of commands: lines for a segment, tables for a corpus."""

@@ -1,0 +1,311 @@
+"""Pictures: scores against what people say. Needs matplotlib, the extra ``[plot]``."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lattices.errors import OptionError
+from lattices.optional import require
+
+#: what a picture can be, by the end of its name
+SUFFIXES = (".png", ".svg", ".pdf")
+_WIDTH, _HEIGHT = 5.6, 4.6
+_COLUMNS = 3
+#: where a label may stand: to the sides first, then above and below, then farther away
+_PLACES = [
+    (math.cos(angle) * away, math.sin(angle) * away)
+    for away in (9, 16, 24, 34)
+    for angle in (0.0, math.pi, 0.7, -0.7, 2.44, -2.44, math.pi / 2, -math.pi / 2)
+]
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """One picture: scores of a metric to the right, what people say upwards.
+
+    Attributes
+    ----------
+    title : str
+    metric : str
+        Its name, under the axis.
+    scores, human : sequence of float
+        One point each.
+    labels : sequence of str, optional
+        The names of the points, if they are few enough to be named.
+    higher_is_better : bool
+        If not, the axis of the metric runs backwards, so that better is to the right.
+    """
+
+    title: str
+    metric: str
+    scores: Sequence[float]
+    human: Sequence[float]
+    labels: Sequence[str] | None = None
+    higher_is_better: bool = True
+
+
+def plot_format(path: str) -> str:
+    """Return the format of a picture by the end of its name.
+
+    Raises
+    ------
+    OptionError
+        If it is none.
+    MissingDependencyError
+        If matplotlib is not installed: better known before there is something to draw.
+    """
+    require("matplotlib", "plot")
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in SUFFIXES:
+        raise OptionError(f"{path}: a picture ends in one of {', '.join(SUFFIXES)}")
+    return suffix.removeprefix(".")
+
+
+def scatter_plots(panels: Sequence[Scatter], format: str = "png") -> bytes:
+    """Return pictures side by side, as a file of that format; the same input, the same bytes.
+
+    Each has a line of least squares, where the scores vary. Labels are put where they cover
+    neither points nor each other, as far as there is room.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    """
+    matplotlib = require("matplotlib", "plot")
+    figures = require("matplotlib.figure", "plot")
+    canvases = require("matplotlib.backends.backend_agg", "plot")
+    if not panels:
+        raise OptionError("nothing to plot")
+    columns = min(len(panels), _COLUMNS)
+    rows = -(-len(panels) // columns)
+    # ids in svg files are random without a salt
+    settings = {"svg.hashsalt": "fstmetrics", "svg.fonttype": "none", "font.size": 9}
+    with matplotlib.rc_context(settings):
+        figure = figures.Figure(figsize=(columns * _WIDTH, rows * _HEIGHT), layout="constrained")
+        # measures texts without a screen, whatever the format
+        canvases.FigureCanvasAgg(figure)
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axis, panel in zip(axes, panels, strict=False):
+            _draw(axis, panel)
+        for axis in axes[len(panels) :]:
+            axis.set_visible(False)
+        # the places of labels depend on those of the axes, which drawing decides
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for axis, panel in zip(axes, panels, strict=False):
+            _label(figure, axis, panel)
+        content = io.BytesIO()
+        dated = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}[format]
+        figure.savefig(content, format=format, dpi=150, metadata={dated: None})
+    return content.getvalue()
+
+
+def _draw(axis: Any, panel: Scatter) -> None:
+    import numpy as np
+
+    many = panel.labels is None
+    axis.scatter(
+        panel.scores,
+        panel.human,
+        s=8 if many else 28,
+        alpha=0.35 if many else 0.9,
+        color="#1f5a96",
+        linewidths=0,
+        zorder=3,
+    )
+    scores = np.asarray(panel.scores, dtype=np.float64)
+    if np.ptp(scores) > 0:
+        slope, at_mean = np.polyfit(scores - scores.mean(), panel.human, 1)
+        ends = np.array([scores.min(), scores.max()])
+        axis.plot(ends, at_mean + slope * (ends - scores.mean()), color="#d9a58a", lw=1, zorder=2)
+    axis.margins(0.12)
+    if not panel.higher_is_better:
+        axis.invert_xaxis()
+    axis.set_title(panel.title)
+    better = "" if panel.higher_is_better else " (lower is better)"
+    axis.set_xlabel(panel.metric + better)
+    axis.set_ylabel("human score")
+    axis.grid(color="#dddddd", lw=0.5, zorder=0)
+    axis.set_axisbelow(True)
+
+
+def _label(figure: Any, axis: Any, panel: Scatter) -> None:
+    """Name the points, each at the first place where its name covers nothing."""
+    if panel.labels is None:
+        return
+    transforms = require("matplotlib.transforms", "plot")
+    renderer = figure.canvas.get_renderer()
+    points = axis.transData.transform(list(zip(panel.scores, panel.human, strict=True)))
+    covered = [transforms.Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in points]
+    frame = axis.get_window_extent(renderer).padded(-4)
+    for (x, y), name in zip(zip(panel.scores, panel.human, strict=True), panel.labels, strict=True):
+        best: tuple[float, Any] | None = None
+        for right, up in _PLACES:
+            text = axis.annotate(
+                # names of files are no formulas
+                name.replace("$", r"\$"),
+                (x, y),
+                xytext=(right, up),
+                textcoords="offset points",
+                ha="left" if right > 1 else "right" if right < -1 else "center",
+                va="center" if abs(up) < 1 else "bottom" if up > 0 else "top",
+                fontsize=7,
+                arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#888888"}
+                if math.hypot(right, up) > 12
+                else None,
+                zorder=4,
+            )
+            box = transforms.Bbox(text.get_window_extent(renderer).get_points())
+            cost = _overlap(box, covered) + 4 * _outside(box, frame)
+            if best is None or cost < best[0]:
+                if best is not None:
+                    best[1].remove()
+                best = cost, text
+            else:
+                text.remove()
+            if cost == 0:
+                break
+        if best is not None:
+            box = transforms.Bbox(best[1].get_window_extent(renderer).get_points())
+            covered.append(box)
+
+
+def _overlap(box: Any, others: Sequence[Any]) -> float:
+    """Return the area that a box shares with others."""
+    shared: float = sum(
+        max(0.0, min(box.x1, other.x1) - max(box.x0, other.x0))
+        * max(0.0, min(box.y1, other.y1) - max(box.y0, other.y0))
+        for other in others
+    )
+    return shared
+
+
+def _outside(box: Any, frame: Any) -> float:
+    """Return the area of a box that is outside of a frame."""
+    return float(box.width * box.height) - _overlap(box, [frame])
+
+
+_WIDTH, _HEIGHT = 4.6, 3.6
+#: beyond these, colours would come twice
+_COLOURS = 10
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a picture.
+
+    Attributes
+    ----------
+    label : str
+        Its name in the legend, none if empty.
+    values : sequence of float
+        One for each place of the panel; NaN leaves a gap.
+    low, high : sequence of float
+        The ends of intervals, drawn as a band.
+    mark : int or None
+        The place to point out, counted from 0.
+    """
+
+    label: str
+    values: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    mark: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture: curves over the same places.
+
+    Attributes
+    ----------
+    title, across, upwards : str
+        Over the picture, and along its axes.
+    places : sequence of float
+    curves : sequence of Curve
+    level : float or None
+        Where a horizontal line is drawn.
+    """
+
+    title: str
+    across: str
+    upwards: str
+    places: Sequence[float]
+    curves: Sequence[Curve]
+    level: float | None = None
+
+
+def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
+    """Return pictures side by side, as a file of that format; the same input, the same bytes.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    OptionError
+        If there is nothing to draw.
+    """
+    matplotlib = require("matplotlib", "plot")
+    figures = require("matplotlib.figure", "plot")
+    canvases = require("matplotlib.backends.backend_agg", "plot")
+    if not panels:
+        raise OptionError("nothing to plot")
+    # ids in svg files are random without a salt
+    settings = {"svg.hashsalt": "fstmetrics", "svg.fonttype": "none", "font.size": 9}
+    with matplotlib.rc_context(settings):
+        size = (len(panels) * _WIDTH, _HEIGHT)
+        figure = figures.Figure(figsize=size, layout="constrained")
+        # draws without a screen, whatever the format
+        canvases.FigureCanvasAgg(figure)
+        axes = figure.subplots(1, len(panels), squeeze=False).ravel()
+        for axis, panel in zip(axes, panels, strict=True):
+            _draw_curves(axis, panel)
+        content = io.BytesIO()
+        dated = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}[format]
+        figure.savefig(content, format=format, dpi=150, metadata={dated: None})
+    return content.getvalue()
+
+
+def _draw_curves(axis: Any, panel: Panel) -> None:
+    for number, curve in enumerate(panel.curves):
+        colour = f"C{number % _COLOURS}"
+        axis.plot(
+            panel.places,
+            curve.values,
+            color=colour,
+            lw=1.2,
+            ls="-" if number < _COLOURS else "--",
+            # a single place makes no line
+            marker="." if len(panel.places) == 1 else None,
+            # names of files are no formulas, and those that begin so would be left out
+            label=curve.label.replace("$", r"\$").lstrip("_"),
+            zorder=3,
+        )
+        if curve.low:
+            axis.fill_between(
+                panel.places, curve.low, curve.high, color=colour, alpha=0.15, lw=0, zorder=1
+            )
+        if curve.mark is not None and not math.isnan(curve.values[curve.mark]):
+            axis.plot(
+                panel.places[curve.mark],
+                curve.values[curve.mark],
+                "o",
+                color=colour,
+                ms=4,
+                zorder=4,
+            )
+    if panel.level is not None:
+        axis.axhline(panel.level, color="#888888", lw=0.8, ls=":", zorder=2)
+    axis.set_title(panel.title)
+    axis.set_xlabel(panel.across)
+    axis.set_ylabel(panel.upwards)
+    axis.grid(color="#dddddd", lw=0.5, zorder=0)
+    axis.set_axisbelow(True)
+    if any(curve.label for curve in panel.curves):
+        axis.legend(fontsize=6, ncols=1 + (len(panel.curves) > 8))

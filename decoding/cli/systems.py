@@ -1,0 +1,319 @@
+"""Reading and scoring what systems said, for ``score``, ``compare`` and ``correlate``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from decoding.corpus.outcomes import Failure, Failures
+
+if TYPE_CHECKING:
+    from fstmetrics import Evaluator, Metric
+    from lattices.arrays import FloatColumn
+    from lattices.formats import Format
+    from lattices.formats.references import References
+
+TEXT = "text"
+#: layouts of NIST's sclite that hypotheses come in
+TRANSCRIPTS = ("trn", "ctm")
+_LOOKED_AT = 8
+_BLANKS = " \t\v\f"
+
+Line = tuple[int, str, list[str]]
+
+
+class Judges:
+    """The metrics, made ready for the references of each segment.
+
+    Parameters
+    ----------
+    metrics
+        What scores.
+    references
+        The references of all segments.
+    id_template
+        How ids are made of the fields of trn or ctm.
+    keep
+        Whether to keep what was made ready: for more than one system.
+    """
+
+    def __init__(
+        self,
+        metrics: tuple[Metric, ...],
+        references: References,
+        id_template: str | None = None,
+        *,
+        keep: bool = True,
+    ) -> None:
+        self.metrics, self.references, self.id_template = metrics, references, id_template
+        self._keep = keep
+        self._evaluators: dict[tuple[str, int], tuple[Evaluator, ...]] = {}
+
+    def stats(self, name: str, position: int, words: Sequence[str]) -> list[FloatColumn]:
+        """Return the statistics of one segment under each metric."""
+        # the layout of the references knows which of the two decides
+        segment = name, position
+        evaluators = self._evaluators.get(segment)
+        if evaluators is None:
+            references = self.references.get(name, position)
+            evaluators = tuple(one.against(references) for one in self.metrics)
+            if self._keep:
+                self._evaluators[segment] = evaluators
+        return [evaluator.stats(words) for evaluator in evaluators]
+
+
+@dataclass
+class System:
+    """The statistics of one system, by segment, and what could not be scored."""
+
+    name: str
+    metrics: tuple[Metric, ...]
+    note: str = ""
+    stats: dict[str, list[FloatColumn]] = field(default_factory=dict)
+    failures: Failures = field(default_factory=Failures)
+
+    def segment_scores(self) -> Iterator[tuple[str, list[float]]]:
+        """Iterate over the segments with their score under each metric."""
+        for name, rows in self.stats.items():
+            yield name, [m.score(row) for m, row in zip(self.metrics, rows, strict=True)]
+
+    def matrices(self, names: Sequence[str] | None = None) -> list[FloatColumn]:
+        """Return for each metric one row of statistics a segment, in order or in that of names."""
+        import numpy as np
+
+        rows = self.stats.values() if names is None else [self.stats[name] for name in names]
+        return [np.array(of_metric) for of_metric in zip(*rows, strict=True)]
+
+    def totals(self) -> list[FloatColumn]:
+        """Return the sum of the statistics under each metric."""
+        return [matrix.sum(axis=0) for matrix in self.matrices()]
+
+    def scores(self) -> list[float]:
+        """Return the corpus score under each metric."""
+        return [m.score(row) for m, row in zip(self.metrics, self.totals(), strict=True)]
+
+
+def read_system(path: str, format: str | None, judges: Judges) -> System:
+    """Return a system with the statistics of all its segments.
+
+    Raises
+    ------
+    FormatError
+        For a file that does not fit the references at all. What is wrong with single segments,
+        is in the failures.
+    """
+    from lattices.formats.streams import display_name, opened
+
+    system = System(display_name(path), judges.metrics)
+    with opened(path) as (head, stream):
+        found = _format(head, format)
+        if found is None:
+            _score_lines(stream, system, judges, format)
+        else:
+            system.note = f"the best entry of each {found.name} list is scored"
+            _score_lists(found, stream, system, judges)
+    return system
+
+
+def read_complete(path: str, format: str | None, judges: Judges) -> System:
+    """Return a system that has an output for every reference.
+
+    Raises
+    ------
+    FormatError
+        If a segment failed, or if there are none for some references.
+    """
+    from lattices.errors import FormatError
+
+    system = read_system(path, format, judges)
+    references = judges.references
+    if system.failures:
+        failure = system.failures.first[0]
+        name = f"segment {failure.id!r}: " if failure.id else ""
+        more = len(system.failures) - 1
+        raise FormatError(
+            f"{name}{failure.reason}" + (f" (and {more} more failures)" if more else ""),
+            system.name,
+            failure.line,
+        )
+    if len(system.stats) != len(references):
+        missing = next((name for name in references.ids if name not in system.stats), "")
+        raise FormatError(
+            f"hypotheses for {len(system.stats)} of {len(references)} references"
+            + (f"; the first that has none is {missing!r}" if missing else ""),
+            system.name,
+        )
+    return system
+
+
+def paired_matrices(systems: Sequence[System], references: References) -> list[list[FloatColumn]]:
+    """Return for each system and metric the statistics of the same segments in the same order.
+
+    Parameters
+    ----------
+    systems
+        As :func:`read_complete` gives them.
+    references
+        If they go by id, so do the systems; if not, the order of each is that of the references,
+        whatever its ids are.
+    """
+    names = list(systems[0].stats) if references.layout == "kaldi" else None
+    return [system.matrices(names) for system in systems]
+
+
+def describe_layout(references: References) -> str:
+    """Return how references were taken, in words."""
+    layouts = {"kaldi": "by id", "plain": "line by line"}
+    return f"references are taken {layouts[references.layout]}"
+
+
+def _format(head: bytes, name: str | None) -> Format | None:
+    """Return the format of n-best lists that a file is in, or None for lines of text."""
+    from lattices.formats.known import available, named, sniffs
+
+    if name in (TEXT, *TRANSCRIPTS):
+        return None
+    if name is not None:
+        return named(name)
+    lists = [entry for entry in available() if entry.kind in ("nbest", "any")]
+    return next((entry for entry in lists if sniffs(entry, head)), None)
+
+
+def _score_lines(stream: BinaryIO, system: System, judges: Judges, format: str | None) -> None:
+    from lattices.errors import FormatError
+    from lattices.formats.base import Record, split_words, text_lines
+    from lattices.formats.references.nist import second_line
+
+    lines: list[Line] = []
+    for number, line in text_lines(stream):
+        text = Record(line, system.name, number, number - 1).text()
+        lines.append((number, text, split_words(text)))
+    transcripts = _transcripts(lines, system.name, judges, format)
+    if transcripts:
+        for position, (name, text) in enumerate(transcripts.items()):
+            _add(system, judges, name, position, split_words(text), 0)
+    elif _are_by_id(lines, judges.references):
+        places: dict[str, int] = {}
+        for number, _, words in lines:
+            if not words:
+                continue
+            name = words[0]
+            first = places.setdefault(name, number)
+            if first != number:
+                raise FormatError(second_line(name, system.name, first), system.name, number)
+            _add(system, judges, name, number - 1, words[1:], number)
+    else:
+        _check_count(system.name, len(lines), "lines", judges.references)
+        for number, _, words in lines:
+            system.stats[str(number)] = judges.stats(_unnamed(number), number - 1, words)
+
+
+def _add(
+    system: System, judges: Judges, name: str, position: int, words: list[str], line: int
+) -> None:
+    """Score one segment that has an id."""
+    from lattices.errors import FormatError
+
+    try:
+        system.stats[name] = judges.stats(name, position, words)
+    except FormatError as problem:
+        system.failures.append(Failure(position, system.name, line, name, str(problem)))
+
+
+def _unnamed(number: int) -> str:
+    """Return a name for a line without an id; no line begins with it, for it has a blank in it."""
+    return f"line {number}"
+
+
+def _are_by_id(lines: list[Line], references: References) -> bool:
+    """Tell whether lines of text begin with ids, and settle the layout of the references.
+
+    Two plain files may begin with the same words; so first words count as ids only if they
+    all have a digit in them, and are ids of the references.
+    """
+    names = [words[0] for _, _, words in lines if words]
+    likely = all(any(letter.isdigit() for letter in name) for name in names)
+    references.settle(names[:_LOOKED_AT] if likely and names else [_unnamed(1)])
+    return references.layout == "kaldi"
+
+
+def _transcripts(
+    lines: list[Line], path: str, judges: Judges, format: str | None
+) -> dict[str, str]:
+    """Return hypotheses in a layout of sclite's by their ids; none if they are not in one.
+
+    By itself only trn is recognised, where all lines end in ``(id)`` and the references have
+    such ids: rows of a ctm look much like lines of text.
+    """
+    from lattices.errors import FormatError
+    from lattices.formats.references.nist import looks_like
+
+    references = judges.references
+    texts = [text.strip(_BLANKS) for _, text, _ in lines]
+    if format in TRANSCRIPTS:
+        found = _read_transcripts(texts, path, str(format), judges.id_template)
+        references.settle(list(found)[:_LOOKED_AT])
+        if references.layout != "kaldi":
+            raise FormatError(f"{format} goes by id, but the references do not", path)
+        return found
+    if format is not None or not looks_like("trn", texts):
+        return {}
+    try:
+        found = _read_transcripts(texts, path, "trn", judges.id_template)
+    except FormatError:
+        # sentences that end in brackets
+        return {}
+    references.settle(list(found)[:_LOOKED_AT])
+    return found if set(found) & set(references.ids) else {}
+
+
+def _read_transcripts(
+    texts: list[str], path: str, layout: str, id_template: str | None
+) -> dict[str, str]:
+    from lattices.errors import FormatError
+    from lattices.formats.references.ids import IdTemplate
+    from lattices.formats.references.nist import READERS, Lines
+
+    template = None if id_template is None else IdTemplate(id_template)
+    if template is not None and not template.suits(layout):
+        # it is for the references, which are in another layout
+        template = None
+    entries = READERS[layout](Lines(path, texts), template).entries
+    if not entries:
+        raise FormatError(f"no segment of layout {layout}", path)
+    plain = {name: entry for name, entry in entries.items() if isinstance(entry, str)}
+    ambiguous = next((name for name in entries if name not in plain), None)
+    if ambiguous is not None:
+        raise FormatError(f"segment {ambiguous!r}: a hypothesis has alternatives", path)
+    return plain
+
+
+def _score_lists(format: Format, stream: BinaryIO, system: System, judges: Judges) -> None:
+    from decoding.corpus.jobs import one_best
+    from lattices.errors import Error, FormatError
+    from lattices.formats import parse_record
+    from lattices.vocabulary import Vocabulary
+
+    position = -1
+    for position, record in enumerate(format.records(stream, system.name)):
+        name = ""
+        try:
+            space: Any = parse_record(format, record, Vocabulary())
+            name = space.id
+            if name in system.stats:
+                raise FormatError("a second list with this id")
+            system.stats[name] = judges.stats(name, position, one_best(space))
+        except Error as problem:
+            reason = problem.problem if isinstance(problem, FormatError) else str(problem)
+            system.failures.append(Failure(position, system.name, record.line, name, reason))
+    if position >= 0:
+        _check_count(system.name, position + 1, "lists", judges.references)
+
+
+def _check_count(path: str, count: int, what: str, references: References) -> None:
+    """Refuse more or fewer outputs than references, where only their order pairs them."""
+    from lattices.errors import FormatError
+
+    if references.layout == "plain" and count != len(references):
+        raise FormatError(f"{count} {what} for {len(references)} references", path)

@@ -1,0 +1,262 @@
+"""Tables for people: aligned columns, sentences with their errors marked."""
+
+from __future__ import annotations
+
+import math
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    from fstmetrics import Metric
+    from fstmetrics.alignment.judgement import Edit
+
+DELETED = "***"
+LEGEND = (("[word]", "substitution"), ("{word}", "insertion"), (DELETED, "deletion"))
+_COLOURS = {"substitution": "33", "insertion": "36", "deletion": "31"}
+_GAP = "  "
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Tell whether to colour what goes to a stream: a terminal, and NO_COLOR is not set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def display_width(text: str) -> int:
+    """Return the columns a text takes on a terminal.
+
+    Examples
+    --------
+    >>> display_width("naïve"), display_width("猫")
+    (5, 2)
+    """
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter in text
+    )
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> str:
+    """Return aligned columns, each as wide as its widest cell.
+
+    Parameters
+    ----------
+    header
+        One name a column.
+    rows
+        As many cells each.
+    left
+        The columns that are aligned to the left; numbers go to the right.
+
+    Examples
+    --------
+    >>> print(table(["metric", "score"], [["wer", "0.1"], ["grr:n=2", "12.5"]]))
+    metric   score
+    wer        0.1
+    grr:n=2   12.5
+    """
+    lines = [list(header), *(list(row) for row in rows)]
+    to_the_left = set(left)
+    widths = [max(map(display_width, cells)) for cells in zip(*lines, strict=True)]
+    return "\n".join(
+        _GAP.join(
+            _padded(cell, width, column in to_the_left)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def headings(metrics: Sequence[Metric]) -> tuple[list[str], list[str]]:
+    """Return a short heading for each metric, and notes on what they stand for.
+
+    Parameters
+    ----------
+    metrics
+        Those of a table.
+
+    Returns
+    -------
+    labels : list of str
+        All different: metrics of one name are numbered.
+    notes : list of str
+        The signatures of those that the heading alone does not tell.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR, WER
+    >>> headings([WER(), GRR()])
+    (['WER', '4-GRR'], ['4-GRR is grr:n=4,alpha=1,beta=0'])
+    >>> headings([GRR(), GRR(alpha=0.5)])[0]
+    ['4-GRR (1)', '4-GRR (2)']
+    """
+    # a metric of someone else's need not have a label
+    plain = [getattr(each, "label", str(each).partition(":")[0]) for each in metrics]
+    labels = [
+        f"{label} ({plain[: place + 1].count(label)})" if plain.count(label) > 1 else label
+        for place, label in enumerate(plain)
+    ]
+    notes = [
+        f"{label} is {metric}"
+        for label, metric in zip(labels, metrics, strict=True)
+        if label.lower() != str(metric)
+    ]
+    return labels, notes
+
+
+def below(notes: Sequence[str]) -> list[str]:
+    """Return the lines that stand below a table: none, or a blank one and the notes."""
+    return ["", *notes] if notes else []
+
+
+def _padded(cell: str, width: int, left: bool = True) -> str:
+    blanks = " " * (width - display_width(cell))
+    return cell + blanks if left else blanks + cell
+
+
+def percent(rate: float) -> str:
+    """Return a rate in percent.
+
+    Examples
+    --------
+    >>> percent(0.0625)
+    '6.2 %'
+    """
+    return f"{100 * rate:.1f} %"
+
+
+def shortened(number: int) -> str:
+    """Return a whole number, however large, in at most nine characters or so.
+
+    Examples
+    --------
+    >>> shortened(123456), shortened(2**100), shortened(10**5000)
+    ('123456', '1.27e30', '1.00e5000')
+    """
+    if number < 10_000_000:
+        return str(number)
+    exponent = math.floor(math.log10(number))
+    # rounding may have carried the logarithm over a power of ten
+    tenths = number // 10 ** (exponent - 5)
+    mantissa = f"{tenths / 10**5:.2f}"
+    return f"1.00e{exponent + 1}" if mantissa == "10.00" else f"{mantissa}e{exponent}"
+
+
+class _Cell(NamedTuple):
+    text: str
+    operation: str
+
+    def shown(self, width: int, colour: bool) -> str:
+        padding = " " * (width - display_width(self.text))
+        if colour and self.operation in _COLOURS:
+            return f"\x1b[{_COLOURS[self.operation]}m{self.text}\x1b[0m{padding}"
+        return self.text + padding
+
+
+_EMPTY = _Cell("", "")
+
+
+def _cell(edit: Edit) -> _Cell:
+    spelled = {
+        "substitution": f"[{edit.hypothesis}]",
+        "insertion": f"{{{edit.hypothesis}}}",
+        "deletion": DELETED,
+    }
+    return _Cell(spelled.get(edit.operation, edit.hypothesis), edit.operation)
+
+
+def legend(colour: bool = False) -> str:
+    """Return what the marks mean, in one line.
+
+    Examples
+    --------
+    >>> legend()
+    '[word] substitution   {word} insertion   *** deletion'
+    """
+    return "   ".join(f"{_Cell(mark, name).shown(0, colour)} {name}" for mark, name in LEGEND)
+
+
+def side_by_side(
+    reference: Sequence[str],
+    alignments: Sequence[tuple[str, Sequence[Edit]]],
+    *,
+    label: str = "",
+    width: int = 100,
+    colour: bool = False,
+) -> list[str]:
+    """Return a reference above the sentences that were aligned to it, word under word.
+
+    Parameters
+    ----------
+    reference
+        The words of the reference.
+    alignments
+        For each sentence its label, and its alignment to the reference.
+    label
+        The label of the reference.
+    width
+        Where lines are broken.
+    colour
+        Whether to colour the errors.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> edits = WER().against(["the cat sat down"]).judge("the hat sat right").edits
+    >>> print("\\n".join(side_by_side(["the", "cat", "sat", "down"], [("1-best", edits)])))
+            the cat   sat down
+    1-best  the [hat] sat [right]
+    """
+    columns = _columns(reference, [edits for _, edits in alignments])
+    labels = [label, *(name for name, _ in alignments)]
+    margin = max(map(display_width, labels))
+    lines: list[str] = []
+    for chunk in _chunks(columns, width - margin - len(_GAP)):
+        widths = [max(display_width(cell.text) for cell in column) for column in chunk]
+        for row, name in enumerate(labels):
+            shown = [
+                column[row].shown(wide, colour) for column, wide in zip(chunk, widths, strict=True)
+            ]
+            lines.append((_padded(name, margin) + _GAP + " ".join(shown)).rstrip())
+        # a line that goes on needs no name
+        labels = [""] * len(labels)
+    return lines
+
+
+def _columns(reference: Sequence[str], alignments: list[Sequence[Edit]]) -> list[list[_Cell]]:
+    """Return columns of cells: one for each reference word, more where something is inserted."""
+    inserted: list[list[list[_Cell]]] = []
+    aligned: list[list[_Cell]] = []
+    for edits in alignments:
+        gaps: list[list[_Cell]] = [[] for _ in range(len(reference) + 1)]
+        words: list[_Cell] = []
+        for edit in edits:
+            if edit.operation == "insertion":
+                gaps[len(words)].append(_cell(edit))
+            else:
+                words.append(_cell(edit))
+        inserted.append(gaps)
+        aligned.append(words)
+    columns: list[list[_Cell]] = []
+    for place in range(len(reference) + 1):
+        at_once = zip_longest(*(gaps[place] for gaps in inserted), fillvalue=_EMPTY)
+        columns.extend([_EMPTY, *cells] for cells in at_once)
+        if place < len(reference):
+            columns.append([_Cell(reference[place], ""), *(words[place] for words in aligned)])
+    return columns
+
+
+def _chunks(columns: list[list[_Cell]], width: int) -> list[list[list[_Cell]]]:
+    """Break columns into lines of a width; no column is broken."""
+    chunks: list[list[list[_Cell]]] = [[]]
+    used = 0
+    for column in columns:
+        wide = max(display_width(cell.text) for cell in column)
+        if chunks[-1] and used + wide > width:
+            chunks.append([])
+            used = 0
+        chunks[-1].append(column)
+        used += wide + 1
+    return chunks

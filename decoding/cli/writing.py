@@ -1,0 +1,314 @@
+"""What the commands that write lattices and n-best lists share: where to, in what format, how.
+
+A segment that cannot be read, transformed or written is reported and left out; the others are
+written. To that end each is encoded on its own, by the workers. Where that will not do, since
+the format's files cannot be put one after the other or its writer keeps a symbol table in a
+file, it is encoded on its own all the same, and what proves good is written by one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from decoding.cli.arguments import (
+    SHOWN_FAILURES,
+    STANDARD,
+    file_identity,
+    identities_read,
+    option,
+    report_failures,
+    say,
+    settling,
+)
+from decoding.cli.running import corpus_outcomes
+
+if TYPE_CHECKING:
+    from decoding.corpus.encoding import Ready, Target
+    from decoding.corpus.runner import Done, Failure
+    from decoding.corpus.transforms import Transform
+    from lattices.formats.references import References
+
+R = TypeVar("R")
+
+#: what is written to standard output and to directories, unless --to says otherwise
+DEFAULT_FORMAT = "jsonl"
+#: bytes of an id that is to name a file; most file systems allow 255, suffixes included
+LONGEST_NAME = 200
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add where to write, and in what format."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        default=STANDARD,
+        help="file to write, compressed if it ends in .gz; an existing directory, which gets one "
+        "file for each segment; or - for standard output (the default)",
+    )
+    parser.add_argument(
+        "--to",
+        metavar="FORMAT",
+        help="format to write (default: by the suffix of OUT; jsonl for standard output and "
+        "directories; see: fstmetrics formats)",
+    )
+    parser.add_argument(
+        "--write-option",
+        metavar="KEY=VALUE",
+        type=option,
+        action="append",
+        default=[],
+        help="option of that format, such as symbols=words.txt for kaldi; may be repeated",
+    )
+    parser.add_argument(
+        "--lossy",
+        action="store_true",
+        help="leave out what the format cannot hold, and say so; without it, a segment that has "
+        "such a thing is not written",
+    )
+
+
+def target_of(arguments: argparse.Namespace) -> Target:
+    """Return the target that was asked for; whatever is wrong with it is said before any work."""
+    from decoding.corpus.encoding import ARCHIVE, Target
+    from lattices.errors import OptionError
+    from lattices.formats.known import check_options
+    from lattices.formats.writing import format_for_writing
+    from lattices.optional import check_requirements
+
+    path = arguments.output
+    directory = os.path.isdir(path)
+    if path.endswith("/") and not directory:
+        raise FileNotFoundError(errno.ENOENT, "no such directory", path)
+    name = arguments.to
+    if name is None and (directory or path == STANDARD):
+        name = DEFAULT_FORMAT
+    format = format_for_writing(path, name)
+    check_requirements(format)
+    options = dict(arguments.write_option)
+    check_options(format.write_options, options, f"the writer of format {format.name}")
+    if directory and ARCHIVE in options:
+        raise OptionError(
+            f"{ARCHIVE}= is one file for all segments; write to a file, not into {path}"
+        )
+    alone = format.appendable or format.single or directory
+    return Target(format.name, arguments.lossy, options, together=not alone)
+
+
+def transform_and_write(
+    arguments: argparse.Namespace,
+    transform: Transform,
+    references: References | None = None,
+) -> int:
+    """Transform every segment of the input, write them, and return the exit code.
+
+    ``references`` are those the transform uses, if any.
+    """
+    from decoding.corpus.encoding import SYMBOLS, ReadyJob, SpacesJob
+
+    target = target_of(arguments)
+    first = settling(references)
+    if SYMBOLS not in target.options:
+        with corpus_outcomes(ReadyJob(transform, target), arguments, first=first) as outcomes:
+            return write_outcomes(arguments, target, outcomes, references)
+    # a table that every segment may extend: no two processes may do that
+    with corpus_outcomes(SpacesJob(transform), arguments, first=first) as spaces:
+        ready = made_ready(spaces, target.ready)
+        return write_outcomes(arguments, target, ready, references)
+
+
+def made_ready(
+    outcomes: Iterable[Done[R] | Failure], make: Callable[[R], Ready]
+) -> Iterator[Done[Ready] | Failure]:
+    """Make results ready in this process; one that cannot be is a failure."""
+    from decoding.corpus.runner import Done, Failure
+    from lattices.errors import Error
+
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            yield outcome
+            continue
+        place = (outcome.position, outcome.path, outcome.line, outcome.id)
+        try:
+            ready = make(outcome.result)
+        except (Error, ArithmeticError, LookupError, MemoryError, ValueError) as problem:
+            reason = (
+                str(problem)
+                if isinstance(problem, Error)
+                else f"{type(problem).__name__}: {problem}"
+            )
+            yield Failure(*place, reason)
+        else:
+            yield Done(*place, ready)
+
+
+def write_outcomes(
+    arguments: argparse.Namespace,
+    target: Target,
+    outcomes: Iterable[Done[Ready] | Failure],
+    references: References | None = None,
+) -> int:
+    """Write what is ready, report the rest on standard error, and return the exit code.
+
+    Raises
+    ------
+    FormatError
+        If nothing at all can be written, or the references do not fit; no file appears.
+    """
+    from lattices.formats import FORMATS
+
+    path, folder = arguments.output, None
+    if os.path.isdir(path):
+        suffix = next(iter(FORMATS.get(target.format).suffixes), "")
+        folder = _Folder(path, suffix, identities_read(arguments))
+    sieve = _Sieve(target.format, references, folder)
+    good = sieve.sifted(outcomes)
+    if folder is not None:
+        folder.write(good)
+    elif target.together:
+        _write_together(path, target, good)
+    else:
+        _write_one_by_one(path, target, good)
+    report_failures(sieve.failures)
+    sieve.report_losses()
+    if sieve.failures:
+        say(f"{sieve.written} segments written, {len(sieve.failures)} failed")
+    return 1 if sieve.failures else 0
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A directory that gets one file for each segment, none of which is a file that is read."""
+
+    path: str
+    suffix: str
+    read: set[tuple[int, int]]
+
+    def file(self, name: str) -> str:
+        return os.path.join(self.path, name + self.suffix)
+
+    def objection(self, name: str) -> str:
+        """Return why there can be no file for a segment of this name; empty if there can."""
+        from lattices.errors import FormatError
+        from lattices.formats.writing import file_name
+
+        try:
+            if len(os.fsencode(file_name(name))) > LONGEST_NAME:
+                return "the id is too long for the name of a file"
+        except FormatError as problem:
+            return problem.problem
+        except UnicodeEncodeError:
+            return f"the id {name!r} cannot be a file name"
+        if file_identity(self.file(name)) in self.read:
+            return f"{self.file(name)} is a file that this command reads"
+        return ""
+
+    def write(self, good: Iterable[Done[Ready]]) -> None:
+        from lattices.formats.streams import created
+
+        for done in good:
+            with created(self.file(done.id)) as stream:
+                stream.write(done.result.data)
+
+
+def _write_together(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
+    import warnings
+
+    from lattices.formats import LossWarning, write
+
+    spaces = (done.result.space for done in good if done.result.space is not None)
+    with warnings.catch_warnings():
+        # they were noted when each segment was tried
+        warnings.simplefilter("ignore", LossWarning)
+        write(path, spaces, target.format, lossy=target.lossy, **target.options)
+
+
+def _write_one_by_one(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
+    from lattices.errors import FormatError
+    from lattices.formats import FORMATS
+    from lattices.formats.streams import created
+
+    single = FORMATS.get(target.format).single
+    with created(path) as stream:
+        for number, done in enumerate(good):
+            if single and number:
+                raise FormatError(
+                    f"{target.format} holds one segment a file; write to a directory",
+                    path if path != STANDARD else "<stdout>",
+                )
+            stream.write(done.result.data)
+
+
+class _Sieve:
+    """Lets through what can be written, and remembers what cannot, and what was lost."""
+
+    def __init__(
+        self, format: str, references: References | None, folder: _Folder | None = None
+    ) -> None:
+        from decoding.corpus.outcomes import Failures
+
+        self._format, self._references, self._folder = format, references, folder
+        self._records = 0
+        self._losses: dict[str, tuple[str, int]] = {}
+        self.written = 0
+        self.failures = Failures()
+
+    def sifted(self, outcomes: Iterable[Done[Ready] | Failure]) -> Iterator[Done[Ready]]:
+        """Iterate over what can be written; at the end, raise FormatError if that is nothing."""
+        from decoding.corpus.outcomes import Failure
+
+        for outcome in outcomes:
+            self._records += outcome.position >= 0
+            if isinstance(outcome, Failure):
+                self.failures.append(outcome)
+                continue
+            problem = self._objection(outcome.id)
+            if problem:
+                self.failures.append(
+                    Failure(outcome.position, outcome.path, outcome.line, outcome.id, problem)
+                )
+                continue
+            self.written += 1
+            for what, where in outcome.result.losses.items():
+                first, count = self._losses.get(what, (where, 0))
+                self._losses[what] = first, count + 1
+            yield outcome
+        self._check()
+
+    def _objection(self, name: str) -> str:
+        """Return why a segment of this name cannot be written; empty if it can."""
+        return self._folder.objection(name) if self._folder is not None else ""
+
+    def _check(self) -> None:
+        from lattices.errors import FormatError
+
+        if self._references is not None and self._records:
+            try:
+                self._references.finish(self._records)
+            except FormatError:
+                # a file that could not be read may be what makes the numbers differ
+                report_failures(self.failures)
+                raise
+        last = self.failures.last
+        if self.written or last is None:
+            return
+        note = "nothing could be written"
+        if 1 < len(self.failures) == self.failures.count(last.reason):
+            note = f"and so it is with all {len(self.failures)} segments: {note}"
+        else:
+            report_failures(self.failures, but_last=True)
+        name = f"segment {last.id!r}: " if last.id else ""
+        raise FormatError(f"{name}{last.reason} ({note})", last.path, last.line)
+
+    def report_losses(self) -> None:
+        """Say what was left out, a line for each kind of thing."""
+        for what, (where, count) in list(self._losses.items())[:SHOWN_FAILURES]:
+            more = f" and {count - 1} more segments" if count > 1 else ""
+            say(f"{self._format} cannot hold, and left out: {what} of {where}{more}")
+        if len(self._losses) > SHOWN_FAILURES:
+            say(f"... and {len(self._losses) - SHOWN_FAILURES} more kinds of things")

@@ -1,0 +1,1 @@
+"""Corpus runs: streamed, parallel, in order, resumable."""

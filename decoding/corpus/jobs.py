@@ -1,0 +1,684 @@
+"""What can be done for a batch of segments: the jobs of :func:`decoding.corpus.runner.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from decoding.corpus.runner import Job, Segment
+from decoding.corpus.transforms import Rescored, unweighted
+from decoding.extraction.corpus import Candidates, candidates
+from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, find_oracles, judged, oracle
+from decoding.minimum_risk.evidence import Spaces
+from decoding.minimum_risk.mbr import mbr
+from decoding.minimum_risk.results import Consensus
+from decoding.training.learner import space_size
+from fstmetrics import Evaluator, Metric, has_machine
+from fstmetrics.fractions import decomposes
+from fstmetrics.references import Reference
+from lattices.algorithms import best, best_path, density, path_count, path_lengths
+from lattices.arrays import FloatColumn
+from lattices.errors import OptionError
+from lattices.formats.references import References
+from lattices.formats.writing import kind_of
+from lattices.intersection.rows import MEMORY
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+
+NO_REFERENCES = "no references in the file, and none were given"
+
+
+def one_best(space: Space) -> tuple[str, ...]:
+    """Return the words the model likes best: of the best path or derivation, or highest entry.
+
+    Entries of an n-best list with equal scores stand in the decoder's order.
+
+    Raises
+    ------
+    SpaceError
+        If a lattice has no complete path.
+    OptionError
+        If an n-best list is empty.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> one_best(Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "the", -0.1)], finals=[1]))
+    ('the',)
+    """
+    if isinstance(space, Forest):
+        return best(space).tokens
+    if isinstance(space, Lattice):
+        return space.vocabulary.decode(space.label[best_path(space)].tolist())
+    if not len(space):
+        raise OptionError(f"n-best list {space.id!r} is empty")
+    return space.tokens(int(np.argmax(space.score)))
+
+
+def references_of(segment: Segment, given: References | None) -> tuple[Reference, ...]:
+    """Return the references of a segment: those that were given, or its own.
+
+    Raises
+    ------
+    OptionError
+        If there are none.
+    """
+    if given is not None:
+        return given.get(segment.id, segment.position)
+    if not segment.space.references:
+        raise OptionError(NO_REFERENCES)
+    return segment.space.references
+
+
+def is_unscored(space: Space) -> bool:
+    """Tell whether the model's scores do not tell the sentences of a space apart.
+
+    All scores of arcs or edges are 0, or those of a list are equal, though there is a choice;
+    what :func:`one_best` then returns is the first by the order of the file, and no opinion.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> [is_unscored(Lattice.from_arcs([(0, 1, "a", at), (0, 1, "b")], [1])) for at in (0.0, -0.5)]
+    [True, False]
+    """
+    if isinstance(space, NBest):
+        return len(space) > 1 and bool((space.score == space.score[0]).all())
+    if space.score.any():
+        return False
+    if isinstance(space, Forest):
+        return space.num_edges > space.num_nodes
+    ends = space.final[np.isfinite(space.final)]
+    # a chain has a state more than it has arcs
+    return not ends.any() and space.num_arcs + len(ends) > space.num_states
+
+
+@dataclass(frozen=True)
+class SegmentOracles:
+    """The oracles of one segment, and what the model's own choice scores.
+
+    Attributes
+    ----------
+    oracles : tuple of Oracle
+        Best first, or worst first where the worst were asked for.
+    stats : tuple of tuples of float64 columns
+        For each oracle, its statistics under each metric.
+    one_best : tuple of str
+        The words of the model's best.
+    one_best_stats : tuple of float64 columns
+        Its statistics under each metric.
+    arcs : int
+        The arcs of a lattice, the edges of a forest, the words of an n-best list.
+    engine : str
+        Who searched.
+    decomposes : bool
+        Whether the best oracle is part of the best corpus, whatever the other segments are.
+    unscored : bool
+        Whether ``one_best`` is arbitrary, since the model has no scores.
+    """
+
+    oracles: tuple[Oracle, ...]
+    stats: tuple[tuple[FloatColumn, ...], ...]
+    one_best: tuple[str, ...]
+    one_best_stats: tuple[FloatColumn, ...]
+    arcs: int
+    engine: str
+    decomposes: bool
+    unscored: bool = False
+
+
+@dataclass(frozen=True)
+class OracleJob:
+    """Search every segment under the first metric, and score what is found under all.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+    references : References or None
+        Those of the segments themselves if None.
+    k, worst, model_weight, engine, budget, memory, beam, band
+        As in :func:`decoding.extraction.oracle.oracle`; the best alone are found batch by batch.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1], references=["the"]
+    ... )
+    >>> result, = OracleJob((WER(),))([Segment(0, "", 0, lattice)])
+    >>> result.oracles[0].text, result.oracles[0].score, result.one_best
+    ('the', 0.0, ('a',))
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None = None
+    k: int = 1
+    worst: bool = False
+    model_weight: float = 0.0
+    engine: str = "auto"
+    budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
+    beam: float | None = None
+    band: int | None = None
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentOracles]:
+        """Return the oracles of each segment."""
+        references = [references_of(segment, self.references) for segment in segments]
+        evaluators = [self.metrics[0].against(some) for some in references]
+        spaces = [segment.space for segment in segments]
+        found = self._together(spaces, evaluators) or [
+            self._alone(space, evaluator)
+            for space, evaluator in zip(spaces, evaluators, strict=True)
+        ]
+        return [
+            self._judged(space, found_here, evaluator, some)
+            for space, found_here, evaluator, some in zip(
+                spaces, found, evaluators, references, strict=True
+            )
+        ]
+
+    def _together(
+        self, spaces: list[Space], evaluators: list[Evaluator]
+    ) -> list[list[Oracle]] | None:
+        """Return the best of all spaces by one call, or None where one call will not do."""
+        # the evaluators are all of one metric
+        if self.k > 1 or self.worst or not has_machine(evaluators[0]):
+            return None
+        found = find_oracles(
+            spaces,
+            evaluators,
+            model_weight=self.model_weight,
+            engine=self.engine,
+            beam=self.beam,
+            band=self.band,
+        )
+        return [[each] for each in found]
+
+    def _alone(self, space: Space, evaluator: Evaluator) -> list[Oracle]:
+        return oracle(
+            space,
+            evaluator,
+            k=self.k,
+            worst=self.worst,
+            model_weight=self.model_weight,
+            engine=self.engine,
+            budget=self.budget,
+            memory=self.memory,
+            beam=self.beam,
+            band=self.band,
+        )
+
+    def _judged(
+        self,
+        space: Space,
+        found: list[Oracle],
+        evaluator: Evaluator,
+        references: tuple[Reference, ...],
+    ) -> SegmentOracles:
+        others = [metric.against(references) for metric in self.metrics[1:]]
+        words = one_best(space)
+        return SegmentOracles(
+            oracles=tuple(found),
+            stats=tuple(
+                (each.stats, *(other.stats(each.tokens) for other in others)) for each in found
+            ),
+            one_best=words,
+            one_best_stats=tuple(judge.stats(words) for judge in (evaluator, *others)),
+            arcs=_size(space),
+            engine=found[0].engine,
+            decomposes=decomposes(evaluator),
+            unscored=is_unscored(space),
+        )
+
+
+@dataclass(frozen=True)
+class SegmentCandidates:
+    """What a corpus oracle may choose from for one segment.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    oracles : tuple of Oracle
+        Each candidate, judged by the first metric.
+    stats : float64 array
+        For each candidate, its statistics under all metrics, one after the other.
+    arcs : int
+        As in :class:`SegmentOracles`.
+    decomposes : bool
+        Whether the sentence oracle is part of the best corpus, whatever the other segments are.
+    unscored : bool
+        As in :class:`SegmentOracles`.
+    """
+
+    candidates: Candidates
+    oracles: tuple[Oracle, ...]
+    stats: FloatColumn
+    arcs: int
+    decomposes: bool
+    unscored: bool
+
+
+@dataclass(frozen=True)
+class CandidatesJob:
+    """Find what :func:`decoding.corpus_oracle` chooses from, so that spaces need not be kept.
+
+    Attributes
+    ----------
+    metrics, references
+        As in :class:`OracleJob`.
+    engine, budget, memory, beam, band
+        As in :func:`decoding.extraction.oracle.oracle`.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1], references=["the", "an old"]
+    ... )
+    >>> result, = CandidatesJob((WER(),))([Segment(0, "", 0, lattice)])
+    >>> [found.text for found in result.oracles], result.decomposes
+    (['the', 'a'], False)
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None = None
+    engine: str = "auto"
+    budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
+    beam: float | None = None
+    band: int | None = None
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentCandidates]:
+        """Return the candidates of each segment."""
+        references = [references_of(segment, self.references) for segment in segments]
+        evaluators = [[metric.against(some) for metric in self.metrics] for some in references]
+        for segment in segments:
+            if isinstance(segment.space, NBest) and not len(segment.space):
+                raise OptionError(f"n-best list {segment.id!r} is empty")
+        found = candidates(
+            [segment.space for segment in segments],
+            [first for first, *_ in evaluators],
+            engine=self.engine,
+            budget=self.budget,
+            memory=self.memory,
+            beam=self.beam,
+            band=self.band,
+        )
+        results = []
+        for segment, here, (first, *others) in zip(segments, found, evaluators, strict=True):
+            tokens = [each.tokens for each in here.hypotheses]
+            columns = [np.array([other.stats(each) for each in tokens]) for other in others]
+            results.append(
+                SegmentCandidates(
+                    here,
+                    tuple([judged(each, first, False, here.engine) for each in here.hypotheses]),
+                    np.hstack([here.rows, *columns]),
+                    _size(segment.space),
+                    decomposes(first),
+                    is_unscored(segment.space),
+                )
+            )
+        return results
+
+
+def _size(space: Space) -> int:
+    if isinstance(space, Lattice):
+        return space.num_arcs
+    return space.num_edges if isinstance(space, Forest) else len(space.label)
+
+
+@dataclass(frozen=True)
+class SpaceInfo:
+    """The size of one lattice, forest or n-best list.
+
+    Attributes
+    ----------
+    kind : {"lattice", "nbest", "forest"}
+    states, arcs : int or None
+        Nodes and edges of a forest; None for an n-best list.
+    paths : int
+        Complete paths, or derivations, exactly; the entries of an n-best list.
+    density : float or None
+        Arcs for each word of the best path; None without a path, and for n-best lists.
+    shortest, longest : int or None
+        Words of the shortest and of the longest path; None without a path.
+    words : frozenset of str
+        Every word that occurs.
+    unscored : bool
+        Whether the best path is arbitrary, since the model has no scores.
+    """
+
+    kind: str
+    states: int | None
+    arcs: int | None
+    paths: int
+    density: float | None
+    shortest: int | None
+    longest: int | None
+    words: frozenset[str]
+    unscored: bool = False
+
+
+class InfoJob:
+    """Measure every segment.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "a")], finals=[2])
+    >>> info, = InfoJob()([Segment(0, "", 0, lattice)])
+    >>> info.paths, info.density, info.longest, sorted(info.words)
+    (2, 1.5, 2, ['a', 'b'])
+    """
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SpaceInfo]:
+        """Return the size of each segment."""
+        return [
+            _nbest_info(segment.space)
+            if isinstance(segment.space, NBest)
+            else _graph_info(segment.space)
+            for segment in segments
+        ]
+
+
+def _graph_info(space: Lattice | Forest) -> SpaceInfo:
+    paths = path_count(space)
+    lengths = path_lengths(space) if paths else None
+    if isinstance(space, Lattice):
+        states, arcs, used = space.num_states, space.num_arcs, space.label
+    else:
+        states, arcs, used = space.num_nodes, space.num_edges, space.symbol[space.symbol > 0]
+    return SpaceInfo(
+        kind=kind_of(space),
+        states=states,
+        arcs=arcs,
+        paths=paths,
+        density=density(space) if paths else None,
+        shortest=lengths.shortest if lengths else None,
+        longest=lengths.longest if lengths else None,
+        words=frozenset(space.vocabulary.decode(np.unique(used).tolist())),
+        unscored=is_unscored(space),
+    )
+
+
+def _nbest_info(nbest: NBest) -> SpaceInfo:
+    lengths = np.diff(nbest.offset).tolist()
+    return SpaceInfo(
+        kind="nbest",
+        states=None,
+        arcs=None,
+        paths=len(nbest),
+        density=None,
+        shortest=min(lengths, default=None),
+        longest=max(lengths, default=None),
+        words=frozenset(nbest.vocabulary.decode(np.unique(nbest.label).tolist())),
+        unscored=is_unscored(nbest),
+    )
+
+
+R = TypeVar("R")
+
+
+def best_hypothesis(space: Space) -> Hypothesis:
+    """Return the sentence of the highest score; of a list, the first that has it.
+
+    The words are those of :func:`decoding.corpus.jobs.one_best`.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "the", -0.25)], finals=[1])
+    >>> best_hypothesis(lattice).text
+    'the'
+    """
+    if not isinstance(space, NBest):
+        return best(space)
+    if not len(space):
+        raise OptionError(f"n-best list {space.id!r} is empty")
+    return space[int(np.argmax(space.score))]
+
+
+@dataclass(frozen=True)
+class SegmentRescored:
+    """What the model says about one segment under other weights.
+
+    Attributes
+    ----------
+    hypothesis : Hypothesis
+        With its new score.
+    stats, one_best_stats : tuple of float64 columns, or None
+        Under each metric, the statistics of the hypothesis, and those of what was best by the
+        scores in the file; None without references.
+    unweighted : tuple of str
+        Features that have no weight, and counted nothing.
+    size : int
+        The arcs of a lattice, the edges of a forest, the entries of an n-best list.
+    unscored : bool
+        Whether what was best in the file is arbitrary, since it has no scores.
+    """
+
+    hypothesis: Hypothesis
+    stats: tuple[FloatColumn, ...] | None
+    one_best_stats: tuple[FloatColumn, ...] | None
+    unweighted: tuple[str, ...]
+    size: int
+    unscored: bool = False
+
+
+@dataclass(frozen=True)
+class RescoreJob:
+    """Find the best sentence of every segment under weights, and score it under all metrics.
+
+    Attributes
+    ----------
+    weights : mapping of str to float
+    missing : {"error", "zero"}
+        As in :class:`decoding.corpus.transforms.Rescored`.
+    metrics : tuple of Metric
+    references : References or None
+        Those of the segments themselves if None; where a segment has none nothing is scored.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> arcs = [(0, 1, "a", -0.5, {"lm": -3.0}), (0, 1, "the", -0.75, {"lm": -1.0})]
+    >>> lattice = Lattice.from_arcs(arcs, finals=[1], references=["the"])
+    >>> found, = RescoreJob({"lm": 0.5}, metrics=(WER(),))([Segment(0, "", 0, lattice)])
+    >>> found.hypothesis.text, found.hypothesis.score
+    ('the', -0.5)
+    >>> [WER().score(some[0]) for some in (found.one_best_stats, found.stats)]
+    [1.0, 0.0]
+    """
+
+    weights: Mapping[str, float]
+    missing: str = "error"
+    metrics: tuple[Metric, ...] = ()
+    references: References | None = None
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentRescored]:
+        """Return what the model says about each segment."""
+        rescored = Rescored(self.weights, self.missing)
+        return [self._judged(segment, rescored(segment)) for segment in segments]
+
+    def _judged(self, segment: Segment, rescored: Space) -> SegmentRescored:
+        found = best_hypothesis(rescored)
+        stats = one_best_stats = None
+        references = self._references(segment)
+        if references and self.metrics:
+            judges = [metric.against(references) for metric in self.metrics]
+            before = one_best(segment.space)
+            stats = tuple(judge.stats(found.tokens) for judge in judges)
+            one_best_stats = tuple(judge.stats(before) for judge in judges)
+        names = unweighted(segment.space, self.weights)
+        return SegmentRescored(
+            found, stats, one_best_stats, names, space_size(rescored), is_unscored(segment.space)
+        )
+
+    def _references(self, segment: Segment) -> tuple[Reference, ...]:
+        if self.references is not None:
+            return self.references.get(segment.id, segment.position)
+        return segment.space.references
+
+
+@dataclass(frozen=True)
+class UnweightedNoted(Generic[R]):
+    """A job, and for each segment the features that weights leave out.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> def ids(segments):
+    ...     return [segment.id for segment in segments]
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", 0.0, {"lm": 1.0})], finals=[1], id="s1")
+    >>> UnweightedNoted(ids, {})([Segment(0, "", 0, lattice)])
+    [('s1', ('lm',))]
+    """
+
+    job: Job[R]
+    weights: Mapping[str, float]
+
+    def __call__(self, segments: Sequence[Segment]) -> list[tuple[R, tuple[str, ...]]]:
+        """Return the job's result for each segment, and the features."""
+        names = [unweighted(segment.space, self.weights) for segment in segments]
+        return list(zip(self.job(segments), names, strict=True))
+
+
+@dataclass(frozen=True)
+class SegmentConsensus:
+    """What was chosen for one segment, and what it scores where there are references.
+
+    Attributes
+    ----------
+    consensus : tuple of Consensus
+        Best first.
+    one_best : tuple of str
+        The words of the model's best.
+    stats : tuple of tuples of float64 columns, or None
+        For each choice, its statistics under each metric; None without references.
+    one_best_stats : tuple of float64 columns, or None
+        Those of the model's best.
+    oracle_stats : tuple of float64 columns or None, or None
+        Under each metric, those of the sentence of the space that is best under it; None for a
+        metric that cannot search the space.
+    arcs : int
+        The arcs of a lattice, the edges of a forest, the words of an n-best list.
+    unscored : bool
+        Whether ``one_best`` is arbitrary, since the model has no scores.
+    """
+
+    consensus: tuple[Consensus, ...]
+    one_best: tuple[str, ...]
+    stats: tuple[tuple[FloatColumn, ...], ...] | None
+    one_best_stats: tuple[FloatColumn, ...] | None
+    oracle_stats: tuple[FloatColumn | None, ...] | None
+    arcs: int
+    unscored: bool = False
+
+
+@dataclass(frozen=True)
+class MBRJob:
+    """Decode every segment under the first metric, and score what is chosen under all.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        The first one decides, where the method takes a metric; the others score.
+    references : References or None
+        Those of the segments themselves if None; where a segment has none nothing is scored.
+    method, scale, k, options
+        As in :func:`decoding.minimum_risk.mbr.mbr`; ``options`` has the rest of its arguments.
+    objective : bool
+        Whether the first metric is given to the method; False for ``linear`` and others that
+        have their own.
+    oracles : bool
+        Whether the oracle of each segment is searched for, too.
+    evidence : mapping of str to Space, optional
+        What to average over for each segment, by its id; the segment itself by default.
+    systems : tuple of mappings of str to Space
+        What other systems said about each segment, by its id, to be combined with it.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> some = [("a cat sat", -0.1), ("the cat sat", -0.3), ("the cat lay", -0.4)]
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(tuple(text.split()), at) for text, at in some], references=["the cat lay"]
+    ... )
+    >>> result, = MBRJob((WER(),))([Segment(0, "", 0, nbest)])
+    >>> [round(WER().score(row[0]), 3)
+    ...  for row in (result.one_best_stats, result.stats[0], result.oracle_stats)]
+    [0.667, 0.333, 0.0]
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None = None
+    method: str = "auto"
+    scale: float = 1.0
+    k: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+    objective: bool = True
+    oracles: bool = True
+    evidence: Mapping[str, Space] | None = None
+    systems: tuple[Mapping[str, Space], ...] = ()
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentConsensus]:
+        """Return what is chosen for each segment."""
+        return [self._decided(segment) for segment in segments]
+
+    def _decided(self, segment: Segment) -> SegmentConsensus:
+        space = segment.space
+        found = self._chosen(segment)
+        words = one_best(space)
+        references = self._references(segment)
+        stats = one_best_stats = oracle_stats = None
+        if references:
+            judges = [metric.against(references) for metric in self.metrics]
+            stats = tuple(tuple(judge.stats(each.tokens) for judge in judges) for each in found)
+            one_best_stats = tuple(judge.stats(words) for judge in judges)
+            if self.oracles:
+                oracle_stats = tuple(_oracle_stats(space, judge) for judge in judges)
+        return SegmentConsensus(
+            tuple(found),
+            words,
+            stats,
+            one_best_stats,
+            oracle_stats,
+            _size(space),
+            is_unscored(space),
+        )
+
+    def _chosen(self, segment: Segment) -> list[Consensus]:
+        metric = self.metrics[0] if self.objective else None
+        given: dict[str, Any] = {"scale": self.scale, "method": self.method, **self.options}
+        spaces: Spaces = segment.space
+        if self.systems:
+            others = [_same_segment(segment, table, "another system") for table in self.systems]
+            spaces = [segment.space, *others]
+        if self.evidence is not None:
+            given["evidence"] = _same_segment(segment, self.evidence, "the evidence")
+        if self.k > 1:
+            return mbr(spaces, metric, k=self.k, **given)
+        return [mbr(spaces, metric, **given)]
+
+    def _references(self, segment: Segment) -> tuple[Reference, ...]:
+        if self.references is not None:
+            return self.references.get(segment.id, segment.position)
+        return segment.space.references
+
+
+def _same_segment(segment: Segment, table: Mapping[str, Space], where: str) -> Space:
+    if segment.id not in table:
+        raise OptionError(f"there is no segment {segment.id!r} in {where}")
+    return table[segment.id]
+
+
+def _oracle_stats(space: Space, judge: Evaluator) -> FloatColumn | None:
+    if not isinstance(space, NBest) and not has_machine(judge):
+        return None
+    return oracle(space, judge).stats

@@ -1,0 +1,347 @@
+"""Output files that a run can go on with where another one was stopped, whatever stopped it.
+
+While a job runs, what it has written stands in a hidden file beside the target, and a journal
+in another: about once a second, how many bytes and outcomes are settled, and what was summed
+up so far. The target takes its name when the job has ended; a run that resumes cuts off what
+the last entry of the journal does not vouch for, and leaves out what was done.
+
+Every line of the journal begins with a checksum of itself and of all lines before it, and every
+entry has one of the output up to there. What was changed since, in the journal or in the output,
+counts for nothing, and neither does what comes after it.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from decoding.corpus.outcomes import Done, Failure
+from decoding.corpus.runner import Earlier
+from lattices.errors import EngineError, Error, OptionError
+from lattices.formats.streams import STANDARD, NamedFile, PathLike, created, naming
+
+#: of the journal: an older one is refused
+VERSION = 2
+#: seconds between two entries; what is done in between is done again after a fall
+INTERVAL = 1.0
+#: failures after which an entry is made, so that there are never more in memory
+MOST_FAILURES = 10_000
+#: bytes that are held back before they are written
+BUFFER = 1 << 18
+#: what a file system answers that cannot be told to write at once
+_NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EROFS)
+
+
+class Journal:
+    """An output, and the record of how far it has come.
+
+    Attributes
+    ----------
+    earlier : Earlier
+        What was done already: to be given to :func:`decoding.corpus.runner.run`.
+    state
+        The ``state`` of the last entry of the run that is resumed; None if there is none.
+    """
+
+    def __init__(self, stream: BinaryIO, log: BinaryIO | None = None, name: str = "") -> None:
+        self.earlier = Earlier()
+        self.state: Any = None
+        self._stream, self._log, self._name = stream, log, name
+        self._bytes = self._outcomes = self._entries = 0
+        self._files: list[tuple[str, dict[str, int]]] = []
+        self._failures: list[list[Any]] = []
+        self._output, self._chain = hashlib.blake2b(digest_size=16), b""
+        self._last = time.monotonic()
+
+    def write(self, outcome: Done[Any] | Failure, data: bytes) -> None:
+        """Write what there is to write for the next outcome."""
+        self._stream.write(data)
+        if self._log is None:
+            return
+        self._output.update(data)
+        self._bytes += len(data)
+        self._outcomes += 1
+        if not self._files or self._files[-1][0] != outcome.path:
+            self._files.append((outcome.path, {}))
+        if isinstance(outcome, Done):
+            self._files[-1][1][outcome.id] = outcome.line
+        else:
+            where = (outcome.position, outcome.path, outcome.line, outcome.id)
+            self._failures.append([*where, outcome.reason])
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for an entry."""
+        return self._log is not None and (
+            time.monotonic() - self._last >= INTERVAL or len(self._failures) >= MOST_FAILURES
+        )
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether there is anything to resume."""
+        return self._entries > 0
+
+    def enter(self, state: Any) -> None:
+        """Make an entry: all outcomes so far are settled, and summed up by ``state`` (JSON)."""
+        if self._log is None:
+            return
+        _flush(self._stream, self._name)
+        entry = {
+            "bytes": self._bytes,
+            "outcomes": self._outcomes,
+            "output": self._output.hexdigest(),
+            "files": self._files,
+            "failures": self._failures,
+            "state": state,
+        }
+        self._append(self._log, entry)
+        self._files, self._failures = [], []
+        self._entries += 1
+        self._last = time.monotonic()
+
+    def _begin(self, log: BinaryIO, task: Mapping[str, Any]) -> None:
+        """Empty the output, and begin the record of a task."""
+        self._stream.truncate(0)
+        log.truncate(0)
+        log.seek(0)
+        self._append(log, {"journal": VERSION, "task": task})
+
+    def _append(self, log: BinaryIO, content: Mapping[str, Any]) -> None:
+        text = json.dumps(content).encode("ascii")
+        self._chain = _checksum(self._chain, text)
+        log.write(self._chain + b" " + text + b"\n")
+        _flush(log, self._name)
+
+    def _go_on(
+        self, log: BinaryIO, task: Mapping[str, Any], on_failure: Callable[[Failure], None]
+    ) -> None:
+        """Take up the record of the same task, as far as it is whole and true of the output."""
+        line = log.readline()
+        if not line.endswith(b"\n"):
+            # the earlier run was stopped before it had made an entry
+            self._begin(log, task)
+            return
+        begun = self._content(line)
+        if begun is None or begun.get("journal") != VERSION:
+            raise OptionError(
+                f"cannot resume {self._name!r}: its journal is damaged, or of another version of "
+                "fstmetrics; without --resume it begins anew"
+            )
+        self._check_task(begun["task"], json.loads(json.dumps(task)))
+        self._chain, end = _seal(line), log.tell()
+        for line in log:
+            entry = self._content(line)
+            if entry is None or not self._vouches(entry):
+                break
+            for path, lines in entry["files"]:
+                for id, number in lines.items():
+                    self.earlier.seen.add(id, path, number)
+            for failure in entry["failures"]:
+                on_failure(Failure(*failure))
+            self.state = entry["state"]
+            self._bytes, self._outcomes = entry["bytes"], entry["outcomes"]
+            self._entries += 1
+            self._chain, end = _seal(line), end + len(line)
+        self.earlier.outcomes = self._outcomes
+        log.truncate(end)
+        log.seek(end)
+        self._stream.truncate(self._bytes)
+        self._stream.seek(self._bytes)
+
+    def _content(self, line: bytes) -> dict[str, Any] | None:
+        """Return what a line holds; None if it is not as it was written after the one before."""
+        seal = _seal(line)
+        text = line[len(seal) + 1 : -1]
+        if line != seal + b" " + text + b"\n" or seal != _checksum(self._chain, text):
+            return None
+        content: dict[str, Any] = json.loads(text)
+        return content
+
+    def _vouches(self, entry: Mapping[str, Any]) -> bool:
+        """Tell whether the output is what it was when this next entry was made; read it so far."""
+        read, left = self._output.copy(), entry["bytes"] - self._bytes
+        while left:
+            piece = self._stream.read(min(left, 1 << 20))
+            if not piece:
+                return False
+            read.update(piece)
+            left -= len(piece)
+        if read.hexdigest() != entry["output"]:
+            return False
+        self._output = read
+        return True
+
+    def _check_task(self, begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        for name in (*wanted, *begun):
+            before, now = begun.get(name), wanted.get(name)
+            if before != now:
+                raise OptionError(
+                    f"cannot resume {self._name!r}: it was begun with {name} {before!r}, not "
+                    f"{now!r}; without --resume it begins anew"
+                )
+
+
+def _checksum(chain: bytes, text: bytes) -> bytes:
+    return hashlib.blake2b(chain + text, digest_size=16).hexdigest().encode("ascii")
+
+
+def _seal(line: bytes) -> bytes:
+    """Return the checksum that a line begins with."""
+    return line[:32]
+
+
+@contextmanager
+def journalled(
+    path: PathLike,
+    task: Mapping[str, Any],
+    *,
+    resume: bool = False,
+    on_failure: Callable[[Failure], None] = lambda failure: None,
+) -> Iterator[Journal]:
+    """Open an output file that can be resumed; pipes and devices are written to as they are.
+
+    Parameters
+    ----------
+    path
+        The file, compressed if its name ends in ``.gz``; ``-`` for standard output.
+    task
+        All that the output depends on, as JSON. A run may be resumed only by one that has the
+        same.
+    resume
+        Whether to go on with what an earlier run left; where there is nothing, or without
+        it, the job begins at the beginning.
+    on_failure
+        Called with every failure of the run that is resumed, in order.
+
+    Raises
+    ------
+    OptionError
+        If ``resume`` is asked for a pipe or a device, for another task than was begun or with a
+        journal that is damaged from its beginning; if another process is writing the same file,
+        or if there is a link where one of the two hidden files belongs.
+
+    Notes
+    -----
+    If the block ends with an error that the same run would end with again, nothing is left
+    behind. After an interrupt, the death of a worker or a full disk, the journal stays.
+    """
+    name = os.fspath(path)
+    target = Path(os.path.realpath(path))
+    if name == STANDARD or (target.exists() and not target.is_file()):
+        if resume:
+            raise OptionError(f"{name!r} is no file, and cannot be resumed")
+        with created(path) as stream:
+            yield Journal(stream)
+        return
+    partial = target.with_name(f".{target.name}.partial")
+    log_path = target.with_name(f".{target.name}.journal")
+    with _owned(partial, name) as stream, _opened(log_path, name) as log:
+        journal = Journal(stream, log, name)
+        if resume:
+            journal._go_on(log, task, on_failure)
+        try:
+            if not resume:
+                journal._begin(log, task)
+            yield journal
+            _flush(stream, name)
+            with naming(name):
+                _finish(partial, log_path, target)
+        except BaseException as problem:
+            again = isinstance(problem, Error) and not isinstance(problem, EngineError)
+            if again or not journal.has_entries:
+                log_path.unlink(missing_ok=True)
+                partial.unlink(missing_ok=True)
+            raise
+
+
+def _owned(partial: Path, name: str) -> BinaryIO:
+    """Open the hidden file of an output and lock it: no other process has it, or will have.
+
+    A run that ends gives the file another name, and only then lets go of it. Whoever has opened
+    it before must not touch it: it is the output of that run.
+    """
+    while True:
+        stream = _opened(partial, name)
+        try:
+            if not _locked(stream):
+                raise OptionError(f"another process is writing {name!r}")
+            if os.path.samestat(os.fstat(stream.fileno()), os.lstat(partial)):
+                return stream
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            stream.close()
+            raise
+        stream.close()
+
+
+def _opened(path: Path, name: str) -> BinaryIO:
+    """Open a hidden file for reading and writing, with what is in it; made if there is none.
+
+    A link that somebody has put in its place is refused: what it leads to would be overwritten.
+    """
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    refused = OptionError(f"{os.fspath(path)!r} is a link or no file at all; remove it first")
+    try:
+        with naming(name):
+            if path.is_symlink():
+                raise refused
+            file = NamedFile(os.open(path, flags, 0o666), "r+", name)
+    except OSError as problem:
+        # a link that was put there just now
+        raise refused if problem.errno in (errno.ELOOP, errno.EMLINK) else problem from None
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        file.close()
+        raise refused
+    return cast(BinaryIO, io.BufferedRandom(file, BUFFER))
+
+
+def _locked(stream: BinaryIO) -> bool:
+    """Lock a file until it is closed, or tell that somebody else has."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _flush(stream: BinaryIO, name: str) -> None:
+    stream.flush()
+    try:
+        with naming(name):
+            os.fsync(stream.fileno())
+    except OSError as problem:
+        if problem.errno not in _NO_SYNC:
+            raise
+
+
+def _finish(partial: Path, log_path: Path, target: Path) -> None:
+    """Give the target its content, all at once.
+
+    The hidden file goes last: as long as it is there, it is locked, and no other run can make
+    a journal that would be removed here.
+    """
+    if target.suffix != ".gz":
+        log_path.unlink()
+        os.replace(partial, target)
+        return
+    with open(partial, "rb") as plain, created(target) as packed:
+        shutil.copyfileobj(plain, packed, 1 << 20)
+    log_path.unlink()
+    partial.unlink()

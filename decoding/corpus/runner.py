@@ -1,0 +1,329 @@
+"""One job over a whole corpus: streamed, parallel, in order, and no segment lost to another.
+
+The input is cut into units here, and units are parsed and worked on in batches, by worker
+processes or in this one. Cutting is cheap and needs no understanding of the content, so
+this process keeps many workers busy; at most a few batches are ever in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, TypeAlias, TypeVar
+
+from decoding.corpus.batches import Batch, Pace, batches, without_first
+from decoding.corpus.inputs import Inputs
+from decoding.corpus.outcomes import Done, Failure, Segment
+from decoding.corpus.units import parsed
+from decoding.overlap import Overlap, VocabularyWarning, overlap_of_segments
+from lattices.errors import (
+    EngineError,
+    Error,
+    OptionError,
+    argument_spellings,
+    arguments_spelled,
+)
+from lattices.formats.ids import SeenIds
+from lattices.formats.streams import PathLike
+from lattices.vocabulary import Vocabulary
+
+__all__ = ["Done", "Earlier", "Failure", "Inputs", "Job", "Segment", "run"]
+
+R = TypeVar("R")
+
+#: what a job may raise because of one segment; anything else is a fault of the program
+_SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
+
+#: from the segments of one batch to one result each; picklable, for worker processes
+Job: TypeAlias = Callable[[Sequence[Segment]], Sequence[R]]
+
+#: the outcomes of a batch, the seconds they took, and the words that references share with spaces
+_Worked: TypeAlias = "tuple[list[Done[Any] | Failure], float, Overlap]"
+
+
+@dataclass
+class Earlier:
+    """What a run that did not come to its end has done, for another one to go on from there.
+
+    Attributes
+    ----------
+    outcomes : int
+        How many outcomes it had, failures included.
+    seen : SeenIds
+        The ids that have results; the next run adds its own.
+    """
+
+    outcomes: int = 0
+    seen: SeenIds = field(default_factory=SeenIds)
+
+    def add(self, outcome: Done[Any] | Failure) -> None:
+        """Count one outcome."""
+        self.outcomes += 1
+        if isinstance(outcome, Done):
+            self.seen.add(outcome.id, outcome.path, outcome.line)
+
+
+def run(
+    job: Job[R],
+    paths: Iterable[PathLike] | Inputs,
+    *,
+    format: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
+    shared_files: bool = True,
+    first: Callable[[Iterator[Segment]], None] | None = None,
+    batch_records: int | None = None,
+    earlier: Earlier | None = None,
+    on_read: Callable[[int], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Iterator[Done[R] | Failure]:
+    """Do a job for every segment of the given files, and iterate over what becomes of them.
+
+    Outcomes come in the order of the input, whatever the number of workers, and are the
+    same. The vocabulary of a batch is its own, or that of its file. Where the job fails for a
+    batch, its segments are tried one by one, so that only the one at fault is lost. A second
+    segment with the id of one that has a result, in whatever file, is a failure.
+
+    Parameters
+    ----------
+    job
+        A callable from the segments of a batch to a result for each; a function or an object
+        that can be pickled, if there are workers. It is sent to each worker once, but with
+        every batch if the ``executor`` is yours.
+    paths
+        Files, directories, or ``-`` for standard input: see
+        :func:`lattices.formats.read_records`.
+    format, options
+        The name of the format (by default it is found for each file) and its options.
+    workers : int
+        Processes; with 1 everything is done in this one.
+    executor
+        Any other executor to submit batches to; ``workers`` then says how many it has.
+    shared_files : bool
+        Whether the workers can open the files as this process does. Then they read
+        themselves what can be read by position or by line, and files of one segment; if not,
+        all that they work on is sent to them.
+    first
+        Called in this process with the segments of the first batch that has any, parsed as
+        they are asked for, before any batch is sent away: the place to settle what depends
+        on the input.
+    batch_records : int, optional
+        How many segments make a batch; by default the more, the faster the work is.
+    earlier
+        What was done before: so many outcomes are left out, without parsing their segments.
+        The input must be the same. Its ids are added to.
+    on_read
+        Called with the number of bytes whenever some of the input was read, or left to a
+        worker to read; in all :attr:`Inputs.bytes`.
+    warn
+        Called in the end, once, if no word of the references occurs in any of the spaces, or
+        only in another case, for jobs that judge (see :mod:`decoding.overlap`); by default a
+        :class:`~decoding.overlap.VocabularyWarning`.
+
+    Raises
+    ------
+    OSError, FormatError
+        At once, for a path that does not exist or a directory without files.
+    OptionError
+        For an option that the format does not know.
+    EngineError
+        If a worker process dies.
+    OptionError
+        If the input has fewer outcomes than were done ``earlier``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "two.jsonl")
+    >>> _ = file.write_text('{"id": "a", "finals": {"1": 0}, "arcs": [[0, 1, "hi"]]}\\nwhat?\\n')
+    >>> def arcs(segments):
+    ...     return [segment.space.num_arcs for segment in segments]
+    >>> [outcome.result if isinstance(outcome, Done) else outcome.line
+    ...  for outcome in run(arcs, [file])]
+    [1, 2]
+    """
+    if workers < 1:
+        raise OptionError(f"workers is at least 1, not {workers}")
+    if batch_records is not None and batch_records < 1:
+        raise OptionError(f"batch_records is at least 1, not {batch_records}")
+    inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
+    elsewhere = workers > 1 or executor is not None
+    pace = Pace(batch_records)
+    cut = batches(inputs.units(on_read, pace, elsewhere), pace)
+    work = _Work(job, dict(options or {}))
+    done = Earlier() if earlier is None else earlier
+    found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
+    return _without_repeats(found, done.seen)
+
+
+def _warn(problem: str) -> None:
+    warnings.warn(problem, VocabularyWarning, stacklevel=2)
+
+
+@dataclass
+class _Work:
+    """What is done with a batch, wherever that is."""
+
+    job: Job[Any]
+    options: dict[str, Any]
+    spellings: dict[str, str] = field(default_factory=lambda: dict(argument_spellings()))
+    overlap: Overlap = Overlap.UNKNOWN
+
+    def __call__(self, batch: Batch) -> _Worked:
+        """Parse a batch and do the job for it; return the outcomes, and how long it took."""
+        started = time.perf_counter()
+        with arguments_spelled(self.spellings):
+            parts = list(self.parsed(batch))
+            segments = [part for part in parts if isinstance(part, Segment)]
+            if self.overlap < Overlap.WORDS:
+                # one word is enough, and nothing is asked after it
+                self.overlap = max(self.overlap, overlap_of_segments(self.job, segments))
+            outcomes = iter(_isolated(self.job, segments))
+        all_of_them = [next(outcomes) if isinstance(part, Segment) else part for part in parts]
+        return all_of_them, time.perf_counter() - started, self.overlap
+
+    def parsed(self, batch: Batch) -> Iterator[Segment | Failure]:
+        """Iterate over the segments of a batch, parsed as they are asked for."""
+        vocabulary = Vocabulary()
+        for unit in batch:
+            yield from parsed(unit, vocabulary, self.options)
+
+
+def _outcomes(
+    work: _Work,
+    cut: Iterator[Batch],
+    pace: Pace,
+    workers: int,
+    executor: Executor | None,
+    first: Callable[[Iterator[Segment]], None] | None,
+    skipped: int,
+    warn: Callable[[str], None],
+) -> Iterator[Done[Any] | Failure]:
+    if first is not None:
+        for batch in cut:
+            segments = (part for part in work.parsed(batch) if isinstance(part, Segment))
+            segment = next(segments, None)
+            if segment is not None:
+                first(chain([segment], segments))
+                cut = chain([batch], cut)
+                break
+            # nothing in it can be parsed: there is nothing for the job to do
+            failures, *_ = work(batch)
+            yield from failures[skipped:]
+            skipped = max(0, skipped - len(failures))
+    shared = Overlap.UNKNOWN
+    with closing(_worked(work, without_first(cut, skipped), workers, executor)) as worked:
+        for outcomes, seconds, overlap in worked:
+            pace.took(len(outcomes), seconds)
+            shared = max(shared, overlap)
+            yield from outcomes
+    if shared.problem:
+        warn(shared.problem)
+
+
+def _worked(
+    work: _Work, left: Iterator[Batch], workers: int, executor: Executor | None
+) -> Generator[_Worked, None, None]:
+    if executor is not None:
+        submit = executor.submit
+        yield from _in_order(lambda batch: submit(work, batch), left, workers)
+    elif workers == 1:
+        yield from map(work, left)
+    else:
+        from concurrent.futures import ProcessPoolExecutor  # imports multiprocessing
+
+        with ProcessPoolExecutor(workers, initializer=_employ, initargs=(work,)) as pool:
+            yield from _in_order(lambda batch: pool.submit(_employed, batch), left, workers)
+
+
+def _in_order(
+    submit: Callable[[Batch], Future[_Worked]], left: Iterator[Batch], workers: int
+) -> Iterator[_Worked]:
+    """Keep every worker busy and one batch ahead, and no more than that."""
+    pending: deque[Future[_Worked]] = deque()
+    try:
+        for batch in left:
+            pending.append(submit(batch))
+            if len(pending) > 2 * workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    except BrokenExecutor as problem:
+        raise EngineError(
+            "a worker process died, perhaps for lack of memory: try fewer workers"
+        ) from problem
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+_work: _Work
+
+
+def _employ(work: _Work) -> None:
+    """Make a worker process ready: the job comes once, not with every batch."""
+    global _work
+    _work = work
+    # an interrupt ends a worker without a word: the parent has its own to say
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is killed: its queue would wait for more forever."""
+    import multiprocessing.connection
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _employed(batch: Batch) -> _Worked:
+    return _work(batch)
+
+
+def _isolated(job: Job[R], segments: list[Segment]) -> list[Done[R] | Failure]:
+    """Do the job for all segments, or for each alone if it fails for all of them."""
+    if not segments:
+        return []
+    try:
+        results = job(segments)
+    except ImportError:
+        # no fault of the segment's: all the others would fail as well
+        raise
+    except _SEGMENT_ERRORS as problem:
+        if len(segments) > 1:
+            return [outcome for segment in segments for outcome in _isolated(job, [segment])]
+        at = segments[0]
+        known = isinstance(problem, Error)
+        reason = str(problem) if known else f"{type(problem).__name__}: {problem}"
+        return [Failure(at.position, at.path, at.line, at.id, reason)]
+    return [
+        Done(at.position, at.path, at.line, at.id, result)
+        for at, result in zip(segments, results, strict=True)
+    ]
+
+
+def _without_repeats(
+    outcomes: Iterator[Done[R] | Failure], seen: SeenIds
+) -> Iterator[Done[R] | Failure]:
+    """Turn a second result for one id into a failure, as ``lattices.read`` does."""
+    for outcome in outcomes:
+        problem = isinstance(outcome, Done) and seen.objection(
+            outcome.id, outcome.path, outcome.line
+        )
+        if problem:
+            yield Failure(outcome.position, outcome.path, outcome.line, outcome.id, problem)
+        else:
+            yield outcome

@@ -1,0 +1,1 @@
+"""Oracle extraction: the best, the worst and the k best under a metric."""

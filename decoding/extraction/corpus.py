@@ -1,0 +1,300 @@
+"""Corpus oracles: one sentence a segment, chosen for the metric of the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from decoding.extraction.choice import BoundedScore, CorpusChoice, corpus_choice, undominated
+from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
+from decoding.extraction.ranked import ranked_places
+from fstmetrics import Evaluator, Metric, nbest_stats
+from fstmetrics.fractions import by_denominator, has_fractions
+from fstmetrics.references import Reference
+from lattices.algorithms import best
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
+from lattices.intersection.rows import MEMORY
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+
+#: sentences that are looked through for one that scores best against the reference it was
+#: found by: a few, which mostly do, and then more
+_LOOKED_THROUGH = (8, 64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusOracle(BoundedScore):
+    """One sentence of each space, chosen for the metric of the corpus.
+
+    Attributes
+    ----------
+    hypotheses : tuple of Hypothesis
+        One for each space.
+    sentence_score, first_score : float
+        The metric of the corpus made of each space's best sentence under the metric, and of
+        each space's sentence with the highest model score: never better than ``score``.
+    score, stats, bound
+        As in :class:`~decoding.extraction.choice.BoundedScore`.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    sentence_score: float
+    first_score: float
+
+
+def corpus_oracle(
+    spaces: Sequence[Space],
+    references: Sequence[Iterable[Reference]],
+    metric: Metric,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+) -> CorpusOracle:
+    """Return the choice of one sentence from each space that makes the best corpus.
+
+    The best sentences need not make the best corpus: under BLEU a long sentence pays for a
+    short one, and with several references WER, WRR and GRR divide by the length of whichever
+    was the best for the sentence. With one reference a segment the last three do decompose, and
+    the sentence oracles are returned.
+
+    Of n-best lists every entry is looked at. Of lattices and forests, which a metric with a
+    machine searches, the candidates are the sentence oracle, the 1-best and the best sentence
+    against the references of each length alone. The latter would be the answer if a
+    sentence could choose its reference, so they give the bound; see :func:`candidates`.
+
+    Costs one search of each lattice or forest for each length of its references and one more;
+    then see :func:`decoding.extraction.choice.corpus_choice`.
+
+    Parameters
+    ----------
+    spaces : sequence of NBest, Lattice and Forest
+        No list is empty.
+    references : sequence
+        One list of references for each space.
+    metric : Metric
+        With a machine, for lattices and forests.
+    engine, workers
+        As in :func:`decoding.oracles`.
+
+    Examples
+    --------
+    The sentence oracle of the first list is the longer one. But the second segment is too
+    long anyway, and the corpus does better with the shorter one:
+
+    >>> from fstmetrics import BLEU
+    >>> lists = [
+    ...     NBest.from_hypotheses([Hypothesis(tuple(text.split()), 0.0) for text in texts])
+    ...     for texts in (["a b x", "a b"], ["a b c d y y"])
+    ... ]
+    >>> found = corpus_oracle(lists, [["a b c d"], ["a b c d"]], BLEU(order=1))
+    >>> found.hypotheses[0].text, found.score, round(found.sentence_score, 4), found.exact
+    ('a b', 0.75, 0.6667, True)
+    """
+    if len(spaces) != len(references):
+        kind = "lists" if all(isinstance(space, NBest) for space in spaces) else "spaces"
+        raise OptionError(f"{len(spaces)} {kind}, but references for {len(references)} segments")
+    for position, space in enumerate(spaces):
+        if isinstance(space, NBest) and not len(space):
+            raise OptionError(f"n-best list {space.id or position!r} is empty")
+    evaluators = [metric.against(of_segment) for of_segment in references]
+    found = candidates(spaces, evaluators, engine=engine, workers=workers)
+    choice = choose(found, metric)
+    return CorpusOracle(
+        hypotheses=tuple(
+            [each.hypotheses[place] for each, place in zip(found, choice.places, strict=True)]
+        ),
+        score=choice.score,
+        stats=choice.stats,
+        bound=choice.bound,
+        sentence_score=metric.score(sum_of(each.rows[each.sentence] for each in found)),
+        first_score=metric.score(sum_of(each.rows[each.first] for each in found)),
+    )
+
+
+def sum_of(rows: Iterable[FloatColumn]) -> FloatColumn:
+    """Return the sum of rows of statistics."""
+    total: FloatColumn = np.sum(list(rows), axis=0)
+    return total
+
+
+class Candidates(NamedTuple):
+    """The sentences of one segment that can be part of a corpus oracle.
+
+    Attributes
+    ----------
+    hypotheses : tuple of Hypothesis
+        Those with the higher model scores first, as far as they come from one list.
+    rows : float64 array
+        The statistics of each.
+    outer : float64 array or None
+        Every row of statistics that the segment can have is one of these or dominated by one;
+        None if that cannot be said.
+    sentence, first : int
+        Which one is the sentence oracle, and which the 1-best.
+    engine : str
+        Who searched.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    rows: FloatColumn
+    outer: FloatColumn | None
+    sentence: int
+    first: int
+    engine: str
+
+
+def choose(found: Sequence[Candidates], metric: Metric) -> CorpusChoice:
+    """Choose one of the candidates of each segment so that the corpus scores best."""
+    outer = [each.outer for each in found if each.outer is not None]
+    bounded = len(outer) == len(found)
+    complete = all(each.outer is each.rows for each in found)
+    choice = corpus_choice(
+        [each.rows for each in found],
+        metric,
+        starts=([each.sentence for each in found], [each.first for each in found]),
+        outer=outer if bounded and not complete else None,
+    )
+    return choice if bounded else replace(choice, bound=None)
+
+
+def candidates(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+    beam: float | None = None,
+    band: int | None = None,
+) -> list[Candidates]:
+    """Return the candidates of each segment, so that the spaces need not be kept.
+
+    Of a list they are the entries that no other one dominates (:func:`undominated`).
+
+    Of a lattice or forest, with references of several lengths, a sentence is looked for against
+    the references of each length alone: their denominator is the same, so the best numerator is
+    one ordinary oracle. It is attained if the sentence found, which the metric scores against
+    the reference it likes best, is scored against that length. If not, the next best sentences
+    follow, until one is, or the bound is at least the lower for it.
+
+    Parameters
+    ----------
+    spaces, evaluators
+        As many of one as of the other.
+    engine, workers, budget, memory, beam, band
+        As in :func:`decoding.oracle` and :func:`decoding.oracles`.
+    """
+    divided = [
+        None if isinstance(space, NBest) else by_denominator(evaluator)
+        for space, evaluator in zip(spaces, evaluators, strict=True)
+    ]
+    problems = [
+        (space, each)
+        for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True)
+        if not isinstance(space, NBest)
+        for each in (evaluator, *(parts if parts is not None and len(parts) > 1 else ()))
+    ]
+    searched = iter(
+        oracles(
+            [space for space, _ in problems],
+            [evaluator for _, evaluator in problems],
+            engine=engine,
+            workers=workers,
+            beam=beam,
+            band=band,
+        )
+    )
+    found = []
+    for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True):
+        if isinstance(space, NBest):
+            found.append(_of_list(space, evaluator))
+            continue
+        sentences, own = _Sentences(evaluator), next(searched)
+        sentence, first = sentences.add(own.hypothesis), sentences.add(best(space))
+        outer, proven = [own.stats], own.exact and parts is not None
+        if parts is not None and len(parts) > 1:
+            outer = []
+            for part in parts:
+                against = next(searched)
+                proven &= against.exact
+                outer += sentences.attained(space, part, against, budget, memory)
+        rows = floats(sentences.rows)
+        found.append(
+            Candidates(
+                tuple(sentences.hypotheses), rows, floats(outer) if proven else None,
+                sentence, first, own.engine,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _of_list(nbest: NBest, evaluator: Evaluator) -> Candidates:
+    """Return the entries of a list that no other dominates, the sentence oracle and the 1-best."""
+    rows = nbest_stats(evaluator, nbest)
+    order = np.argsort(-nbest.score, kind="stable")
+    (sentence,) = ranked_places(nbest, evaluator, 1, worst=False, model_weight=0.0)
+    first = int(order[0])
+    wanted = {sentence, first, *order[undominated(rows[order], evaluator.metric)].tolist()}
+    places = [place for place in order.tolist() if place in wanted]
+    chosen = floats(rows[places])
+    return Candidates(
+        tuple([nbest[place] for place in places]), chosen, chosen,
+        places.index(sentence), 0, "scorer",
+    )  # fmt: skip
+
+
+class _Sentences:
+    """Sentences of a lattice or forest, each once, with their statistics under the metric."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.hypotheses: list[Hypothesis] = []
+        self.rows: list[FloatColumn] = []
+        self.place: dict[tuple[str, ...], int] = {}
+
+    def add(self, hypothesis: Hypothesis) -> int:
+        """Return the place of a sentence, with the better of its paths."""
+        place = self.place.setdefault(hypothesis.tokens, len(self.rows))
+        if place == len(self.rows):
+            self.hypotheses.append(hypothesis)
+            self.rows.append(self.evaluator.stats(hypothesis.tokens))
+        elif hypothesis.score > self.hypotheses[place].score:
+            self.hypotheses[place] = hypothesis
+        return place
+
+    def attained(
+        self, space: Lattice | Forest, part: Evaluator, found: Oracle, budget: int, memory: int
+    ) -> list[FloatColumn]:
+        """Add the best sentence that is scored against the references of one denominator.
+
+        Returns the row of statistics, if any, that no sentence with this denominator surpasses.
+        """
+        row = found.stats
+        if self._add_if_attained(found):
+            return [row]
+        seen = 0
+        for k in _LOOKED_THROUGH:
+            following = oracle(space, part, k=k, budget=budget, memory=memory)
+            for each in following[seen:]:
+                if not each.exact:
+                    return [row]
+                row = each.stats
+                if self._add_if_attained(each):
+                    return [row]
+            if len(following) < k:
+                return []  # no sentence at all is scored against these references
+            seen = k
+        return [row]
+
+    def _add_if_attained(self, found: Oracle) -> bool:
+        metric = self.evaluator.metric
+        assert has_fractions(metric)
+        rows = np.array([found.stats, self.evaluator.stats(found.tokens)])
+        wanted, attained = metric.fractions(rows)[1].tolist()
+        if wanted == attained:
+            self.add(found.hypothesis)
+        return bool(wanted == attained)

@@ -1,0 +1,459 @@
+"""Oracles: the best, the worst and the k best sentences of a space under a metric."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import isfinite
+from typing import Any, NamedTuple, cast, overload
+
+from decoding._native import search_words
+from decoding.extraction.ranked import compiled, ranked_entries, ranked_sentences
+from decoding.extraction.results import Oracle as Oracle
+from decoding.extraction.results import judged as judged
+from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
+from fstmetrics import (
+    AlignmentEvaluator,
+    CompiledEvaluator,
+    Evaluator,
+    has_machine,
+    quality,
+)
+from fstmetrics.alignment.family import WordAlignment
+from fstmetrics.contract import ROUNDING
+from lattices.algorithms import density_masks, max_marginals, subset
+from lattices.algorithms.counting import words_of_best
+from lattices.algorithms.paths import no_complete_path
+from lattices.errors import OptionError, argument
+from lattices.intersection import choose, kernel
+from lattices.intersection.rows import MEMORY
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+
+#: prefixes that a search over rows may keep before it settles for less than a proof
+DEFAULT_BUDGET = 1_000_000
+#: what a native search says of a lattice; the third outcome is that there are too many cells
+_NO_PATH, _OVERFLOW = 1, 2
+
+
+@overload
+def oracle(
+    space: Space,
+    evaluator: Evaluator,
+    *,
+    k: None = None,
+    worst: bool = False,
+    model_weight: float = 0.0,
+    engine: str = "auto",
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+    beam: float | None = None,
+    band: int | None = None,
+) -> Oracle: ...
+@overload
+def oracle(
+    space: Space,
+    evaluator: Evaluator,
+    *,
+    k: int,
+    worst: bool = False,
+    model_weight: float = 0.0,
+    engine: str = "auto",
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+    beam: float | None = None,
+    band: int | None = None,
+) -> list[Oracle]: ...
+def oracle(
+    space: Space,
+    evaluator: Evaluator,
+    *,
+    k: int | None = None,
+    worst: bool = False,
+    model_weight: float = 0.0,
+    engine: str = "auto",
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+    beam: float | None = None,
+    band: int | None = None,
+) -> Oracle | list[Oracle]:
+    """Return the sentence of a space that is best under a metric, or the ``k`` best.
+
+    What is maximised is ``metric + model_weight * model score``, with an error rate negated
+    so that higher is better. With ``worst`` it is minimised; the worst with a negative
+    ``model_weight`` is fear, the sentence that the model likes and the metric does not.
+    Ties go to the higher model score; which of paths that are equal in both is taken is not
+    said, but it is always the same one. With soft matches the ``openfst`` engine, which has
+    single precision, may choose another of nearly equal paths.
+
+    The best of a lattice or forest takes one intersection, and the ``k`` best no more than
+    that in kind; both are exact (but see ``beam``, and references that are lattices). The
+    worst goes through rows (:mod:`lattices.intersection.rows`, and for forests
+    :mod:`lattices.intersection.forest_rows`) and is exact within ``budget`` and
+    ``memory``; beyond them the result says ``exact=False``.
+
+    Parameters
+    ----------
+    space : Lattice, NBest or Forest
+    evaluator : Evaluator
+        ``metric.against(references)``.
+    k : int, optional
+        Return a list of that many sentences, each once, best first; fewer if there are fewer.
+    worst : bool
+        Look for the worst instead.
+    model_weight : float
+        Weight of the model score.
+    engine : {"auto", "kernel", "openfst"}
+        Who intersects; ``auto`` is the kernel wherever it can run.
+    budget : int
+        How many prefixes the search for the worst may keep; of a forest, how many pairs of a
+        node and a matrix.
+    memory : int
+        How many bytes that search may take for its prefixes and their rows, 2 GB if nothing is
+        said. Many references make long rows. Beyond it the answer is that beyond the budget; if
+        there is room for no answer at all, an error says so.
+    beam, band : float and int, optional
+        Narrow the search for the best sentence of a forest, and of nothing else: see
+        :func:`decoding.extraction.forests.best_derivations`. Then ``exact`` says whether the
+        answer is proven nevertheless.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "hat", -0.2), (1, 2, "cat", -0.7)],
+    ...     finals=[2],
+    ... )
+    >>> evaluator = GRR().against(["the cat"])
+    >>> found = oracle(lattice, evaluator)
+    >>> found.text, found.score, found.exact
+    ('the cat', 1.0, True)
+    >>> [(each.text, each.score) for each in oracle(lattice, evaluator, k=2, worst=True)]
+    [('a hat', 0.0), ('a cat', 0.3333333333333333)]
+    """
+    if k is not None and k < 1:
+        raise OptionError(f"{argument('k')} is at least 1, not {k}")
+    if budget < 1 or memory < 1:
+        raise OptionError(
+            f"{argument('budget')} and {argument('memory')} are at least 1, "
+            f"not {budget} and {memory}"
+        )
+    if not isfinite(model_weight):
+        raise OptionError(f"a model weight is a finite number, not {model_weight}")
+    ranked = worst or k not in (None, 1)
+    _check_narrowing(space, ranked, beam, band)
+    if isinstance(space, NBest):
+        entries = ranked_entries(space, evaluator, k or 1, worst=worst, model_weight=model_weight)
+        found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
+    elif not has_machine(evaluator):
+        raise _no_machine(evaluator)
+    elif ranked:
+        sentences = ranked_sentences(
+            space,
+            evaluator,
+            k or 1,
+            worst=worst,
+            model_weight=model_weight,
+            budget=budget,
+            memory=memory,
+        )
+        found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
+        # in the order of what is reported: units may have been rounded, where scores are not
+        found = _in_reported_order(found, evaluator, worst, model_weight)
+    else:
+        found = find_oracles(
+            [space], [evaluator], model_weight=model_weight, engine=engine, beam=beam, band=band
+        )
+    return found if k is not None else found[0]
+
+
+def oracles(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    *,
+    model_weight: float = 0.0,
+    engine: str = "auto",
+    workers: int = 1,
+    beam: float | None = None,
+    band: int | None = None,
+) -> list[Oracle]:
+    """Return the oracle of each space of a batch, in one call of each engine that is needed.
+
+    Parameters
+    ----------
+    spaces, evaluators
+        As many of one as of the other; lattices, forests and lists may be mixed.
+    workers : int
+        Threads for the kernel.
+    model_weight, engine, beam, band
+        As in :func:`oracle`.
+
+    Warns
+    -----
+    VocabularyWarning
+        If no word of the references occurs in any of the spaces, or only in another case.
+
+    Raises
+    ------
+    SpaceError
+        If a lattice has no complete path.
+    OptionError
+        If a metric without a machine is to search a lattice or a forest.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Forest, Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
+    >>> spaces = [lattice, Forest.from_lattice(lattice)]
+    >>> [found.text for found in oracles(spaces, [WER().against([w]) for w in "ab"])]
+    ['a', 'b']
+    """
+    found = find_oracles(
+        spaces,
+        evaluators,
+        model_weight=model_weight,
+        engine=engine,
+        workers=workers,
+        beam=beam,
+        band=band,
+    )
+    shared = Overlap.UNKNOWN
+    for space, evaluator in zip(spaces, evaluators, strict=True):
+        if shared is Overlap.WORDS:
+            break
+        if compares_words(evaluator.metric):
+            shared = max(shared, overlap(space, evaluator.references))
+    if shared.problem:
+        warnings.warn(shared.problem, VocabularyWarning, stacklevel=2)
+    return found
+
+
+def find_oracles(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    *,
+    model_weight: float = 0.0,
+    engine: str = "auto",
+    workers: int = 1,
+    beam: float | None = None,
+    band: int | None = None,
+) -> list[Oracle]:
+    """Return what :func:`oracles` does, of a part of a corpus, which says little about words."""
+    if len(spaces) != len(evaluators):
+        kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
+        raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
+    results: dict[int, Oracle] = {}
+    by_words: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]] = {}
+    lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
+    forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
+    ours = engine in ("auto", "kernel")
+    for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
+        if beam is not None or band is not None:
+            _check_narrowing(space, False, beam, band)
+        if isinstance(space, Lattice):
+            alignment = getattr(evaluator, "word_alignment", None) if ours else None
+            if alignment is not None:
+                by_words[index] = space, cast(AlignmentEvaluator, evaluator), alignment
+            elif has_machine(evaluator):
+                lattices[index] = space, evaluator
+            else:
+                raise _no_machine(evaluator)
+        elif isinstance(space, NBest):
+            (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
+            results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
+        elif has_machine(evaluator):
+            forests[index] = space, evaluator
+        else:
+            raise _no_machine(evaluator)
+    if forests:
+        # a tenth of a second to import, and most corpora have none
+        from decoding.extraction.forests import best_derivations
+
+        derivations = best_derivations(
+            [forest for forest, _ in forests.values()],
+            [evaluator for _, evaluator in forests.values()],
+            model_weight=model_weight,
+            engine=engine,
+            workers=workers,
+            beam=beam,
+            band=band,
+        )
+        for index, found in zip(forests, derivations, strict=True):
+            results[index] = judged(found.hypothesis, evaluators[index], found.exact, found.engine)
+    if by_words:
+        of_words, too_large = _by_words(by_words, model_weight, workers)
+        results |= of_words
+        lattices |= {index: by_words[index][:2] for index in too_large}
+    if lattices:
+        results |= _of_lattices(lattices, model_weight, engine, workers)
+    return [results[index] for index in range(len(spaces))]
+
+
+def _by_words(
+    problems: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]],
+    model_weight: float,
+    workers: int,
+) -> tuple[dict[int, Oracle], list[int]]:
+    """Return oracles under metrics that align equal words, and what is too large for the kernel.
+
+    One native call compiles, searches, scores and makes objects.
+    """
+    found, trouble = search_words(
+        (
+            (
+                lattice.columns,
+                lattice.feature_columns,
+                lattice.vocabulary.numbers,
+                lattice.vocabulary.strings,
+                evaluator,
+                *alignment,
+            )
+            for lattice, evaluator, alignment in problems.values()
+        ),
+        len(problems),
+        (Oracle, Hypothesis),
+        model_weight,
+        kernel.MOST_CELLS,
+        workers,
+    )
+    results = dict(zip(problems, cast(list[Oracle], found), strict=True))
+    too_large: list[int] = []
+    indexes = list(problems)
+    for place, outcome, arcs in trouble:
+        lattice = problems[indexes[place]][0]
+        if outcome == _NO_PATH:
+            raise no_complete_path(lattice)
+        if outcome == _OVERFLOW:
+            lattice.hypothesis(arcs)  # which says so
+        too_large.append(indexes[place])
+    return results, too_large
+
+
+def _of_lattices(
+    problems: dict[int, tuple[Lattice, CompiledEvaluator]],
+    model_weight: float,
+    engine: str,
+    workers: int,
+) -> dict[int, Oracle]:
+    """Return the oracles of lattices under the same keys, by one call of each engine."""
+    machines = {index: compiled(*problem) for index, problem in problems.items()}
+    by_engine: dict[Any, list[int]] = {}
+    for index, (prepared, machine) in machines.items():
+        by_engine.setdefault(choose(engine, prepared.lattice, machine), []).append(index)
+    results: dict[int, Oracle] = {}
+    for chosen, members in by_engine.items():
+        found = chosen.best(
+            [machines[index][0].lattice for index in members],
+            [machines[index][1] for index in members],
+            model_weight=model_weight,
+            workers=workers,
+        )
+        for index, path in zip(members, found, strict=True):
+            lattice, evaluator = problems[index]
+            prepared, machine = machines[index]
+            if path is None:
+                raise no_complete_path(lattice)
+            hypothesis = lattice.hypothesis(prepared.original(path.arcs))
+            results[index] = judged(hypothesis, evaluator, machine.proves, chosen.name)
+    return results
+
+
+def _in_reported_order(
+    found: list[Oracle], evaluator: Evaluator, worst: bool, model_weight: float
+) -> list[Oracle]:
+    """Return the k best, or the worst, sorted by what is reported; what is no more than rounding
+    apart stays as it was found, in exact units.
+    """
+    sign = 1.0 if worst else -1.0
+    worth = [
+        sign * (quality(evaluator.metric, each.score) + model_weight * each.hypothesis.score)
+        for each in found
+    ]
+    order = sorted(range(len(found)), key=worth.__getitem__)
+    # costs that are too fine for whole units are no rounding
+    rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
+    group, last = {}, 0
+    for before, entry in pairwise([order[0], *order]):
+        last += worth[entry] > worth[before] + rounding
+        group[entry] = last
+    return [found[entry] for entry in sorted(order, key=lambda entry: (group[entry], entry))]
+
+
+def _no_machine(evaluator: Evaluator) -> OptionError:
+    return OptionError(
+        f"{evaluator.metric} has no machine and cannot search a lattice; "
+        "take its n-best list (lattices.k_best)"
+    )
+
+
+def _check_narrowing(space: Space, ranked: bool, beam: float | None, band: int | None) -> None:
+    if beam is None and band is None:
+        return
+    both = f"{argument('beam')} and {argument('band')}"
+    if not isinstance(space, Forest):
+        raise OptionError(f"{both} narrow the search of forests, and of nothing else")
+    if ranked:
+        raise OptionError(
+            f"{both} narrow the search for the best sentence, not for the k best or the worst"
+        )
+
+
+class DensityPoint(NamedTuple):
+    """One point of a density curve.
+
+    Attributes
+    ----------
+    density : float
+        Arcs per word of the 1-best that the pruned lattice has, at most what was asked for.
+    arcs : int
+    oracle : Oracle
+    """
+
+    density: float
+    arcs: int
+    oracle: Oracle
+
+
+def density_curve(
+    lattice: Lattice,
+    evaluator: CompiledEvaluator,
+    densities: Iterable[float],
+    *,
+    engine: str = "auto",
+) -> list[DensityPoint]:
+    """Return the oracle of the lattice pruned to each density: what a larger lattice buys.
+
+    All prunings come from one forward-backward pass; each keeps the arcs whose best
+    complete path is best. Cost: one intersection a density.
+
+    Parameters
+    ----------
+    lattice : Lattice
+    evaluator : CompiledEvaluator
+    densities : iterable of float
+        Arcs per word of the 1-best; the point of a density beyond the lattice's own is the
+        whole lattice.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", 0.0), (0, 1, "the", -1.0), (1, 2, "cat", 0.0), (1, 2, "hat", -2.0)],
+    ...     finals=[2],
+    ... )
+    >>> [(point.density, point.oracle.score)
+    ...  for point in density_curve(lattice, WER().against(["the hat"]), [1, 1.5, 9])]
+    [(1.0, 1.0), (1.5, 0.5), (2.0, 0.0)]
+    """
+    asked = list(densities)
+    losses = max_marginals(lattice)
+    pruned = [subset(lattice, *density_masks(lattice, wanted, losses)) for wanted in asked]
+    found = find_oracles(pruned, [evaluator] * len(pruned), engine=engine)
+    words = words_of_best(lattice)
+    return [
+        DensityPoint(part.num_arcs / words, part.num_arcs, point)
+        for part, point in zip(pruned, found, strict=True)
+    ]

@@ -1,0 +1,90 @@
+"""What a search found, judged by the metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fstmetrics import Edit, Evaluator
+from fstmetrics.alignment.judgement import Judgement
+from lattices.arrays import FloatColumn, floats
+from lattices.spaces import Hypothesis
+from lattices.spaces.hypothesis import Deferred
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle(Deferred):
+    """A sentence chosen for its metric.
+
+    Attributes
+    ----------
+    hypothesis : Hypothesis
+        The sentence with its model score, its features and its path.
+    score : float
+        The metric of the sentence, computed by the metric itself.
+    stats : float64 column
+        Its statistics; their sum over segments gives the corpus score.
+    reference : int
+        The reference it was scored against; -1 if the metric does not tell.
+    exact : bool
+        Whether no sentence of the space is better (or worse, where the worst was asked for).
+    engine : str
+        Who found it: an engine; ``product`` for the k best and ``rows`` for the worst, and
+        of forests for the k best, too; ``lattice-rows`` where the lattice of a forest was
+        searched; ``scorer`` where every sentence of a list was scored.
+    judgement : Judgement or None
+        What the metric says of the sentence, if it aligns.
+    """
+
+    _deferred = frozenset({"stats", "judgement"})
+
+    hypothesis: Hypothesis
+    score: float
+    stats: FloatColumn
+    reference: int
+    exact: bool
+    engine: str
+    judgement: Judgement | None = field(default=None, repr=False)
+
+    if not TYPE_CHECKING:  # the fields are declared above
+
+        def _make(self, name: str) -> Any:
+            columns, place, evaluator = self._later
+            if name == "stats":
+                return floats(columns.stats(place))
+            return evaluator.judgement(self.tokens, self.reference, self.stats, self.score)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The alignment to that reference; empty if the metric has none."""
+        return () if self.judgement is None else self.judgement.edits
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The words."""
+        return self.hypothesis.tokens
+
+    @property
+    def text(self) -> str:
+        """The words, joined by blanks."""
+        return self.hypothesis.text
+
+
+def judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool, engine: str) -> Oracle:
+    """Score a sentence by the metric itself: machines search, scorers report.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> found = judged(Hypothesis(("a", "cat"), -1.0), WER().against(["the cat"]), True, "kernel")
+    >>> found.score, [edit.operation for edit in found.edits]
+    (0.5, ['substitution', 'match'])
+    """
+    judge = getattr(evaluator, "judge", None)
+    if judge is None:
+        stats = evaluator.stats(hypothesis.tokens)
+        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, exact, engine)
+    verdict: Judgement = judge(hypothesis.tokens)
+    return Oracle(
+        hypothesis, verdict.score, verdict.stats, verdict.reference, exact, engine, verdict
+    )

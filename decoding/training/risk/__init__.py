@@ -1,0 +1,1 @@
+"""Expected loss and its gradient, and the learner that lowers it."""

@@ -1,0 +1,314 @@
+"""The expected metric of a random sentence of a model, with its gradient: what risk is made of.
+
+A model says path ``d`` of a space with probability ``p(d)``, in proportion to
+``exp(score / temperature)``. The metric of what it says is expected to be
+
+    E = sum over d of p(d) * metric(words of d)
+
+Unlike the metric of the best path, that is smooth in the weights, and can be trained by its
+gradient (Smith and Eisner 2006). Several paths may have the same words; each is counted.
+
+Lists are enumerated. On lattices and forests the sum is over all paths, through rows, as long as
+the product is within a budget; beyond that it is over the ``k`` best paths or over random ones,
+and the result says so. Entropy is always that of all paths, since it does not need the metric.
+
+References
+----------
+D. A. Smith and J. Eisner. Minimum risk annealing for training log-linear models. ACL 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from decoding import _native
+from decoding.extraction.oracle import DEFAULT_BUDGET
+from decoding.training.risk.graphs import DerivationGraph
+from decoding.training.risk.lists import DerivationList, list_expectation
+from decoding.training.risk.problem import Beyond, RiskProblem, checked_options
+from fstmetrics import Evaluator
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
+from lattices.spaces import Lattice, Space
+from lattices.spaces.features import Weights
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What is known of a random derivation.
+
+    Attributes
+    ----------
+    log_total : float
+        The logarithm of Z.
+    mean, variance : float
+        Of the value.
+    gradient : float64 column, one entry a slot
+        The derivative of the mean by the score there.
+    count : float64 column, one entry a slot
+        How often the score is used, on average; times the scale, the derivative of
+        :attr:`log_total`.
+    """
+
+    log_total: float
+    mean: float
+    variance: float
+    gradient: FloatColumn
+    count: FloatColumn
+
+
+def expectation(
+    graph: DerivationGraph,
+    score: FloatColumn,
+    *,
+    scale: float = 1.0,
+    tilt: float = 0.0,
+    surprise: bool = False,
+) -> Expectation:
+    """Return what to expect of the value of a random derivation.
+
+    Parameters
+    ----------
+    graph : DerivationGraph
+    score : float64 column, one entry a slot
+    scale : float
+        Of the scores.
+    tilt : float
+        The weight of the value itself in the exponent: for softmax-margin, the cost.
+    surprise : bool
+        Expect the logarithm of one over the probability, in the place of the value; its mean
+        is the entropy of the distribution over derivations, in nats.
+
+    Returns
+    -------
+    Expectation
+        Cost: O(edges and tails).
+
+    Examples
+    --------
+    >>> from decoding.training.risk.graphs import list_graph
+    >>> graph, score = list_graph(floats([1.0, 0.0])), floats([2.0, 2.0])
+    >>> found = expectation(graph, score)
+    >>> found.mean, found.variance, found.gradient.tolist()
+    (0.5, 0.25, [0.25, -0.25])
+    >>> round(expectation(graph, score, surprise=True).mean, 4)
+    0.6931
+    """
+    total, mean, variance, gradient, count = _native.expectation(
+        graph.columns, floats(score), float(scale), float(tilt), surprise
+    )
+    base = 0.0 if surprise else graph.base
+    return Expectation(total + tilt * base, mean + base, variance, floats(gradient), floats(count))
+
+
+Estimator = Literal["rows", "list", "k-best", "samples"]
+ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskEstimate:
+    """What to expect of a model on one segment.
+
+    Attributes
+    ----------
+    expected : float
+        The expected metric, in the metric's own direction: of an error rate less is better.
+    variance : float
+        Of the metric of a random sentence.
+    entropy : float
+        Of the distribution over all paths, derivations or entries, in nats; always exact.
+    arc_gradient : float64 column
+        The derivative of ``expected`` by the score of each arc of a lattice, edge of a forest or
+        entry of a list.
+    final_gradient : float64 column
+        By the score of ending in each state of a lattice; empty for other spaces.
+    gradient : float64 column, one entry a feature
+        By the weights, in the order of the space's ``feature_names``.
+    entropy_gradient : float64 column, one entry a feature
+        The derivative of ``entropy`` by the weights.
+    exact : bool
+        Whether ``expected`` is over all of the space.
+    estimator : {"rows", "list", "k-best", "samples"}
+        What it is over.
+    standard_error : float
+        Of ``expected``: 0 if it is exact, what chance leaves open if paths were drawn, and NaN
+        for the k best, whose error is not known.
+    coverage : float
+        The probability of the paths that were looked at, each counted once.
+    pairs : int
+        The size of the product with rows; 0 if there was none.
+    """
+
+    expected: float
+    variance: float
+    entropy: float
+    arc_gradient: FloatColumn
+    final_gradient: FloatColumn
+    gradient: FloatColumn
+    entropy_gradient: FloatColumn
+    exact: bool
+    estimator: Estimator
+    standard_error: float
+    coverage: float
+    pairs: int
+
+
+def risk(
+    space: Space,
+    evaluator: Evaluator,
+    weights: Weights | None = None,
+    *,
+    temperature: float = 1.0,
+    budget: int = DEFAULT_BUDGET,
+    beyond: Beyond = "k-best",
+    k: int = 1000,
+    samples: int = 1000,
+    seed: int = 0,
+) -> RiskEstimate:
+    """Return the expected metric of a random sentence of a space, and its gradient.
+
+    Cost: for a lattice its product with rows (typically some thousand pairs for some hundred
+    arcs, a few milliseconds), then a pass up and one down; for a list, one pass of the scorer.
+
+    Parameters
+    ----------
+    space : Lattice, Forest or NBest
+    evaluator : Evaluator
+        ``metric.against(references)``. A metric without an exact machine, as BLEU, is exact on
+        lists, and is always ``beyond`` the budget on lattices and forests.
+    weights : mapping or column, optional
+        Weights of the features; without them the scores of the space are the model's.
+    temperature : float
+        Scores are divided by it: towards 0 the best path takes all, at infinity all paths are
+        equally likely. Greater than 0.
+    budget : int
+        The most pairs of a state (or node) and a row (or matrix of rows).
+    beyond : {"k-best", "sample", "raise"}
+        What to do beyond the budget.
+    k, samples, seed : int
+        How many paths are looked at then, and the seed of those that are drawn.
+
+    Raises
+    ------
+    OptionError
+        Beyond the budget, if ``beyond`` is ``"raise"``; if a list is empty.
+    SpaceError
+        If a lattice has no complete path.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", 0.0, {"lm": 1.0}), (0, 1, "b"), (1, 2, "c")], finals=[2]
+    ... )
+    >>> found = risk(lattice, WER().against(["a c"]), {"lm": 0.0})
+    >>> found.expected, found.variance, round(found.entropy, 4), found.exact
+    (0.25, 0.0625, 0.6931, True)
+    >>> found.gradient.tolist(), found.arc_gradient.tolist(), found.estimator
+    ([-0.125], [-0.125, 0.125, 0.0], 'rows')
+    """
+    return risks(
+        [space], [evaluator], weights, temperature=temperature, budget=budget, beyond=beyond,
+        k=k, samples=samples, seed=seed,
+    )[0]  # fmt: skip
+
+
+def risks(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    weights: Weights | None = None,
+    *,
+    temperature: float = 1.0,
+    budget: int = DEFAULT_BUDGET,
+    beyond: Beyond = "k-best",
+    k: int = 1000,
+    samples: int = 1000,
+    seed: int = 0,
+    workers: int = 1,
+) -> list[RiskEstimate]:
+    """Return :func:`risk` of each space of a batch, in ``workers`` threads.
+
+    Random numbers depend on the seed and the place in the batch alone.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from fstmetrics import BLEU, WER
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -0.5)], finals=[1])
+    >>> found = risks([lattice] * 2, [WER().against(["a"]), BLEU().against(["a"])])
+    >>> Counter(each.estimator for each in found)
+    Counter({'rows': 1, 'k-best': 1})
+    """
+    if len(spaces) != len(evaluators):
+        raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
+    if workers < 1:
+        raise OptionError(f"at least 1 worker, not {workers}")
+    checked_options(temperature, budget, beyond, k, samples)
+
+    def one(place: int) -> RiskEstimate:
+        problem = RiskProblem(spaces[place], evaluators[place], budget=budget)
+        score = problem.scores(weights)
+        some = problem.some(
+            score, temperature, beyond=beyond, k=k, samples=samples, seed=(seed, place)
+        )
+        return estimate(problem, score, temperature, some)
+
+    places = range(len(spaces))
+    if workers == 1:
+        return [one(place) for place in places]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, places))
+
+
+def estimate(
+    problem: RiskProblem,
+    score: FloatColumn,
+    temperature: float = 1.0,
+    some: DerivationList | None = None,
+) -> RiskEstimate:
+    """Return the risk of a space that is ready, under the scores in its slots.
+
+    Parameters
+    ----------
+    problem : RiskProblem
+    score : float64 column, one entry a slot
+    temperature : float
+    some : DerivationList, optional
+        What stands in for the space; needed where :attr:`RiskProblem.graph` is None.
+    """
+    scale = problem.scale(score, temperature)
+    whole = expectation(problem.plain, score, scale=scale, surprise=True)
+    estimator: Estimator
+    if some is not None:
+        listed = list_expectation(some, score, scale=scale)
+        mean, variance, gradient = listed.mean, listed.variance, listed.gradient
+        error, exact, pairs = listed.error, some.complete, 0
+        estimator = "k-best" if some.times is None else "samples"
+        coverage = 1.0 if exact else min(1.0, float(np.exp(listed.log_mass - whole.log_total)))
+    else:
+        graph = problem.exact_graph()
+        found = expectation(graph, score, scale=scale)
+        mean, variance, gradient = found.mean, found.variance, found.gradient
+        error, exact, coverage = 0.0, True, 1.0
+        estimator = "list" if problem.is_list else "rows"
+        pairs = 0 if problem.is_list else graph.num_nodes
+    arcs = problem.space.num_arcs if isinstance(problem.space, Lattice) else problem.slots
+    return RiskEstimate(
+        expected=mean,
+        variance=variance,
+        entropy=whole.mean,
+        arc_gradient=floats(gradient[:arcs]),
+        final_gradient=floats(gradient[arcs:]),
+        gradient=problem.in_features(gradient),
+        entropy_gradient=problem.in_features(whole.gradient),
+        exact=exact,
+        estimator=estimator,
+        standard_error=error,
+        coverage=coverage,
+        pairs=pairs,
+    )

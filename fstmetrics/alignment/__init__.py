@@ -1,0 +1,1 @@
+"""Alignment metrics: WER, WRR, CER and GRR."""

@@ -1,0 +1,480 @@
+"""The family of alignment metrics: WER, WRR, CER and GRR differ in a few numbers.
+
+All are a maximum over monotone alignments of
+
+    (sum over k of M_k - insertion * I - deletion * D) / sum over k of |g_k(r)|
+
+where M_k counts k-gram matches for k up to ``order`` and |g_k(r)| the reference's k-grams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, TypeAlias, cast
+
+import numpy as np
+
+from fstmetrics._native import WordMetric, list_statistics
+from fstmetrics.alignment.judgement import Judgement, ReferenceWords
+from fstmetrics.contract import ROUNDING, PreparedLattice, quality
+from fstmetrics.list_units import ListUnits
+from fstmetrics.machine import Machine
+from fstmetrics.pairs import alignment_scores, edit_scores
+from fstmetrics.references import (
+    Reference,
+    Tokens,
+    characters_of,
+    checked_references,
+    lattices_by_length,
+    reference_automaton,
+    tokens_of,
+)
+from fstmetrics.signature import Signature
+from fstmetrics.similarity.affix import Similarity
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.intersection import ENGINES, Alignment, Automaton, Part
+from lattices.intersection.automata import FINEST_UNIT
+from lattices.spaces import Lattice, NBest
+from lattices.vocabulary import Vocabulary
+
+#: costs with a larger denominator, or common multiple of them, are put on a fine grid instead
+_LARGEST_DENOMINATOR = 10_000
+_LARGEST_MULTIPLE = 1_000_000
+#: how far, in relation to itself, a cost may be moved where matches are soft and no better known
+_SOFT_COSTS = 1e-6
+
+
+#: a metric as native code takes it, with references none of which is a lattice
+WordAlignment: TypeAlias = "tuple[WordMetric, tuple[Reference, ...]]"
+
+
+@lru_cache(maxsize=256)
+def _unit(*costs: float) -> float:
+    """Return the largest unit of which a match and all costs are whole multiples.
+
+    It is ``FINEST_UNIT`` where there is none, and costs have to be rounded to it.
+    """
+    fractions = [Fraction(cost).limit_denominator(_LARGEST_DENOMINATOR) for cost in costs]
+    multiple = math.lcm(*(fraction.denominator for fraction in fractions))
+    if multiple > _LARGEST_MULTIPLE or any(
+        float(fraction) != cost for fraction, cost in zip(fractions, costs, strict=True)
+    ):
+        return FINEST_UNIT
+    return 1.0 / multiple
+
+
+class AlignmentMetric(Signature):
+    """A metric that scores the best monotone alignment; the family's common part.
+
+    Subclasses are frozen dataclasses that say which member they are by the attributes below.
+
+    Attributes
+    ----------
+    order : int
+        k-grams of 1..order are counted.
+    insertion, deletion : float
+        Costs, in matches.
+    characters : bool
+        Whether the units are characters, with blanks between words if ``spaces``.
+    similarity : Similarity or None
+        Makes matches soft: aligning words of similarity s > 0 counts as s matches, of each
+        k-gram that ends there.
+    error_rate : bool
+        Whether the score is 1 minus the rate, lower is better: with order 1,
+        ``(S + insertion * I + (1 + deletion) * D) / |r|``.
+    """
+
+    order: int
+    insertion: float
+    deletion: float
+    characters: ClassVar[bool] = False
+    spaces: bool = True
+    similarity: Similarity | None = None
+    error_rate: ClassVar[bool] = False
+
+    @property
+    def higher_is_better(self) -> bool:
+        """False for error rates."""
+        return not self.error_rate
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """k-gram matches, substitutions, insertions, deletions, and the denominator."""
+        matches = ("matches", *(f"{k}-gram matches" for k in range(2, self.order + 1)))
+        return (*matches, "substitutions", "insertions", "deletions", "possible")
+
+    def possible(self, length: int) -> int:
+        """Return the number of k-grams, k = 1..order, of a reference of ``length`` words."""
+        longest = min(self.order, length)
+        return longest * length - longest * (longest - 1) // 2
+
+    @cached_property
+    def word_metric(self) -> WordMetric | None:
+        """The metric as native code takes it; None where more than equal words counts.
+
+        So it is where a subclass has a definition of its own.
+        """
+        defining = ("higher_is_better", "possible", "score", "fractions", "units")
+        plain = all(
+            getattr(type(self), name) is getattr(AlignmentMetric, name) for name in defining
+        )
+        if not plain or self.characters or self.similarity is not None:
+            return None
+        insertion, deletion = float(self.insertion), float(self.deletion)
+        unit = _unit(insertion, deletion)
+        if unit == FINEST_UNIT:
+            return None  # costs that were rounded prove nothing
+        costs = (float(round(insertion / unit)), float(round(deletion / unit)))
+        return WordMetric(
+            self.order, insertion, deletion, *costs, float(round(1.0 / unit)), self.error_rate
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "word_metric"}
+
+    def stats(
+        self, hypothesis: str | Sequence[str], references: Iterable[Reference]
+    ) -> FloatColumn:
+        """Return the statistics against the reference that scores best, the first of equals."""
+        return self.against(references).stats(hypothesis)
+
+    def score(self, stats: FloatColumn) -> float:
+        """Return the score from one row of statistics or a sum of rows.
+
+        Without any reference word the rate is 1 minus the cost of what was inserted: an
+        empty sentence is right, and each word in a place without words is an error.
+        """
+        counts: list[float] = np.asarray(stats, dtype=np.float64).tolist()
+        *matches, substitutions, insertions, deletions, possible = counts
+        if self.error_rate and self.order == 1:
+            # what is not gained: every reference word is matched, substituted or deleted
+            costs = self.insertion * insertions + (1.0 + self.deletion) * deletions
+            return (substitutions + costs) / max(possible, 1.0)
+        gain = 0.0
+        for count in matches:
+            gain += count
+        gain -= self.insertion * insertions + self.deletion * deletions
+        if self.error_rate:
+            return (possible - gain) / max(possible, 1.0)
+        return gain / possible if possible else 1.0 + gain
+
+    def scores(self, rows: FloatColumn) -> FloatColumn:
+        """Return the score of each row of statistics, the same as :meth:`score` gives."""
+        numerator, possible = self.fractions(rows)
+        if self.error_rate:
+            return floats(numerator / np.maximum(possible, 1.0))
+        some = possible > 0
+        return floats(np.where(some, numerator / np.where(some, possible, 1.0), 1.0 + numerator))
+
+    def fractions(self, rows: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
+        """Return numerators and denominators: the score of a corpus is sum over sum."""
+        *_, substitutions, insertions, deletions, possible = rows.T
+        if self.error_rate and self.order == 1:
+            costs = self.insertion * insertions + (1.0 + self.deletion) * deletions
+            return substitutions + costs, possible
+        gain = rows[:, : self.order].sum(axis=1)
+        gain -= self.insertion * insertions + self.deletion * deletions
+        return (possible - gain if self.error_rate else gain), possible
+
+    def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
+        """Return an evaluator for the references of one segment."""
+        return AlignmentEvaluator(self, checked_references(references))
+
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
+        costs = (self.order, self.insertion, self.deletion)
+        hard_edits = self.similarity is None and costs == (1, 1.0, 0.0)
+        return (edit_scores if hard_edits else alignment_scores)(candidates, evidence, self)
+
+    @property
+    def whole_costs(self) -> tuple[float, float, float]:
+        """Insertion, deletion and a match in a unit of which all are whole multiples.
+
+        Where there is none, the costs in matches, and 0.
+        """
+        insertion, deletion = float(self.insertion), float(self.deletion)
+        unit = _unit(insertion, deletion)
+        if self.similarity is not None or unit == FINEST_UNIT:
+            return insertion, deletion, 0.0
+        return float(round(insertion / unit)), float(round(deletion / unit)), float(round(1 / unit))
+
+    def units(self, tokens: Sequence[str]) -> Tokens:
+        """Return a sentence in the metric's units: its words, or their characters."""
+        return characters_of(tokens, self.spaces) if self.characters else tuple(tokens)
+
+
+class AlignmentEvaluator:
+    """An alignment metric made ready for the references of one segment.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> evaluator = WER().against(["the cat sat", "a cat sat down"])
+    >>> evaluator.score("the cat sat down")
+    0.25
+    >>> judgement = evaluator.judge("the cat sat down")
+    >>> judgement.reference, [edit.operation for edit in judgement.edits]
+    (1, ['substitution', 'match', 'match', 'match'])
+    """
+
+    def __init__(self, metric: AlignmentMetric, references: tuple[Reference, ...]) -> None:
+        self.metric = metric
+        self.references = references
+
+    @cached_property
+    def _sentences(self) -> list[ReferenceWords | dict[int, Lattice]]:
+        """The references in the metric's units; a lattice as one lattice for each length."""
+        return [
+            lattices_by_length(self.prepare(reference).lattice)
+            if isinstance(reference, Lattice)
+            else self._numbered(self.metric.units(tokens_of(reference)))
+            for reference in self.references
+        ]
+
+    def _numbered(self, words: Tokens) -> ReferenceWords:
+        return ReferenceWords(words, self.metric.similarity)
+
+    def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
+        """Return the statistics of one hypothesis against its best reference."""
+        return self.judge(hypothesis).stats
+
+    def score(self, hypothesis: str | Sequence[str]) -> float:
+        """Return the metric of one hypothesis."""
+        return self.judge(hypothesis).score
+
+    def list_stats(self, nbest: NBest) -> FloatColumn:
+        """Return one row of statistics for each entry, against the reference that scores it best.
+
+        One compiled pass, in which each distinct word of the list is compared with the
+        references once. Of references that score equally the first is taken, as for one
+        sentence. Against a reference lattice the entries are searched one by one.
+        """
+        metric = self.metric
+        sentences = [each for each in self._sentences if not isinstance(each, dict)]
+        if len(sentences) < len(self.references):
+            return np.array(
+                [self.stats(nbest.tokens(entry)) for entry in range(len(nbest))], dtype=np.float64
+            ).reshape(len(nbest), len(metric.stat_names))
+        units = self._units_of(nbest)
+        best, highest = np.empty((0, 0)), np.empty(0)
+        for number, sentence in enumerate(sentences):
+            rows = list_statistics(
+                sentence.weights(units.symbols), units.unit, units.offset,
+                metric.order, float(metric.insertion), float(metric.deletion),
+            )  # fmt: skip
+            worth = metric.scores(rows) * (1.0 if metric.higher_is_better else -1.0)
+            if number:
+                better = worth > highest + self._rounding
+                best[better], highest[better] = rows[better], worth[better]
+            else:
+                best, highest = rows, worth
+        return floats(best)
+
+    def list_values(self, nbest: NBest) -> FloatColumn:
+        """Return the machine's value of each entry: 1 minus the rate, for an error rate.
+
+        Gains are counted in the machine's whole units, and so without rounding; a value is one
+        division. What is a tie in a lattice is one here.
+        """
+        units = self._units_of(nbest)
+        insertion, deletion = self._costs
+        order, values = self.metric.order, np.full(len(nbest), -np.inf)
+        for reference in self._sentences:
+            if isinstance(reference, dict):
+                rows = self.list_stats(nbest).copy()
+                rows[:, :order] = np.rint(rows[:, :order] * self._one)
+                possible = rows[:, -1] * self._one
+            else:
+                weights = np.rint(reference.weights(units.symbols) * self._one)
+                rows = list_statistics(
+                    weights, units.unit, units.offset, order, insertion, deletion
+                )
+                possible = np.full(len(nbest), self.metric.possible(len(reference)) * self._one)
+            gain = rows[:, :order].sum(axis=1)
+            gain -= insertion * rows[:, order + 1] + deletion * rows[:, order + 2]
+            value = np.where(possible, gain, self._one + gain) / np.where(
+                possible, possible, self._one
+            )
+            np.maximum(values, value, out=values)
+        return floats(values)
+
+    def _units_of(self, nbest: NBest) -> ListUnits:
+        units = ListUnits.of_words(nbest)
+        return units.characters(self.metric.spaces) if self.metric.characters else units
+
+    def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
+        """Return the alignment to the best reference, with what follows from it."""
+        words = self.metric.units(tokens_of(hypothesis))
+        judgements = [
+            sentence.judge(words, self.metric, number)
+            for number, reference in enumerate(self._sentences)
+            for sentence in (
+                [self._closest(words, lattice) for lattice in reference.values()]
+                if isinstance(reference, dict)
+                else [reference]
+            )
+        ]
+        best = judgements[0]
+        for other in judgements[1:]:
+            better = quality(self.metric, other.score) - quality(self.metric, best.score)
+            if better > self._rounding:
+                best = other
+        return best
+
+    @property
+    def _rounding(self) -> float:
+        """By how much a reference must be better than one before it: -2.1/3 is -3.5/5."""
+        return 0.0 if self.rounded else ROUNDING
+
+    @property
+    def word_alignment(self) -> WordAlignment | None:
+        """The metric as native code takes it and the references, for whole batches.
+
+        None where more than equal words counts, a reference is a lattice, or a subclass has a
+        definition of its own: then :meth:`prepare`, :meth:`machine` and :meth:`judge` say what is
+        searched and scored.
+        """
+        metric = self.metric.word_metric
+        if metric is None or type(self) is not AlignmentEvaluator:
+            return None
+        for reference in self.references:
+            if isinstance(reference, Lattice):
+                return None
+        return metric, self.references
+
+    def judgement(
+        self, words: Tokens, reference: int, stats: FloatColumn, score: float
+    ) -> Judgement:
+        """Return what :meth:`judge` would, where all but the alignment is known."""
+        against = cast(ReferenceWords, self._sentences[reference])
+        return Judgement(reference, stats, score, words, against, self.metric)
+
+    def prepare(self, lattice: Lattice) -> PreparedLattice:
+        """Return the lattice in the metric's units."""
+        if not self.metric.characters:
+            return PreparedLattice(lattice)
+        from lattices.algorithms import to_characters
+
+        return PreparedLattice(*to_characters(lattice, spaces=self.metric.spaces))
+
+    def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
+        """Return the exact machine over the words of a space.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary
+            The prepared space's.
+        labels : int column, optional
+            The words of the space, where a soft metric need not look at all of the
+            vocabulary's.
+        """
+        if self.metric.similarity is not None:
+            return self._compiled(vocabulary, labels)
+        # equal words are what counts: the same for all spaces of a vocabulary, but for new words
+        known = self.__dict__.get("_latest")
+        if known is None or known[0] is not vocabulary or known[1] != len(vocabulary):
+            known = (vocabulary, len(vocabulary), self._compiled(vocabulary, labels))
+            self.__dict__["_latest"] = known
+        return known[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle without the machine: who needs it compiles it for words of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_latest"}
+
+    def _compiled(self, vocabulary: Vocabulary, labels: IntColumn | None) -> Machine:
+        parts: list[Part] = []
+        for reference in self._sentences:
+            if isinstance(reference, dict):
+                for length, lattice in reference.items():
+                    spoken = np.flatnonzero(lattice.label != 0)
+                    words = lattice.vocabulary.decode(lattice.label[spoken].tolist())
+                    word, index, weight = self._matches(words, vocabulary, labels)
+                    automaton = reference_automaton(
+                        lattice, self.metric.order, *self._costs, word, ints(spoken[index]), weight
+                    )
+                    parts.append(self._part(automaton, length))
+            else:
+                insertion, deletion = self._costs
+                word, position, weight = self._matches(reference.words, vocabulary, labels)
+                alignment = Alignment(
+                    len(reference), self.metric.order, insertion, deletion,
+                    word, position, weight, self._one,
+                )  # fmt: skip
+                parts.append(self._part(alignment, len(reference)))
+        return Machine(tuple(parts), "exact", self.rounded)
+
+    @cached_property
+    def _unit(self) -> float:
+        """The largest unit of which all gains are whole multiples."""
+        if self.metric.similarity is not None:
+            return FINEST_UNIT
+        return _unit(float(self.metric.insertion), float(self.metric.deletion))
+
+    @cached_property
+    def rounded(self) -> bool:
+        """Whether rounding the costs to whole units may change the order of sentences."""
+        if self.metric.similarity is None:
+            return self._unit == FINEST_UNIT
+        costs = (self.metric.insertion, self.metric.deletion)
+        return any(
+            abs(rounded * self._unit - cost) > _SOFT_COSTS * abs(cost)
+            for cost, rounded in zip(costs, self._costs, strict=True)
+        )
+
+    @property
+    def _one(self) -> float:
+        """One match, in units."""
+        return float(round(1.0 / self._unit))
+
+    @cached_property
+    def _costs(self) -> tuple[float, float]:
+        """Insertion and deletion, in units."""
+        return (
+            float(round(self.metric.insertion / self._unit)),
+            float(round(self.metric.deletion / self._unit)),
+        )
+
+    def _part(self, automaton: Alignment | Automaton, length: int) -> Part:
+        possible = self.metric.possible(length)
+        one = self._one
+        return Part(automaton, possible * one) if possible else Part(automaton, one, bonus=one)
+
+    def _matches(
+        self, reference: Sequence[str], vocabulary: Vocabulary, labels: IntColumn | None
+    ) -> tuple[IntColumn, IntColumn, FloatColumn]:
+        """Return which words of the vocabulary match which reference words, and by how much."""
+        if self.metric.similarity is None:
+            numbers = vocabulary.encode(reference)
+            known = ints(np.flatnonzero(numbers > 0))
+            return ints(numbers[known]), known, floats(np.full(len(known), self._one))
+        numbers = ints(np.arange(1, len(vocabulary)) if labels is None else np.unique(labels))
+        numbers = numbers[numbers > 0]
+        words = vocabulary.decode(numbers.tolist())
+        weight = np.rint(self._numbered(tuple(reference)).weights(words) * self._one)
+        word, position = np.nonzero(weight)
+        return ints(numbers[word]), ints(position), floats(weight[word, position])
+
+    def _closest(self, words: Tokens, lattice: Lattice) -> ReferenceWords:
+        """Return the sentence of a reference lattice that a hypothesis scores best against.
+
+        The same alignment, seen from the other side: the hypothesis takes the place of the
+        reference, and insertions and deletions change theirs.
+        """
+        vocabulary = lattice.vocabulary
+        numbers = np.unique(lattice.label[lattice.label > 0])
+        others = vocabulary.decode(numbers.tolist())
+        weight = np.rint(self._numbered(others).weights(words) * self._one)
+        position, word = np.nonzero(weight)
+        insertion, deletion = self._costs
+        swapped = Alignment(
+            len(words), self.metric.order, deletion, insertion,
+            ints(numbers[word]), ints(position), floats(weight[position, word]), self._one,
+        )  # fmt: skip
+        machine = Machine((Part(swapped, 1.0),))
+        found = ENGINES.get("kernel").best([lattice], [machine])[0]
+        closest = vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()
+        return self._numbered(closest)

@@ -1,0 +1,267 @@
+"""The contract of a metric, and what follows from it for a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, TypeGuard, cast, runtime_checkable
+
+import numpy as np
+
+from fstmetrics.machine import Machine
+from fstmetrics.references import Reference
+from lattices.arrays import FloatColumn, IntColumn
+from lattices.errors import OptionError
+from lattices.spaces import Lattice, NBest
+from lattices.vocabulary import Vocabulary
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """A metric made ready for the references of one segment."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric this came from."""
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The references, as given."""
+
+    def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
+        """Return the statistics of one hypothesis, additive over segments."""
+
+    def score(self, hypothesis: str | Sequence[str]) -> float:
+        """Return the metric of one hypothesis."""
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """What every metric offers."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way is up."""
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """What the statistics are, one name a column."""
+
+    def stats(
+        self, hypothesis: str | Sequence[str], references: Iterable[Reference]
+    ) -> FloatColumn:
+        """Return the statistics of one segment, additive over segments."""
+
+    def score(self, stats: FloatColumn) -> float:
+        """Return the metric from the statistics of a segment, or from a sum of them."""
+
+    def against(self, references: Iterable[Reference]) -> Evaluator:
+        """Return an evaluator for one segment: prepared once, used often."""
+
+
+@runtime_checkable
+class CompiledEvaluator(Evaluator, Protocol):
+    """An evaluator that can search lattices."""
+
+    def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
+        """Return the machine over the words of a space, or over those that ``labels`` lists."""
+
+    def prepare(self, lattice: Lattice) -> PreparedLattice:
+        """Return the lattice in the metric's own units: words, or characters."""
+
+
+@runtime_checkable
+class ListEvaluator(Evaluator, Protocol):
+    """An evaluator that scores whole n-best lists in one pass."""
+
+    def list_stats(self, nbest: NBest) -> FloatColumn:
+        """Return one row of statistics for each entry, the same as ``stats`` gives."""
+
+
+@lru_cache(maxsize=512)
+def offers(kind: type, ability: str, rests_on: frozenset[str]) -> bool:
+    """Tell whether a class has an ability that fits the rest of it.
+
+    An ability computes what other methods define. A subclass that changes one of those, and not
+    the ability, has lost it.
+
+    Parameters
+    ----------
+    kind : type
+    ability : str
+        The name of a method.
+    rests_on : frozenset of str
+        The names of the methods that define what it computes.
+
+    Examples
+    --------
+    >>> class Counts:
+    ...     def count(self, word): return 1
+    ...     def counts(self, words): return [1] * len(words)
+    >>> class Twice(Counts):
+    ...     def count(self, word): return 2
+    >>> [offers(kind, "counts", frozenset(["count"])) for kind in (Counts, Twice)]
+    [True, False]
+    """
+    for part in kind.__mro__:
+        if ability in vars(part):
+            return True
+        if not rests_on.isdisjoint(vars(part)):
+            return False
+    return False
+
+
+def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
+    """Tell whether an evaluator can search lattices; much cheaper than ``isinstance``."""
+    return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
+
+
+def quality(metric: Metric, score: float) -> float:
+    """Return a score turned so that higher is better: an error rate is negated."""
+    return score if metric.higher_is_better else -score
+
+
+@dataclass(frozen=True)
+class PreparedLattice:
+    """A lattice in the units of a metric, and the way back to the original arcs."""
+
+    lattice: Lattice
+    origin: IntColumn | None = None
+
+    def original(self, arcs: IntColumn) -> tuple[int, ...]:
+        """Return a path of the prepared lattice as a path of the original one."""
+        if self.origin is None:
+            return tuple(arcs.tolist())
+        origin = self.origin[arcs]
+        return tuple(origin[origin >= 0].tolist())
+
+
+#: scores closer than this, of metrics that do not count in whole units, differ by rounding
+ROUNDING = 1e-12
+#: what the score of a metric, and of an evaluator, is made of
+SCORING = frozenset(["stats", "score", "scores", "against", "units", "possible", "implementation"])
+_JUDGING = frozenset(["stats", "score", "judge", "list_stats"])
+
+
+def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float]:
+    """Return what each entry of a list is worth, higher is better, and what counts as rounding.
+
+    Metrics that count in whole units (an evaluator with ``list_values``) give what their machines
+    give, so that ties are the same in lists, lattices and forests, and nothing is rounding. Of
+    other metrics it is the score, turned so that higher is better.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat"), -1.0), Hypothesis(("the",), -2.0)])
+    >>> nbest_values(WER().against(["the cat"]), nbest)
+    (array([0.5, 0.5]), 0.0)
+    """
+    metric = evaluator.metric
+    whole = getattr(evaluator, "list_values", None)
+    if (
+        whole is not None
+        and offers(type(evaluator), "list_values", _JUDGING)
+        and offers(type(metric), "whole_costs", SCORING)
+        and not getattr(evaluator, "rounded", False)
+    ):
+        values: FloatColumn = whole(nbest)
+        return values, 0.0
+    scores = scores_of(metric, nbest_stats(evaluator, nbest))
+    # costs that are too fine for whole units are no rounding
+    rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
+    return (scores if metric.higher_is_better else -scores), rounding
+
+
+def nbest_stats(evaluator: Evaluator, nbest: NBest) -> FloatColumn:
+    """Return one row of statistics for each entry of a list; in one pass, if the metric can.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat"), -1.0), Hypothesis(("the",), -2.0)])
+    >>> rows = nbest_stats(WER().against(["the cat"]), nbest)
+    >>> [WER().score(row) for row in rows]
+    [0.5, 0.5]
+    """
+    if isinstance(evaluator, ListEvaluator):
+        return evaluator.list_stats(nbest)
+    rows = [evaluator.stats(nbest.tokens(entry)) for entry in range(len(nbest))]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(evaluator.metric.stat_names))
+
+
+def corpus_stats(
+    metric: Metric,
+    hypotheses: Sequence[str | Sequence[str]],
+    references: Sequence[Iterable[Reference]],
+) -> FloatColumn:
+    """Return one row of statistics a segment; in one pass, if the metric can.
+
+    A metric that has ``corpus_stats`` with the same arguments, as BLEU has, is asked itself.
+
+    Raises
+    ------
+    OptionError
+        If there are not as many lists of references as hypotheses.
+    """
+    in_one_pass = getattr(metric, "corpus_stats", None)
+    if in_one_pass is not None:
+        rows_of_all: FloatColumn = in_one_pass(hypotheses, references)
+        return rows_of_all
+    if len(hypotheses) != len(references):
+        raise OptionError(
+            f"{len(hypotheses)} hypotheses, but references for {len(references)} segments"
+        )
+    rows = [
+        metric.stats(hypothesis, of_segment)
+        for hypothesis, of_segment in zip(hypotheses, references, strict=True)
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(metric.stat_names))
+
+
+def corpus_score(
+    metric: Metric,
+    hypotheses: Sequence[str | Sequence[str]],
+    references: Sequence[Iterable[Reference]],
+) -> float:
+    """Return the metric of a corpus: the score of the summed statistics.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> corpus_score(WER(), ["a cat", "sat"], [["the cat"], ["sat down"]])
+    0.5
+    """
+    return metric.score(corpus_stats(metric, hypotheses, references).sum(axis=0))
+
+
+_SCORE = frozenset(["score"])
+
+
+@runtime_checkable
+class RowScorer(Protocol):
+    """A metric that scores many rows in one pass."""
+
+    def scores(self, rows: FloatColumn) -> FloatColumn:
+        """Return the score of each row of statistics, the same as ``score`` gives."""
+
+
+def scores_of(metric: Metric, rows: FloatColumn) -> FloatColumn:
+    """Return the score of each row; in one pass if the metric can, row by row if not.
+
+    A subclass that has changed ``score`` alone is scored row by row.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU
+    >>> evaluator = BLEU(order=1).against(["the cat"])
+    >>> rows = np.array([evaluator.stats("the cat"), evaluator.stats("the hat")])
+    >>> scores_of(BLEU(order=1), rows).tolist()
+    [1.0, 0.5]
+    """
+    if offers(type(metric), "scores", _SCORE):
+        return cast(RowScorer, metric).scores(rows)
+    return np.array([metric.score(row) for row in rows], dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Dependency metrics: Bllip, and the parses that it reads."""

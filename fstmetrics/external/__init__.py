@@ -1,0 +1,1 @@
+"""Metrics and tokenisers of other packages."""

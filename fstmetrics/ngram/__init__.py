@@ -1,0 +1,1 @@
+"""N-gram metrics: the BLEU family, and PER."""

@@ -1,0 +1,1 @@
+"""Similarity of words, and the metrics that are made of it."""

@@ -1,0 +1,209 @@
+"""Word vectors, how they are read, and the similarity of words that they give."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fstmetrics.signature import Signature, option
+from fstmetrics.similarity.files import read_vectors
+from lattices.arrays import Array, FloatColumn, IntColumn, ints
+from lattices.errors import OptionError
+
+#: a cosine this close to 1 is 1: what it falls short of is rounding
+ROUNDING = 1e-12
+
+
+class WordVectors:
+    """Words and one vector for each; any array will do, a memory-mapped one too.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Of words that come twice, the first counts.
+    rows : array, words x dimensions
+        Is kept as it is; only the rows that are asked for are copied.
+    source : str
+        What a signature calls them, usually the file they came from.
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["cat", "dog"], np.array([[1.0, 0.0], [0.6, 0.8]]))
+    >>> vectors.numbers(["dog", "axolotl"]).tolist()
+    [1, -1]
+    >>> vectors.rows(["dog", "axolotl"]).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+
+    def __init__(self, words: Sequence[str], rows: Array, source: str = "memory") -> None:
+        if rows.ndim != 2 or len(rows) != len(words):
+            raise OptionError(
+                f"word vectors of shape {rows.shape} for {len(words)} words: "
+                "expected one row for each word"
+            )
+        self.source = source
+        self._table = rows
+        self._number: dict[str, int] = {}
+        for number, word in enumerate(words):
+            self._number.setdefault(word, number)
+
+    @classmethod
+    def from_gensim(cls, keyed: Any, source: str = "memory") -> WordVectors:
+        """Return gensim's ``KeyedVectors`` as they are, without a copy."""
+        return cls(keyed.index_to_key, keyed.vectors, source)
+
+    def __len__(self) -> int:
+        """Return the number of words."""
+        return len(self._number)
+
+    def __str__(self) -> str:
+        """Return the source, which is what a signature shows."""
+        return self.source
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return int(self._table.shape[1])
+
+    def numbers(self, words: Sequence[str]) -> IntColumn:
+        """Return the row of each word, -1 for words without one."""
+        return ints([self._number.get(word, -1) for word in words])
+
+    def rows(self, words: Sequence[str]) -> FloatColumn:
+        """Return the vectors of words in double precision, zero for words without one.
+
+        Raises
+        ------
+        OptionError
+            If a vector is not finite.
+        """
+        numbers = self.numbers(words)
+        result = np.zeros((len(words), self.dimensions))
+        known = numbers >= 0
+        result[known] = self._table[numbers[known]]
+        if not np.isfinite(result).all():
+            bad = words[int(np.flatnonzero(~np.isfinite(result).all(axis=1))[0])]
+            raise OptionError(f"{self.source}: the vector of {bad!r} is not finite")
+        return result
+
+
+def load_vectors(path: str | os.PathLike[str]) -> WordVectors:
+    """Return the word vectors of a file; a file that was read before is not read again.
+
+    - ``NAME.npy`` with ``NAME.words`` beside it, one word a line: memory-mapped, so it is
+      there at once and shared by all processes. :func:`save_vectors` writes it.
+    - word2vec's text format, with its header, or GloVe's, which has none; ``.gz`` too.
+    - word2vec's binary format (needs gensim: the extra ``embeddings``).
+
+    gensim's own files are pickles, which run what they hold; load them with gensim and pass
+    ``WordVectors.from_gensim``.
+
+    Raises
+    ------
+    FormatError
+        If the file does not hold what it should.
+    """
+    name = os.fspath(path)
+    try:
+        stamp = Path(name).stat().st_mtime_ns
+    except OSError as problem:
+        raise OptionError(f"word vectors: {problem}") from None
+    return _loaded(name, stamp)
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: str, stamp: int) -> WordVectors:
+    return WordVectors(*read_vectors(path), source=path)
+
+
+def checked_vectors(owner: str, vectors: object, gamma: float) -> None:
+    """Refuse options that no similarity of vectors can have."""
+    if not isinstance(vectors, str | WordVectors):
+        raise OptionError(f"{owner}: vectors are a path or WordVectors, not {vectors!r}")
+    if vectors == "":
+        raise OptionError(f"{owner} needs word vectors: vectors=FILE")
+    if isinstance(vectors, str) and (set(vectors) & set(",()") or vectors != vectors.strip()):
+        raise OptionError(
+            f"{owner}: a path in a signature has no comma, parenthesis or blank around it: "
+            f"{vectors!r}"
+        )
+    if not 0 <= gamma <= 1:
+        raise OptionError(f"gamma is in [0, 1], not {gamma}")
+
+
+def opened(vectors: str | WordVectors) -> WordVectors:
+    """Return the vectors that an option names."""
+    return load_vectors(vectors) if isinstance(vectors, str) else vectors
+
+
+def pruned(cosine: FloatColumn, gamma: float) -> FloatColumn:
+    """Return cosines as similarities: 0 below gamma, which is not negative, 1 but for rounding.
+
+    Examples
+    --------
+    >>> pruned(np.array([-0.5, 0.3, 0.7, 1.0 - 1e-15]), 0.5)
+    array([0. , 0. , 0.7, 1. ])
+    """
+    similarity = np.where(cosine >= 1.0 - ROUNDING, 1.0, cosine)
+    return np.where(similarity >= gamma, similarity, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingSimilarity(Signature):
+    """The cosine of word vectors, zero where it is negative or below ``gamma``.
+
+    A word that has no vector is like itself (1) and like no other word (0).
+
+    Parameters
+    ----------
+    vectors : str or WordVectors
+        A file that :func:`load_vectors` reads, or the vectors themselves.
+    gamma : float
+        Similarities below it count as none, in [0, 1].
+
+    References
+    ----------
+    Wang and Merlo. Modifications of machine translation evaluation metrics by using word
+    embeddings. HyTra 2016.
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["cat", "dog", "car"], np.array([[1, 0], [0.6, 0.8], [-1, 0.0]]))
+    >>> EmbeddingSimilarity(vectors=vectors, gamma=0.5).matrix(
+    ...     ["cat", "axolotl"], ["cat", "dog", "car", "axolotl"])
+    array([[1. , 0.6, 0. , 0. ],
+           [0. , 0. , 0. , 1. ]])
+    """
+
+    name: ClassVar[str] = "embedding"
+    vectors: str | WordVectors = field(default="")
+    gamma: float = option(0.0)
+
+    def __post_init__(self) -> None:
+        """Refuse vectors that are none and a threshold that is no cosine."""
+        checked_vectors(self.name, self.vectors, self.gamma)
+
+    def require(self) -> None:
+        """Load the vectors, or raise what says why they cannot be."""
+        opened(self.vectors)
+
+    def matrix(self, words: Sequence[str], others: Sequence[str]) -> FloatColumn:
+        """Return the similarities of all pairs, by one matrix product."""
+        vectors = opened(self.vectors)
+        cosine = _normalised(vectors.rows(words)) @ _normalised(vectors.rows(others)).T
+        same = {word: number for number, word in enumerate(dict.fromkeys((*words, *others)))}
+        left = np.array([same[word] for word in words], dtype=np.int64)
+        right = np.array([same[word] for word in others], dtype=np.int64)
+        return np.where(left[:, None] == right[None, :], 1.0, pruned(cosine, self.gamma))
+
+
+def _normalised(rows: FloatColumn) -> FloatColumn:
+    norm = np.linalg.norm(rows, axis=1, keepdims=True)
+    result: FloatColumn = np.divide(rows, norm, out=np.zeros_like(rows), where=norm > 0)
+    return result

@@ -1,0 +1,1 @@
+"""Statistics over scores: significance, correlation, studies of options."""

@@ -1,0 +1,384 @@
+"""Studies of metrics: which order in characters is like one in words, what a threshold does.
+
+==============================  ==================================================================
+:func:`char_bleu_study`         BLEU in characters against BLEU in words (Denoual and Lepage 2005)
+:func:`char_bleu_equivalents`   the same from statistics that are there already
+:func:`sweep_systems`           systems under many values of an option, and what people say of them
+:func:`with_option`             a metric with another value of a numeric option
+==============================  ==================================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fstmetrics.contract import Metric, corpus_stats
+from fstmetrics.ngram.bleu import BLEU, UNIFORM
+from fstmetrics.references import Reference
+from fstmetrics.statistics.correlation import (
+    Correlation,
+    correlate,
+    correlate_systems,
+    graded_kappa,
+)
+from fstmetrics.statistics.sweeps import threshold_sweep
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
+
+
+class SystemsPoint(NamedTuple):
+    """Systems under one value of an option.
+
+    Attributes
+    ----------
+    value : float
+    metric : Metric
+    scores : tuple of float
+        Of the corpus, one a system.
+    correlation : Correlation or None
+        With what people say of the systems.
+    """
+
+    value: float
+    metric: Metric
+    scores: tuple[float, ...]
+    correlation: Correlation | None
+
+
+def with_option(metric: Metric, name: str, value: float) -> Metric:
+    """Return the metric with another value of a numeric option.
+
+    Parameters
+    ----------
+    metric
+        A dataclass, as all built-in metrics are.
+    name
+        Of the option; one of its similarity's is ``similarity.epsilon``.
+    value
+        A whole number where the option is one.
+
+    Raises
+    ------
+    OptionError
+        If there is no such option, it is no number, or the metric refuses the value.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR, WRR, AffixSimilarity
+    >>> str(with_option(GRR(), "alpha", 0.5)), str(with_option(GRR(), "n", 2))
+    ('grr:n=4,alpha=0.5,beta=0', 'grr:n=2,alpha=1,beta=0')
+    >>> soft = WRR(similarity=AffixSimilarity())
+    >>> str(with_option(soft, "similarity.epsilon", 0.3))
+    'wrr:similarity=affix(epsilon=0.3)'
+    """
+    changed: Metric = _with_option(metric, str(metric).partition(":")[0], name, value)
+    return changed
+
+
+def _with_option(holder: Any, label: str, name: str, value: float) -> Any:
+    outer, dot, inner = name.partition(".")
+    numeric, nested = _options(holder)
+    if dot and outer in nested:
+        part = getattr(holder, outer)
+        return dataclasses.replace(
+            holder, **{outer: _with_option(part, f"{label}'s {outer}", inner, value)}
+        )
+    if dot or outer not in numeric:
+        known = [*numeric, *(f"{one}.{two}" for one in nested for two in _options(nested[one])[0])]
+        raise OptionError(
+            f"{label} has no numeric option {name!r} (it has {', '.join(known) or 'none'})"
+        )
+    if type(getattr(holder, outer)) is int:
+        if value != int(value):
+            raise OptionError(f"{name} of {label} is a whole number, not {value:g}")
+        value = int(value)
+    return dataclasses.replace(holder, **{outer: value})
+
+
+def _options(holder: Any) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of the numeric options, and the options that have options."""
+    if not dataclasses.is_dataclass(holder):
+        return [], {}
+    values = {each.name: getattr(holder, each.name) for each in dataclasses.fields(holder)}
+    numeric = [name for name, value in values.items() if type(value) in (int, float)]
+    nested = {name: value for name, value in values.items() if dataclasses.is_dataclass(value)}
+    return numeric, nested
+
+
+def sweep_systems(
+    metric: Metric,
+    option: str,
+    values: Iterable[float],
+    outputs: Mapping[str, Sequence[str | Sequence[str]]],
+    references: Sequence[Iterable[Reference]],
+    *,
+    human: ArrayLike | None = None,
+    method: str = "pearson",
+    samples: int = 0,
+    level: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> list[SystemsPoint]:
+    """Return the scores of systems under each value of an option.
+
+    What does not depend on the option is computed once for each segment, as in
+    :func:`fstmetrics.threshold_sweep`.
+
+    Parameters
+    ----------
+    metric
+        With its other options.
+    option
+        The name of a numeric one; see :func:`with_option`.
+    values
+        To be tried.
+    outputs
+        For each system its hypotheses.
+    references
+        One list for each segment.
+    human
+        What people say, one number a system in the same order, higher is better.
+    method, samples, level, seed
+        Of the correlation, whose interval is about other systems; see
+        :func:`fstmetrics.correlate_systems`. No interval by default.
+
+    Examples
+    --------
+    >>> from fstmetrics import TBLEU
+    >>> outputs = {"a": ["we walked", "no"], "b": ["we walk", "no"], "c": ["walking", "no"]}
+    >>> points = sweep_systems(
+    ...     TBLEU(order=1), "epsilon", [0.0, 0.5], outputs, [["we walks"], ["no"]],
+    ...     human=[0.4, 0.6, 0.1])
+    >>> for point in points:
+    ...     print(point.value, [round(score, 3) for score in point.scores], point.correlation)
+    0.0 [0.667, 0.667, 0.303] 0.9177
+    0.5 [0.833, 0.917, 0.303] 0.9602
+    """
+    wanted = [float(value) for value in values]
+    by_system = [
+        threshold_sweep(lambda value: with_option(metric, option, value), wanted, one, references)
+        for one in outputs.values()
+    ]
+    if not by_system:
+        raise OptionError("a sweep needs at least one system")
+    return [
+        systems_point(
+            points[0].value,
+            points[0].metric,
+            [point.stats for point in points],
+            human=human,
+            method=method,
+            samples=samples,
+            level=level,
+            seed=seed,
+        )
+        for points in zip(*by_system, strict=True)
+    ]
+
+
+def systems_point(
+    value: float,
+    metric: Metric,
+    stats: Sequence[FloatColumn],
+    *,
+    human: ArrayLike | None = None,
+    **correlating: Any,
+) -> SystemsPoint:
+    """Return one point of :func:`sweep_systems`, from one matrix of statistics a system."""
+    scores = tuple(float(metric.score(rows.sum(axis=0))) for rows in stats)
+    correlation = None
+    if human is not None:
+        correlation = correlate_systems(human, metric, stats, **correlating)
+    return SystemsPoint(value, metric, scores, correlation)
+
+
+__all__ = [
+    "Equivalents",
+    "SystemsPoint",
+    "char_bleu_equivalents",
+    "char_bleu_metrics",
+    "char_bleu_study",
+    "sweep_systems",
+    "systems_point",
+    "with_option",
+]
+
+#: scores this close to each other are the same
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Equivalents:
+    """What BLEU of one order in words has to do with BLEU of each order in characters.
+
+    Attributes
+    ----------
+    order : int
+        N, in words.
+    pearson, kappa : sequence of float
+        Of segment scores, for M = 1, 2, ...; NaN where undefined.
+    below : sequence of float
+        The share of segments whose score in M characters is at most that in N - 1 words, as
+        every score in N words is; none for N = 1.
+    share : float
+        How many have to be below.
+    """
+
+    order: int
+    pearson: tuple[float, ...]
+    kappa: tuple[float, ...]
+    below: tuple[float, ...]
+    share: float
+
+    @property
+    def best_pearson(self) -> int | None:
+        """The M of the highest correlation, the smallest of equals."""
+        return _argmax(self.pearson)
+
+    @property
+    def best_kappa(self) -> int | None:
+        """The M of the highest agreement, the smallest of equals."""
+        return _argmax(self.kappa)
+
+    @property
+    def first_below(self) -> int | None:
+        """The smallest M that has enough segments below."""
+        return next((m for m, part in enumerate(self.below, 1) if part >= self.share), None)
+
+
+def _argmax(values: Sequence[float]) -> int | None:
+    known = [value for value in values if not math.isnan(value)]
+    return values.index(max(known)) + 1 if known else None
+
+
+def char_bleu_metrics(
+    base: BLEU, *, max_n: int = 4, max_m: int = 20, spaces: bool = True
+) -> tuple[BLEU, BLEU]:
+    """Return the metrics whose statistics the study is made of, in words and in characters.
+
+    Examples
+    --------
+    >>> [str(metric) for metric in char_bleu_metrics(BLEU(lowercase=True), max_m=8, spaces=False)]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['bleu:order=4,length=closest,smooth=none,lowercase=true,tokenize=none',
+     'bleu:order=8,length=closest,smooth=none,lowercase=true,unit=char,spaces=false,tokenize=none']
+    """
+    if base.unit != "word":
+        raise OptionError(f"unit={base.unit}: the study compares words with characters by itself")
+    if base.weights != UNIFORM:
+        raise OptionError(f"weights={base.weights}: orders weigh the same in the study")
+    words = dataclasses.replace(base, order=max_n)
+    return words, dataclasses.replace(base, order=max_m, unit="char", spaces=spaces)
+
+
+def char_bleu_study(
+    hypotheses: Sequence[str | Sequence[str]],
+    references: Sequence[Iterable[Reference]],
+    *,
+    base: BLEU | None = None,
+    max_n: int = 4,
+    max_m: int = 20,
+    spaces: bool = True,
+    share: float = 0.9,
+) -> list[Equivalents]:
+    """Return for each order in words how BLEU in characters compares with it.
+
+    Segments are scored by themselves, with BLEU_wN for N = 1 .. max_n and BLEU_cM for M = 1 ..
+    max_m. Three things say which M is like N (Denoual and Lepage 2005, section 4): Pearson's
+    correlation of the scores; Cohen's kappa of the scores cut into ten grades; and since
+    BLEU_wN <= BLEU_w(N-1) always, the first M for which BLEU_cM <= BLEU_w(N-1) on 90 % of the
+    segments.
+
+    Costs one count of n-grams in words and one in characters, whatever the number of orders, and
+    O(segments) for each pair of orders.
+
+    Parameters
+    ----------
+    hypotheses, references
+        As for :func:`fstmetrics.corpus_score`; outputs of several systems one after the other.
+    base : BLEU, optional
+        Its options apart from order and unit: smoothing, tokenisation, lower case. Plain BLEU by
+        default, where a segment shorter than the order scores 0, as in the paper.
+    max_n, max_m : int
+        The highest orders in words and in characters.
+    spaces : bool
+        Whether blanks count as characters.
+    share : float
+        Of segments that have to be below.
+
+    Raises
+    ------
+    OptionError
+        For fewer than three segments, numbers of hypotheses and references that differ, a share
+        outside (0, 1], or a base in characters or with weights.
+
+    References
+    ----------
+    Denoual and Lepage. BLEU in characters: towards automatic MT evaluation in languages without
+    word delimiters. IJCNLP 2005.
+
+    Examples
+    --------
+    >>> hypotheses = ["the cat sat", "a dog sat down", "the bird sang a song", "on it", "so"]
+    >>> references = [["the cat sat"], ["the dog sat up"], ["a bird sang songs"], ["in it"], ["no"]]
+    >>> found = char_bleu_study(hypotheses, references, max_n=2, max_m=10)
+    >>> [(one.order, one.best_pearson, one.best_kappa, one.first_below) for one in found]
+    [(1, 4, 5, None), (2, 9, 8, 8)]
+    >>> found[1].below[5:8]
+    (0.6, 0.8, 1.0)
+    """
+    metrics = char_bleu_metrics(
+        BLEU() if base is None else base, max_n=max_n, max_m=max_m, spaces=spaces
+    )
+    rows = [corpus_stats(metric, hypotheses, references) for metric in metrics]
+    return char_bleu_equivalents(metrics, rows, share=share)
+
+
+def char_bleu_equivalents(
+    metrics: tuple[BLEU, BLEU], stats: Sequence[FloatColumn], *, share: float = 0.9
+) -> list[Equivalents]:
+    """Return what :func:`char_bleu_study` returns, from statistics.
+
+    Parameters
+    ----------
+    metrics
+        As :func:`char_bleu_metrics` gives them.
+    stats
+        One matrix for each, row by row of the same segments.
+    share
+        Of segments that have to be below.
+    """
+    if not 0 < share <= 1:
+        raise OptionError(f"share={share}, expected more than 0 and at most 1")
+    words, characters = (
+        _scores_by_order(metric, rows) for metric, rows in zip(metrics, stats, strict=True)
+    )
+    found = []
+    for n, of_words in enumerate(words, 1):
+        pearson = [correlate(of_words, of_characters).value for of_characters in characters]
+        kappa = [graded_kappa(of_words, of_characters).value for of_characters in characters]
+        below = [
+            float(np.mean(of_characters <= words[n - 2] + _ROUNDING))
+            for of_characters in (characters if n > 1 else ())
+        ]
+        found.append(Equivalents(n, tuple(pearson), tuple(kappa), tuple(below), share))
+    return found
+
+
+def _scores_by_order(metric: BLEU, rows: FloatColumn) -> FloatColumn:
+    """Return the segment scores for each order up to the metric's own: lower ones are in it."""
+    top = metric.order
+    matches, totals, lengths = rows[:, :top], rows[:, top : 2 * top], rows[:, 2 * top :]
+    scores = [
+        dataclasses.replace(metric, order=order).scores(
+            floats(np.hstack((matches[:, :order], totals[:, :order], lengths)))
+        )
+        for order in range(1, top + 1)
+    ]
+    return np.array(scores)

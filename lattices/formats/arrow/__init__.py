@@ -1,0 +1,1 @@
+"""Arrow tables of segments: the schema, IPC and Parquet files."""

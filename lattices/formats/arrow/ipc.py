@@ -1,0 +1,136 @@
+"""Arrow IPC files (Feather version 2): segments as rows of a table that is mapped, not read.
+
+The columns are those of :mod:`lattices.formats.arrow.schema`; any tool that knows Arrow can query
+them. Columns of other names are not read, and those that are missing are null. A column may
+have another type if Arrow can cast it, but only the types that are written are taken without
+a copy.
+
+The words of the whole file are one dictionary, written first and in full. Arrow would also
+let it grow from batch to batch, but the readers in Rust (polars, arrow-rs before 2025) refuse
+such files. As the words are known at the end only, the writer keeps the batches in a
+temporary file, in ``TMPDIR``, of the size of the result.
+
+Plain files are mapped into memory and read from any row on; compressed ones and pipes are
+read from beginning to end, one batch at a time.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+from lattices.errors import FormatError
+from lattices.formats.arrow.conforming import check_schema
+from lattices.formats.arrow.files import BatchFile, ColumnarFormat, Sink, Source
+from lattices.formats.arrow.schema import (
+    Numbering,
+    RecordBatch,
+    in_batches,
+    numbered_batch,
+    numbered_schema,
+    pyarrow,
+    table_schema,
+)
+from lattices.formats.base import Losses
+from lattices.optional import require
+from lattices.spaces import Space
+
+MAGIC = b"ARROW1"
+#: bytes of a file that may stay in the memory of a process that has read them
+MOST_MAPPED = 64_000_000
+#: the magic number and what fills it up to eight bytes; a stream of Arrow follows
+_HEADER = MAGIC + b"\0\0"
+
+
+class _MappedFile(BatchFile):
+    def __init__(self, source: Source) -> None:
+        pa = pyarrow()
+        with open(source, "rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._touched = 0
+        buffer = pa.py_buffer(self._map)
+        self._reader = require("pyarrow.ipc", "arrow").open_file(pa.BufferReader(buffer))
+        check_schema(self._reader.schema)
+        rows = []
+        for number in range(self._reader.num_record_batches):
+            batch = self.batch(number)
+            # so that there are no more rows than the buffers have room for
+            batch.validate()
+            rows.append(batch.num_rows)
+        super().__init__(rows)
+        if rows:
+            self._take_words(self.batch(0))
+
+    def _take_words(self, batch: RecordBatch) -> None:
+        """Give the file's own vocabulary the numbers of the file."""
+        words = getattr(batch.column("label"), "values", None)
+        if isinstance(words, pyarrow().DictionaryArray):
+            words.dictionary.validate(full=True)
+            self.vocabulary.add_all(words.dictionary.drop_null().to_pylist())
+
+    def batch(self, number: int) -> RecordBatch:
+        # about as much as a batch has; what it says of itself is not to be trusted
+        self._touched += len(self._map) // self._reader.num_record_batches
+        if self._touched > MOST_MAPPED:
+            self._touched = 0
+            _let_go(self._map)
+        return self._reader.get_batch(number)
+
+
+def _let_go(mapped: mmap.mmap) -> None:
+    """Give the pages of a file back to the system; whoever looks at one again gets it again."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class ArrowIPC(ColumnarFormat):
+    """See the module."""
+
+    name = "arrow"
+    description = "Arrow IPC file, all kinds of segments; exact, complete, read by position"
+    suffixes = (".arrow", ".feather")
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether it begins with Arrow's magic number."""
+        return head.startswith(_HEADER)
+
+    def open(self, source: Source) -> BatchFile:
+        """Map a file into memory."""
+        return _MappedFile(source)
+
+    def batches(self, stream: BinaryIO) -> Iterator[RecordBatch]:
+        """Iterate over the batches as they come: a file is a stream with something around it."""
+        if stream.read(len(_HEADER)) != _HEADER:
+            raise FormatError(f"no {MAGIC.decode()!r} at the beginning")
+        with require("pyarrow.ipc", "arrow").open_stream(stream) as reader:
+            check_schema(reader.schema)
+            yield from reader
+            tail = b""
+            # a file that was cut between two batches looks like a stream that is complete
+            while piece := stream.read(1 << 16):
+                tail = (tail + piece)[-len(MAGIC) :]
+        if tail != MAGIC:
+            raise FormatError("the file is cut short")
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Write the batches to a temporary file, and then the words and the batches."""
+        ipc = require("pyarrow.ipc", "arrow")
+        numbering = Numbering()
+        with tempfile.TemporaryFile() as spool:
+            with ipc.new_stream(spool, numbered_schema()) as writer:
+                for piece in in_batches(spaces):
+                    writer.write_batch(numbered_batch(piece, numbering, losses))
+            spool.seek(0)
+            with (
+                ipc.open_stream(spool) as reader,
+                ipc.new_file(Sink(stream), table_schema()) as writer,
+            ):
+                for batch in numbering.named(reader):
+                    writer.write_batch(batch)
+
+
+FORMAT = ArrowIPC()

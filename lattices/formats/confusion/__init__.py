@@ -1,0 +1,1 @@
+"""Confusion networks: slots of alternatives in several notations."""

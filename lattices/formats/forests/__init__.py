@@ -1,0 +1,1 @@
+"""Forests of cdec, Joshua, Moses and Travatar."""

@@ -1,0 +1,128 @@
+r"""Scores of forests in files that have nothing but features.
+
+The decoders that wrote them know the weights, and the files do not: the score of every edge is
+0 until ``weights`` are given, or :meth:`lattices.Forest.reweighted` is called. Weights are a
+mapping or a file (:mod:`lattices.formats.weights`); every feature that an edge has needs one.
+
+What we write there has the scores too, as one feature more, called ``score``: it is taken for
+the score where it is met, and is no feature then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.formats.base import Losses, choice
+from lattices.formats.json.fields import feature_objects
+from lattices.formats.weights import read_weights
+from lattices.spaces import Forest
+from lattices.spaces.features import FeatureMatrix, weight_vector
+
+#: the feature that is the score
+SCORE = "score"
+WEIGHTS = {"weights": "file with lines 'name value': the weight of each feature"}
+SCORES = {"scores": f"feature (default: as the feature {SCORE!r}), or none"}
+
+
+def weighted(
+    features: FeatureMatrix | None, names: Sequence[str], rows: int, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return ``score``, ``features`` and ``feature_names`` of a forest, as the module says.
+
+    Parameters
+    ----------
+    features
+        One row an edge, a column for each of ``names``, or None.
+    rows
+        How many edges there are.
+    options
+        Of the reader; ``weights`` is the one that counts.
+    """
+    score = floats(np.zeros(rows))
+    if features is not None and SCORE in names:
+        place = list(names).index(SCORE)
+        score = floats(features[:, [place]].toarray()[:, 0])
+        others = [column for column in range(len(names)) if column != place]
+        features = features[:, others] if others else None
+        names = [names[column] for column in others]
+    weights = options.get("weights")
+    if weights is not None:
+        score = products(features, names, rows, weights)
+    return {"score": score, "features": features, "feature_names": tuple(names)}
+
+
+def products(
+    features: FeatureMatrix | None, names: Sequence[str], rows: int, weights: Any
+) -> FloatColumn:
+    """Return the weighted sum of the features of each edge.
+
+    Raises
+    ------
+    OptionError
+        If a feature that an edge has, has no weight.
+    """
+    known = weights if isinstance(weights, Mapping) else read_weights(weights)
+    if features is None:
+        return floats(np.zeros(rows))
+    stored = features.data != 0.0
+    used = np.bincount(features.indices[stored], minlength=len(names)) > 0
+    # a name that no edge uses weighs nothing
+    unused = {name: 0.0 for name, there in zip(names, used.tolist(), strict=True) if not there}
+    return floats(features @ weight_vector({**unused, **known}, names))
+
+
+def feature_table(
+    keys: Sequence[str], values: FloatColumn, counts: Sequence[int], names: list[str]
+) -> tuple[FeatureMatrix | None, int]:
+    """Return features as a matrix, and the first row that has one of them twice, or -1.
+
+    Parameters
+    ----------
+    keys, values
+        The features of all rows, one row after the other.
+    counts
+        How many of them each row has.
+    names
+        Grows by the names not seen before. If there are none at all, so is the matrix.
+    """
+    number = {name: place for place, name in enumerate(dict.fromkeys([*names, *keys]))}
+    names[:] = number
+    if not number:
+        return None, -1
+    columns: IntColumn = ints([number[key] for key in keys])
+    bounds = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+    owner = np.repeat(np.arange(len(counts)), counts)
+    order = np.lexsort((columns, owner))
+    same = (np.diff(owner[order]) == 0) & (np.diff(columns[order]) == 0)
+    if same.any():
+        return None, int(owner[order][1:][same][0])
+    matrix = csr_array(
+        (values[order], columns[order], ints(bounds)), shape=(len(counts), len(number))
+    )
+    return matrix, -1
+
+
+def written_features(
+    forest: Forest, losses: Losses, where: str, options: Mapping[str, Any]
+) -> tuple[list[list[tuple[str, float]]], tuple[str, ...]]:
+    """Return the features to write of each edge, the score among them, and all their names."""
+    rows: list[list[tuple[str, float]]] = [[] for _ in range(forest.num_edges)]
+    with_scores = choice(options, "scores", ("feature", "none")) == "feature"
+    if SCORE in forest.feature_names:
+        losses.add(f"features {SCORE!r}", where)
+    names = tuple(name for name in forest.feature_names if name != SCORE)
+    if forest.features is not None:
+        for row, found in zip(
+            rows, feature_objects(forest.features, forest.feature_names), strict=True
+        ):
+            row += [pair for pair in found.items() if pair[0] != SCORE]
+    if with_scores and forest.score.any():
+        names += (SCORE,)
+        for row, score in zip(rows, forest.score.tolist(), strict=True):
+            row.append((SCORE, score))
+    return rows, names

@@ -1,0 +1,1 @@
+"""HTK's lattices (SLF), as many tools write them, and PocketSphinx's own."""

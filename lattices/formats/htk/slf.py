@@ -1,0 +1,463 @@
+"""HTK Standard Lattice Format (SLF), as HTK, SRILM, Kaldi, PocketSphinx and Moses write it.
+
+The score of a link is the header's formula, in natural logarithms::
+
+    acscale a + ngscale n + lmscale l + prscale r + duscale ds + sum of xkscale xk + wdpenalty
+
+where ``wdpenalty`` counts for real words only, scales not given are 1 (0 for ``duscale`` and
+``xkscale``), and all of it is converted from the file's ``base``: e if absent, plain
+probabilities if 0 or less. The terms stay apart as features (``acoustic``, ``ngram``,
+``language``, ``pronunciation``, ``duration``, ``x1`` to ``x9``, ``words``, ``posterior``), and
+``metadata["weights"]`` holds the header's scales by those names, so that
+``lattice.reweighted(lattice.metadata["weights"])`` is the formula again.
+
+Words stand on links or on nodes; what a link does not say is taken from the node it enters
+(``dir=f``) or leaves (``dir=b``). ``!NULL`` is epsilon, and so are the sentence tags unless
+``tags=keep``, or the comment ``# tags=keep`` stands in the file: it is written where the tags
+are words. A word that begins with an apostrophe and does not end in one is no quotation
+(``W='em``, PocketSphinx); ``quotes=none`` takes quotes and backslashes as they stand.
+
+A node of PocketSphinx, whose files begin with a comment that says so, has the time at which its
+word begins, not the one at which it ends, and the links that leave it have the acoustic score
+of its word. Such files are read as ``dir=b``, so that arcs have the times of their words.
+
+PocketSphinx writes acoustic scores and link posteriors but no language scores, so the
+header's formula would rank its paths by acoustics alone. ``score=posterior`` sets
+
+    score(link) = log(p(link) / sum of p over the links out of the same node)
+
+The posterior of a node is the sum over the links out of it, so each ratio is the probability of
+the link given that the path has come to its node; and as a decoder's distribution over the paths
+of a lattice is a product over links, the product of these ratios along a path is the
+probability of the path: the decoder's own distribution comes back, up to the digits printed.
+A ``p`` below 1e-300, which includes the zeros that stand for less than was printed, counts as
+1e-300. ``score=auto`` does this if every link has ``p``, none has a language score, and the
+header has no scales.
+
+Lattices one after the other, as ``convert_slf.pl`` of Kaldi prints them, are segments of one
+file. What ``-output-search-graph-slf`` of Moses writes is read as :mod:`lattices.formats.htk.moses`
+says; its word graphs are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lattices.arrays import Array, FloatColumn, floats, ints
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
+from lattices.formats.htk.lines import KEEP_TAGS, NULL, SCALES, TAGS, Tables, is_header_key, quoted
+from lattices.formats.htk.moses import boundaries, differences, is_search_graph
+from lattices.spaces import Lattice, Space
+from lattices.spaces.features import FeatureMatrix
+from lattices.vocabulary import EPSILON, Vocabulary
+
+
+def write_slf(stream: BinaryIO, lattice: Lattice, losses: Losses) -> None:
+    """Write one lattice.
+
+    SLF has one end node and neither scores nor features of ending. If that is not how the
+    lattice ends, a node is added, with ``!NULL`` links into it that carry them. Where the header's
+    formula over the features does not give the scores, the scores are written as one term
+    more, and the others get a scale of 0.
+    """
+    where = f"segment {lattice.id!r}"
+    for what in ("source", "references"):
+        if getattr(lattice, what):
+            losses.add(what if what == "references" else "source texts", where)
+    if set(lattice.metadata) - {"weights", "header"}:
+        losses.add("metadata", where)
+
+    ends, links = _with_one_end(lattice)
+    columns = _columns(lattice, ends, losses, where)
+    score = np.concatenate([lattice.score, lattice.final[ends]]) if len(ends) else lattice.score
+    scales = _scales(lattice.metadata.get("weights"), columns, score)
+    if scales is None:
+        scales = dict.fromkeys(columns, 0.0)
+        free = [name for name, key, _ in SCALES.values() if key and name not in columns]
+        slot = next((name for name in ("acoustic", *free[::-1]) if name in free), "")
+        if not slot:
+            losses.add("features", where)
+            columns, scales, slot = {}, {}, "acoustic"
+        columns[slot], scales[slot] = score, 1.0
+    header = _header(lattice, scales, losses, where)
+    end = lattice.num_states if len(ends) else int(lattice.finals[0])
+    nodes = lattice.num_states + bool(len(ends))
+    lines = [*header, f"start={lattice.start} end={end}", f"N={nodes} L={len(links)}"]
+    lines += _node_lines(lattice, nodes)
+    lines += _link_lines(links, columns, lattice, losses, where)
+    stream.write(("\n".join(lines) + "\n").encode("utf-8"))
+
+
+def _with_one_end(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
+    """Return the final states that need a link to an added end node, and all links."""
+    finals = lattice.finals
+    last = int(finals[0])
+    leaves = int(lattice.out_offset[last + 1] - lattice.out_offset[last])
+    links = list(zip(lattice.src.tolist(), lattice.dst.tolist(), strict=True))
+    features = lattice.final_features
+    bare = lattice.final[last] == 0.0 and (features is None or not features[[last]].data.any())
+    if len(finals) == 1 and not leaves and bare:
+        return finals[:0], links
+    links += [(state, lattice.num_states) for state in finals.tolist()]
+    return finals, links
+
+
+def _columns(lattice: Lattice, ends: Array, losses: Losses, where: str) -> dict[str, Array]:
+    """Return the features that have a key in SLF, one entry for each link."""
+    if lattice.features is None and lattice.final_features is None:
+        return {}
+    known = {name for name, _, _ in SCALES.values()} | {"posterior"}
+    unknown = [name for name in lattice.feature_names if name not in known]
+    if unknown:
+        losses.add(f"features {', '.join(unknown)}", where)
+    dense = np.zeros((lattice.num_arcs, len(lattice.feature_names)))
+    if lattice.features is not None:
+        dense = lattice.features.toarray()
+    if len(ends):
+        last = np.zeros((len(ends), len(lattice.feature_names)))
+        if lattice.final_features is not None:
+            last = lattice.final_features[ends].toarray()
+        dense = np.concatenate([dense, last])
+    columns = {
+        name: dense[:, place] for place, name in enumerate(lattice.feature_names) if name in known
+    }
+    if "words" in columns:
+        # a penalty in the header counts real words, and that is all it can count
+        words = ["", *lattice.vocabulary]
+        real = [bool(label) and words[label].encode() not in TAGS for label in lattice.label]
+        if not np.array_equal(columns["words"], [*map(float, real), *np.zeros(len(ends))]):
+            losses.add("features words", where)
+            del columns["words"]
+    return columns
+
+
+def _scales(weights: Any, columns: Mapping[str, Array], score: Array) -> dict[str, float] | None:
+    """Return the weights the lattice was read with, if they still give its scores."""
+    if not isinstance(weights, Mapping) or not columns.keys() <= weights.keys():
+        return None
+    scales = {name: float(weights[name]) for name in columns}
+    if scales.get("posterior"):
+        return None
+    total = sum((scales[name] * columns[name] for name in columns), start=np.zeros(len(score)))
+    return scales if np.array_equal(total, score) else None
+
+
+def _header(lattice: Lattice, scales: Mapping[str, float], losses: Losses, where: str) -> list[str]:
+    lines = ["VERSION=1.1"]
+    if lattice.id:
+        lines.append(f"UTTERANCE={quoted(lattice.id)}")
+    used = map(lattice.vocabulary.word, np.unique(lattice.label).tolist())
+    if not TAGS.isdisjoint(word.encode() for word in used):
+        lines.append(KEEP_TAGS.decode())
+    kept = lattice.metadata.get("header")
+    if isinstance(kept, Mapping):
+        if not all(map(is_header_key, kept)):
+            losses.add("header entries that mean something else", where)
+        lines += [f"{key}={quoted(str(kept[key]))}" for key in kept if is_header_key(key)]
+    lines.append(f"base={math.e!r}")
+    # every scale is given, also where it is the default: the header says how to score; but a
+    # penalty, for what has no key, makes a feature of the words
+    lines += [
+        f"{scale}={scales.get(name, default)!r}"
+        for scale, (name, key, default) in SCALES.items()
+        if key or name in scales
+    ]
+    return lines
+
+
+def _node_lines(lattice: Lattice, nodes: int) -> list[str]:
+    if lattice.times is None:
+        return [f"I={node}" for node in range(nodes)]
+    times = lattice.times.tolist()
+    if nodes > len(times):
+        times.append(float(lattice.times[lattice.finals].max()))
+    return [f"I={node} t={time!r}" for node, time in enumerate(times)]
+
+
+def _link_lines(
+    links: list[tuple[int, int]],
+    columns: Mapping[str, Array],
+    lattice: Lattice,
+    losses: Losses,
+    where: str,
+) -> list[str]:
+    spelled = {0: NULL.decode()}
+    for label in np.unique(lattice.label).tolist():
+        if label:
+            word = lattice.vocabulary.word(label)
+            if word == spelled[0]:
+                losses.add(f"words {word}", where)
+            spelled[label] = quoted(word)
+    labels = [*lattice.label.tolist(), *[0] * (len(links) - lattice.num_arcs)]
+    keys = {name: key.decode() for name, key, _ in SCALES.values() if key} | {"posterior": "p"}
+    terms = {keys[name]: columns[name].tolist() for name in columns if name in keys}
+    lines = []
+    for link, (tail, head) in enumerate(links):
+        values = "".join([f" {key}={column[link]!r}" for key, column in terms.items()])
+        lines.append(f"J={link} S={tail} E={head} W={spelled[labels[link]]}{values}")
+    return lines
+
+
+POSTERIOR_FLOOR = 1e-300
+
+_FIRST_LINE = re.compile(
+    rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*(?:VERSION|V|UTTERANCE|U|NODES|N|LINKS|L|base|start|end"
+    rb"|dir|tscale|lmname|ngname|vocab|hmms|wdpenalty|[a-z]{2}scale|x[1-9]scale)="
+)
+_NAMED = re.compile(rb"(?:VERSION|V|UTTERANCE|U)=")
+
+
+class HTK(Format):
+    """See the module."""
+
+    name = "htk"
+    description = "HTK SLF word lattices (HTK, SRILM, Kaldi's converter, PocketSphinx, Moses)"
+    kind = "lattice"
+    suffixes = (".slf", ".lat", ".htk")
+    options: Mapping[str, str] = {
+        "tags": "drop | keep: what becomes of <s>, </s>, !SENT_START and !SENT_END",
+        "score": "auto | header | posterior: where the scores of links come from",
+        "quotes": "htk | none: whether quotes and backslashes are syntax",
+    }
+    single = True
+    concatenated = True
+    exact = True
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether the first line that is no comment sets a key of the header."""
+        return _FIRST_LINE.match(head) is not None
+
+    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
+        """Cut before a header that follows nodes or links."""
+        lines: list[bytes] = []
+        first, number, filled = 1, 0, False
+        for place, line in enumerate(stream, start=1):
+            if place == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            if filled and line[:1] in b"VU" and _NAMED.match(line):
+                yield Record(b"".join(lines), path, first, number)
+                lines, first, number, filled = [], place, number + 1, False
+            filled = filled or line[:2] in (b"J=", b"I=")
+            lines.append(line)
+        payload = b"".join(lines)
+        if payload.strip():
+            yield Record(payload, path, first, number)
+
+    def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
+        """Return the lattice, in time linear in the file."""
+        tags = choice(options, "tags", ("drop", "keep")) if "tags" in options else ""
+        wanted = choice(options, "score", ("auto", "header", "posterior"))
+        quotes = choice(options, "quotes", ("htk", "none")) == "htk"
+        reader = _Reader(record, quotes)
+        keep = tags == "keep" or (not tags and reader.tags_are_words)
+        return reader.lattice(vocabulary, keep, wanted)
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Write version 1.1, words on links, natural logarithms, every digit of a score."""
+        for space in spaces:
+            if isinstance(space, Lattice):
+                write_slf(stream, space, losses)
+
+
+FORMAT = HTK()
+
+
+class _Reader(Tables):
+    """The tables of one file, and the lattice made of them."""
+
+    def lattice(self, vocabulary: Vocabulary, keep_tags: bool, wanted: str) -> Lattice:
+        """Return the lattice of the tables."""
+        src, dst, index = self._ends()
+        from_moses = is_search_graph(self)
+        if from_moses:
+            start, end = boundaries(self, index)
+        else:
+            start = self._boundary("start", index, dst, src)
+            end = self._boundary("end", index, src, dst)
+        times = self._times()
+        codes = self._codes(vocabulary, keep_tags)
+        direction = self.header.get("dir", "b" if self.words_begin_at_nodes else "f")
+        if direction not in ("f", "b"):
+            raise self.error(f"dir={direction}, expected f or b")
+        forward = direction == "f"
+        outer = start if forward else end
+        if b"W" not in self.links.used() and codes[self._node_word(outer)]:
+            # no link takes its word from the first node (dir=f) or the last (dir=b)
+            extra = len(index)
+            src = np.append(src, extra if forward else end)
+            dst = np.append(dst, start if forward else extra)
+            start, end = (extra, end) if forward else (start, extra)
+            times = None if times is None else np.append(times, times[outer])
+            self.links.fields.append({b"p": b"1"} if b"p" in self.links.used() else {})
+            self.links.lines.append(self.nodes.lines[outer])
+        states = max(len(index), start + 1, end + 1)
+
+        at = dst if forward else src
+        words = self._words(at.tolist())
+        real = np.array([bool(codes[word]) and word not in TAGS for word in words], bool)
+        columns, weights = self._features(at, real)
+        if from_moses:
+            columns = differences(self, columns, src, dst, start, end)
+        metadata: dict[str, Any] = {"header": self.other_keys()}
+        if self._by_posterior(columns, wanted):
+            score = _conditional(columns["posterior"], src, states)
+        else:
+            score = np.zeros(len(src))
+            for name in columns:
+                score += weights[name] * _without_gaps(columns[name])
+            metadata["weights"] = weights
+        final = np.full(states, -np.inf)
+        final[end] = 0.0
+        return Lattice(
+            vocabulary=vocabulary,
+            src=ints(src),
+            dst=ints(dst),
+            label=ints([codes[word] for word in words]),
+            score=floats(score),
+            final=floats(final),
+            start=start,
+            features=_dense_rows(columns, len(src)) if columns else None,
+            feature_names=tuple(columns),
+            times=times,
+            id=self.header.get("UTTERANCE", ""),
+            metadata=metadata,
+        )
+
+    def _ends(self) -> tuple[Array, Array, dict[int, int]]:
+        """Return the ends of the links as indexes of nodes, and the index of every name."""
+        tails, heads = self.links.names(b"S"), self.links.names(b"E")
+        names = self.nodes.names(b"I") or sorted({*tails, *heads})
+        index = {name: number for number, name in enumerate(names)}
+        if len(index) < len(names):
+            name = next(name for place, name in enumerate(names) if index[name] != place)
+            raise self.error(f"a second node {name}", self.nodes.lines[index[name]])
+        for ends in (tails, heads):
+            if not index.keys() >= set(ends):
+                place = next(place for place, name in enumerate(ends) if name not in index)
+                raise self.error(f"no node {ends[place]}", self.links.lines[place])
+        src, dst = [index[name] for name in tails], [index[name] for name in heads]
+        return np.array(src, np.int32), np.array(dst, np.int32), index
+
+    def _boundary(self, key: str, index: Mapping[int, int], into: Array, out: Array) -> int:
+        """Return the start (or end) node: the header's, or the one that no link enters (leaves)."""
+        if key in self.header:
+            name = self.header_number(key, 0.0)
+            if name not in index:
+                raise self.error(f"{key}={self.header[key]} is not a node")
+            return index[int(name)]
+        if len(index) == 1:
+            return 0
+        # a node without any link is neither: it is simply not connected
+        found = np.setdiff1d(out, into)
+        if len(found) != 1:
+            names = list(index)
+            shown = ", ".join(str(names[node]) for node in found[:5].tolist()) or "none"
+            raise self.error(f"no {key}= in the header, and not one node that could be it: {shown}")
+        return int(found[0])
+
+    def _times(self) -> FloatColumn | None:
+        """Return the times of the nodes, if they all have one."""
+        if b"t" not in self.nodes.used():
+            return None
+        times = self.nodes.numbers(b"t") * self.header_number("tscale", 1.0)
+        return None if np.isnan(times).any() else floats(times)
+
+    def _node_word(self, node: int) -> bytes:
+        return self.nodes.fields[node].get(b"W", NULL) if len(self.nodes) else NULL
+
+    def _codes(self, vocabulary: Vocabulary, keep_tags: bool) -> dict[bytes, int]:
+        """Return the label of every word of the file, read once however often it occurs."""
+        codes = {NULL: EPSILON}
+        for rows in (self.nodes, self.links):
+            for row, line in zip(rows.fields, rows.lines, strict=True):
+                word = row.get(b"W", NULL)
+                if word not in codes:
+                    dropped = word in TAGS and not keep_tags
+                    codes[word] = EPSILON if dropped else vocabulary.add(self.text(word, line))
+        return codes
+
+    def _words(self, at: list[int]) -> list[bytes]:
+        """Return the word of every link, its own or that of its node in ``at``."""
+        if not len(self.nodes):
+            return [row.get(b"W", NULL) for row in self.links.fields]
+        others = [row.get(b"W", NULL) for row in self.nodes.fields]
+        return [
+            row[b"W"] if b"W" in row else others[node]
+            for row, node in zip(self.links.fields, at, strict=True)
+        ]
+
+    def _features(self, at: Array, real: Array) -> tuple[dict[str, FloatColumn], dict[str, float]]:
+        """Return the terms of the score by name, in natural logarithms, and their weights."""
+        base = self.header_number("base", math.e)
+        if base == 1.0:
+            raise self.error("base=1 is no base of logarithms")
+        on_links, on_nodes = self.links.used(), self.nodes.used() - {b"n", b"l"}
+        columns: dict[str, FloatColumn] = {}
+        weights: dict[str, float] = {}
+        for scale, (name, key, default) in self.scales().items():
+            if key in on_nodes:
+                column = self.nodes.numbers(key)[at]
+                if key in on_links:
+                    own = self.links.numbers(key)
+                    column = np.where(np.isnan(own), column, own)
+            elif key in on_links:
+                column = self.links.numbers(key)
+            else:
+                continue
+            columns[name] = self._natural(column, base)
+            weights[name] = self.header_number(scale, default)
+        penalty = self.header_number("wdpenalty", 0.0)
+        # a penalty of 0 is one to change; as a probability, it is none
+        if penalty or ("wdpenalty" in self.header and base > 0.0):
+            columns["words"] = floats(real)
+            weights["words"] = float(self._natural(np.array([penalty]), base)[0])
+        if b"p" in on_links:
+            columns["posterior"] = self.links.numbers(b"p")
+            weights["posterior"] = 0.0
+        return columns, weights
+
+    def _natural(self, column: Array, base: float) -> FloatColumn:
+        """Return natural logarithms of log-scores of any base, or of probabilities."""
+        if base == math.e:
+            return floats(column)
+        if base > 0.0:
+            return floats(column * math.log(base))
+        if (column <= 0.0).any():
+            raise self.error(f"base={base:g} makes scores probabilities, and one is not above 0")
+        return floats(np.log(column))
+
+    def _by_posterior(self, columns: Mapping[str, FloatColumn], wanted: str) -> bool:
+        complete = "posterior" in columns and not np.isnan(columns["posterior"]).any()
+        if wanted == "posterior" and not complete:
+            raise self.error("score=posterior, but not every link has p=")
+        silent = not ({"ngram", "language"} & columns.keys() or SCALES.keys() & self.header.keys())
+        return wanted == "posterior" or (wanted == "auto" and complete and silent)
+
+
+def _conditional(posterior: FloatColumn, src: Array, states: int) -> FloatColumn:
+    """Return the log-probability of each link given its source node."""
+    floored = np.maximum(posterior, POSTERIOR_FLOOR)
+    total = np.bincount(src, weights=floored, minlength=states)
+    return floats(np.log(floored) - np.log(total[src]))
+
+
+def _without_gaps(column: FloatColumn) -> FloatColumn:
+    """Return the column with 0 for what a link does not say."""
+    return floats(np.where(np.isnan(column), 0.0, column))
+
+
+def _dense_rows(columns: Mapping[str, FloatColumn], rows: int) -> FeatureMatrix:
+    """Return a sparse matrix that stores every entry: links have the same few fields."""
+    data = np.stack([_without_gaps(column) for column in columns.values()], axis=1).ravel()
+    width = len(columns)
+    indices = np.tile(np.arange(width, dtype=np.int32), rows)
+    bounds = np.arange(rows + 1, dtype=np.int32) * width
+    return csr_array((data, indices, bounds), shape=(rows, width))

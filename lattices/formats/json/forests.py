@@ -1,0 +1,167 @@
+"""The forests of :mod:`lattices.formats.json.lines`, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from lattices.arrays import ints
+from lattices.errors import SpaceError
+from lattices.formats.json.fields import (
+    check_types,
+    feature_objects,
+    feature_rows,
+    number_column,
+    order_of_names,
+    strings,
+    typed,
+)
+from lattices.spaces import Forest
+from lattices.vocabulary import Vocabulary
+
+#: Keys that mean something in all kinds of segments, be it that it is of another kind.
+COMMON_KEYS = frozenset(("id", "src", "refs", "feature_names", "nbest", "arcs", "edges"))
+#: Keys with a meaning of their own; metadata cannot have these names.
+FOREST_KEYS = COMMON_KEYS | {"nodes", "root"}
+NODES_WITHOUT_EDGES = 1_000_000
+
+
+def forest_of(fields: dict[str, Any], vocabulary: Vocabulary, about: dict[str, Any]) -> Forest:
+    """Return the forest of an object; ``about`` is what all kinds of segments have."""
+    edges = typed(fields, "edges", list)
+    check_types(edges, {dict}, "an edge")
+    count, position, described = _nodes(fields, len(edges))
+    root = typed(fields, "root", int, None)
+    tails = [edge.get("tails", []) for edge in edges]
+    sides = _column(edges, "rhs")
+    check_types(tails, {list}, "the tails of an edge")
+    check_types(sides, {list}, "the rhs of an edge")
+    flat = list(chain.from_iterable(sides))
+    check_types(flat, {str, int}, "a part of an rhs")
+    slots = [part for part in flat if type(part) is int]
+    most = max(map(len, tails), default=0)
+    if slots and not 0 <= min(slots) <= max(slots) < most:
+        raise SpaceError(f"{_odd(slots, most)} in an rhs, expected an index into the tails")
+    number = {
+        part: -1 - part if type(part) is int else vocabulary.add(part)
+        for part in dict.fromkeys(flat)
+    }
+    names = strings(fields, "feature_names")
+    features = feature_rows([edge.get("features") for edge in edges], names)
+    return Forest(
+        vocabulary=vocabulary,
+        head=ints(_numbers(_column(edges, "head"), position, count, "head")),
+        tail=ints(_numbers(list(chain.from_iterable(tails)), position, count, "tail")),
+        tail_offset=ints(np.cumsum([0, *map(len, tails)])),
+        symbol=ints([number[part] for part in flat]),
+        symbol_offset=ints(np.cumsum([0, *map(len, sides)])),
+        score=number_column([edge.get("score", 0.0) for edge in edges], "scores of edges"),
+        num_nodes=count,
+        root=count - 1 if root is None else _numbers([root], position, count, "root")[0],
+        features=features if names else None,
+        feature_names=tuple(names),
+        **described,
+        **about,
+    )
+
+
+def _column(edges: Sequence[dict[str, Any]], key: str) -> list[Any]:
+    try:
+        return [edge[key] for edge in edges]
+    except KeyError:
+        raise SpaceError(f"an edge without {key!r}") from None
+
+
+def _odd(numbers: Sequence[int], count: int) -> int:
+    return next(number for number in numbers if not 0 <= number < count)
+
+
+def _nodes(fields: dict[str, Any], edges: int) -> tuple[int, dict[int, int] | None, dict[str, Any]]:
+    """Return how many nodes there are, where each id stands (None: it says so), and the rest."""
+    nodes = fields.get("nodes")
+    if type(nodes) is int:
+        if not 0 < nodes <= NODES_WITHOUT_EDGES + 2 * edges:
+            # one wrong digit must not ask for all the memory there is
+            raise SpaceError(f"{nodes} nodes for {edges} edges")
+        return nodes, None, {}
+    if type(nodes) is not list:
+        raise SpaceError(f"{nodes!r:.40} for 'nodes', expected a list, or how many there are")
+    check_types(nodes, {dict}, "a node")
+    ids = [node.get("id", place) for place, node in enumerate(nodes)]
+    check_types(ids, {int}, "the id of a node")
+    position = {number: place for place, number in enumerate(ids)}
+    if len(position) < len(ids):
+        raise SpaceError("two nodes have one id")
+    described: dict[str, Any] = {}
+    for key, name in (("cat", "categories"), ("span", "spans")):
+        found = [node[key] for node in nodes if key in node]
+        if found and len(found) < len(nodes):
+            raise SpaceError(f"{key!r} of {len(found)} of {len(nodes)} nodes, expected all or none")
+        if found:
+            described[name] = found
+    if "categories" in described:
+        check_types(described["categories"], {str}, "the category of a node")
+    if "spans" in described:
+        described["spans"] = _spans(described["spans"])
+    return len(nodes), None if ids == list(range(len(ids))) else position, described
+
+
+def _spans(spans: list[Any]) -> Any:
+    check_types(spans, {list}, "the span of a node")
+    odd = next((span for span in spans if len(span) != 2), None)
+    if odd is not None:
+        raise SpaceError(f"{odd!r:.40} for the span of a node, expected two numbers")
+    ends = list(chain.from_iterable(spans))
+    check_types(ends, {int}, "an end of a span")
+    if not -(2**31) <= min(ends) <= max(ends) < 2**31:
+        raise SpaceError("a span that no source has")
+    return ints(np.array(ends).reshape(-1, 2))
+
+
+def _numbers(found: list[Any], position: dict[int, int] | None, count: int, what: str) -> list[int]:
+    """Return the places of nodes that are named by their ids."""
+    check_types(found, {int}, f"a {what}")
+    if position is not None:
+        try:
+            return [position[number] for number in found]
+        except KeyError as problem:
+            raise SpaceError(f"{what} {problem}, but no node has this id") from None
+    if found and not 0 <= min(found) <= max(found) < count:
+        raise SpaceError(f"{what} {_odd(found, count)}, expected one of {count} nodes")
+    return found
+
+
+def forest_fields(forest: Forest) -> dict[str, Any]:
+    """Return what forests alone have, as fields."""
+    nodes: Any = forest.num_nodes
+    if forest.categories or forest.spans is not None:
+        nodes = [{"id": node} for node in range(forest.num_nodes)]
+        for node, category in zip(nodes, forest.categories, strict=bool(forest.categories)):
+            node["cat"] = category
+        if forest.spans is not None:
+            for node, span in zip(nodes, forest.spans.tolist(), strict=True):
+                node["span"] = span
+    words = ["", *forest.vocabulary]
+    parts = [words[part] if part > 0 else -1 - part for part in forest.symbol.tolist()]
+    tails = forest.tail.tolist()
+    columns = zip(
+        forest.head.tolist(),
+        [tails[low:high] for low, high in pairwise(forest.tail_offset.tolist())],
+        [parts[low:high] for low, high in pairwise(forest.symbol_offset.tolist())],
+        forest.score.tolist(),
+        strict=True,
+    )
+    edges: list[dict[str, Any]] = [
+        {"head": head, "tails": below, "rhs": side, "score": score}
+        for head, below, side, score in columns
+    ]
+    rows: list[dict[str, float]] = []
+    if forest.features is not None:
+        rows = feature_objects(forest.features, forest.feature_names)
+        for edge, row in zip(edges, rows, strict=True):
+            edge["features"] = row
+    names = order_of_names(forest.feature_names, rows)
+    return {**names, "nodes": nodes, "root": forest.root, "edges": edges}

@@ -1,0 +1,336 @@
+"""Lattices, n-best lists and forests as JSON lines: the native format, which loses nothing.
+
+One object a line. A lattice::
+
+    {"id": "7", "src": "das haus", "refs": ["the house"], "states": 3, "start": 0,
+     "finals": {"2": -0.1}, "arcs": [[0, 1, "the", -0.5, {"lm": -1.2}], [1, 2, "house", -0.7]]}
+
+Rows of ``arcs`` are source, target, word, score, features; the last two are optional and the
+word ``""`` is epsilon. ``finals`` maps a state to its score or to ``[score, {feature:
+value}]``; the features may also stand in ``final_features``. ``id``, ``src``, ``refs``,
+``states``, ``start``, ``times`` (one number a state, in seconds) and ``feature_names``
+(their order) are optional. A reference is a string, or a lattice. An n-best list::
+
+    {"id": "7", "nbest": [{"words": "the house", "score": -1.2, "features": {"lm": -2.0}}]}
+
+where ``words`` may be a list, for words with blanks in them. A forest::
+
+    {"id": "7", "nodes": [{"id": 0, "cat": "X", "span": [1, 2]}, {"id": 1, "cat": "S", "span":
+     [0, 2]}], "root": 1, "edges": [{"head": 0, "tails": [], "rhs": ["house"], "score": -0.5},
+     {"head": 1, "tails": [0], "rhs": ["the", 0], "score": -0.7, "features": {"lm": -1.2}}]}
+
+In ``rhs`` a string is a word and a whole number an index into ``tails``. ``nodes`` may be how
+many there are, and ``root`` is the last of them where it is not given; ``tails``, ``score``,
+``features``, ``cat`` and ``span`` are optional, the last two for all nodes or none.
+
+Scores are natural logarithms, higher is better. Keys of a segment that are not named here are
+kept in ``metadata`` and written back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from lattices.arrays import floats, ints
+from lattices.errors import SpaceError
+from lattices.formats.base import Format, Losses, Record, split_words, text_lines
+from lattices.formats.forests.cdec import OPENING as CDEC_OPENING
+from lattices.formats.forests.travatar import OPENING as TRAVATAR_OPENING
+from lattices.formats.json.arcs import ArcColumns, ArcLists, arcs_apart
+from lattices.formats.json.fields import (
+    ENCODER,
+    collector_paused,
+    decoded,
+    feature_objects,
+    feature_rows,
+    number_column,
+    order_of_names,
+    strings,
+    typed,
+)
+from lattices.formats.json.forests import COMMON_KEYS, FOREST_KEYS, forest_fields, forest_of
+from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.vocabulary import Vocabulary
+
+#: Keys with a meaning of their own; metadata cannot have these names.
+KEYS = COMMON_KEYS | {"states", "start", "finals", "final_features", "times"}
+
+
+def json_line(space: Space, losses: Losses) -> bytes:
+    """Return one segment as a line."""
+    if isinstance(space, Lattice):
+        fields = _lattice_fields(space)
+    elif isinstance(space, NBest):
+        fields = _nbest_fields(space)
+    else:
+        fields = forest_fields(space)
+    return ENCODER.encode({**_common_fields(space, losses), **fields}).encode("utf-8") + b"\n"
+
+
+def _common_fields(space: Space, losses: Losses) -> dict[str, Any]:
+    where = f"segment {space.id!r}"
+    taken = FOREST_KEYS if isinstance(space, Forest) else KEYS
+    fields: dict[str, Any] = {"id": space.id}
+    if space.source:
+        fields["src"] = space.source
+    references: list[Any] = []
+    for reference in space.references:
+        if isinstance(reference, Lattice):
+            references.append({**_common_fields(reference, losses), **_lattice_fields(reference)})
+        elif isinstance(reference, str):
+            references.append(reference)
+        else:
+            losses.add(f"references of type {type(reference).__name__}", where)
+    if references:
+        fields["refs"] = references
+    for key, value in space.metadata.items():
+        try:
+            if not isinstance(key, str) or key in taken:
+                raise TypeError("a key that is taken")
+            ENCODER.encode(value)
+        except (TypeError, ValueError):
+            losses.add(f"metadata {key!r}", where)
+        else:
+            fields[key] = value
+    return fields
+
+
+def _lattice_fields(lattice: Lattice) -> dict[str, Any]:
+    words = ["", *lattice.vocabulary]
+    columns: list[Iterable[Any]] = [
+        lattice.src.tolist(),
+        lattice.dst.tolist(),
+        [words[label] for label in lattice.label.tolist()],
+        lattice.score.tolist(),
+    ]
+    rows: list[dict[str, float]] = []
+    last: dict[str, dict[str, float]] = {}
+    if lattice.features is not None:
+        rows = feature_objects(lattice.features, lattice.feature_names)
+        columns.append(rows)
+    if lattice.final_features is not None:
+        objects = feature_objects(lattice.final_features, lattice.feature_names)
+        last = {str(state): objects[state] for state in lattice.finals.tolist() if objects[state]}
+    fields: dict[str, Any] = {
+        "states": lattice.num_states,
+        "start": lattice.start,
+        "finals": {str(state): float(lattice.final[state]) for state in lattice.finals.tolist()},
+    }
+    if last:
+        fields["final_features"] = last
+    fields |= order_of_names(lattice.feature_names, chain(rows, last.values()))
+    if lattice.times is not None:
+        fields["times"] = lattice.times.tolist()
+    fields["arcs"] = list(zip(*columns, strict=True))
+    return fields
+
+
+def _nbest_fields(nbest: NBest) -> dict[str, Any]:
+    entries: list[dict[str, Any]] = []
+    for entry, score in enumerate(nbest.score.tolist()):
+        tokens = nbest.tokens(entry)
+        text = " ".join(tokens)
+        words = text if split_words(text) == list(tokens) else list(tokens)
+        entries.append({"words": words, "score": score})
+    rows: list[dict[str, float]] = []
+    if nbest.features is not None:
+        rows = feature_objects(nbest.features, nbest.feature_names)
+        for fields, row in zip(entries, rows, strict=True):
+            fields["features"] = row
+    return {**order_of_names(nbest.feature_names, rows), "nbest": entries}
+
+
+STATES_WITHOUT_ARCS = 1_000_000
+
+_OPENING = re.compile(rb'\s*\{\s*["}]')
+_OTHERS = (CDEC_OPENING, TRAVATAR_OPENING)
+
+
+class JsonLines(Format):
+    """See the module."""
+
+    name = "jsonl"
+    description = "JSON lines, lattices, n-best lists and forests; exact and complete"
+    kind = "any"
+    suffixes = (".jsonl", ".ndjson")
+    exact = True
+    appendable = True
+    by_line = True
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether the first line begins an object, and none of cdec or Travatar."""
+        return bool(_OPENING.match(head)) and not any(other.match(head) for other in _OTHERS)
+
+    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
+        """Cut at line ends; blank lines are nothing."""
+        lines = ((line, text) for line, text in text_lines(stream) if text.strip())
+        for number, (line, text) in enumerate(lines):
+            yield Record(text, path, line, number)
+
+    def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
+        """Return the segment of one line, in time linear in its length."""
+        usual = arcs_apart(record)
+        if usual is not None:
+            fields, arcs = usual
+            return _space(fields, vocabulary, arcs)
+        with collector_paused():
+            return careful_space(record, vocabulary)
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Write one line for each segment; floats in the digits that read back the same."""
+        for space in spaces:
+            stream.write(json_line(space, losses))
+
+
+FORMAT = JsonLines()
+
+
+def careful_space(record: Record, vocabulary: Vocabulary) -> Space:
+    """Return the segment of any line, or say what is wrong with it.
+
+    It is decoded as a whole, however usual it is.
+    """
+    fields = decoded(record)
+    if not isinstance(fields, dict):
+        raise record.error(f"a line holds one object, not {type(fields).__name__}")
+    return _space(fields, vocabulary)
+
+
+def _space(fields: dict[str, Any], vocabulary: Vocabulary, arcs: ArcColumns | None = None) -> Space:
+    which = [key for key in ("arcs", "nbest", "edges") if key in fields]
+    if len(which) > 1:
+        raise SpaceError(f"both {which[0]!r} and {which[1]!r} in one object")
+    if "nbest" in fields:
+        return _nbest(fields, vocabulary)
+    if "edges" in fields:
+        return forest_of(fields, vocabulary, _common(fields, vocabulary, FOREST_KEYS))
+    return _lattice(fields, vocabulary, arcs)
+
+
+def _lattice(
+    fields: dict[str, Any], vocabulary: Vocabulary, apart: ArcColumns | None = None
+) -> Lattice:
+    """Return the lattice of an object, whose arcs may have been read already."""
+    for key in ("arcs", "finals"):
+        if key not in fields:
+            raise SpaceError(f"no {key!r} in the object")
+    arcs = apart or ArcLists(typed(fields, "arcs", list))
+    ending, final_rows = _finals(fields)
+    start = typed(fields, "start", int, 0)
+    states = typed(fields, "states", int, None)
+    if states is None:
+        states = 1 + max((start, arcs.highest, *ending))
+    if not 0 < states <= STATES_WITHOUT_ARCS + 2 * arcs.count:
+        # one wrong digit must not ask for all the memory there is
+        raise SpaceError(f"{states} states for {arcs.count} arcs")
+    if not arcs.within():
+        raise SpaceError(f"a state of an arc that is none of {states} states")
+    if not all(0 <= state < states for state in ending):
+        raise SpaceError(f"final states {sorted(ending)}, expected numbers from 0 to {states - 1}")
+    final = np.full(states, -np.inf)
+    final[list(ending)] = list(ending.values())
+    names = strings(fields, "feature_names")
+    features = arcs.features(names)
+    ends = sorted(final_rows)
+    last = feature_rows([final_rows[end] for end in ends], names, ends, states) if ends else None
+    if features.shape[1] < len(names):
+        # the finals have brought names that no arc uses
+        features.resize((arcs.count, len(names)))
+    times = typed(fields, "times", list, None)
+    if times is not None:
+        times = number_column(times, "times")
+        if not np.isfinite(times).all():
+            raise SpaceError("a time is not finite")
+    return Lattice(
+        vocabulary=vocabulary,
+        src=arcs.src,
+        dst=arcs.dst,
+        label=arcs.labels(vocabulary),
+        score=arcs.scores(),
+        final=floats(final),
+        start=start,
+        features=features if names else None,
+        final_features=last if last is not None and last.nnz else None,
+        feature_names=tuple(names),
+        times=times,
+        **_common(fields, vocabulary),
+    )
+
+
+def _finals(fields: dict[str, Any]) -> tuple[dict[int, float], dict[int, Mapping[str, float]]]:
+    """Return the scores and the features of ending in a state."""
+    scores: dict[int, Any] = {}
+    rows = {_state(state): row for state, row in typed(fields, "final_features", dict, {}).items()}
+    for key, value in typed(fields, "finals", dict).items():
+        state = _state(key)
+        if isinstance(value, list):
+            if len(value) != 2 or state in rows:
+                raise SpaceError(f"final state {state}: expected a score, or a score and features")
+            value, rows[state] = value
+        scores[state] = value
+    if not rows.keys() <= scores.keys():
+        raise SpaceError(
+            f"'final_features' of states {sorted(rows.keys() - scores)}, not in 'finals'"
+        )
+    checked = number_column(list(scores.values()), "scores of final states").tolist()
+    return dict(zip(scores, checked, strict=True)), rows
+
+
+def _state(key: str) -> int:
+    if not (key.isascii() and key.isdecimal() and len(key) < 19):
+        raise SpaceError(f"{key!r:.40} for a final state, expected a number from 0")
+    return int(key)
+
+
+def _nbest(fields: dict[str, Any], vocabulary: Vocabulary) -> NBest:
+    entries = typed(fields, "nbest", list)
+    if not {dict}.issuperset(map(type, entries)):
+        raise SpaceError("an entry of 'nbest' is not an object")
+    words = [_entry_words(entry) for entry in entries]
+    names = strings(fields, "feature_names")
+    features = feature_rows([entry.get("features") for entry in entries], names)
+    return NBest(
+        vocabulary=vocabulary,
+        label=ints(vocabulary.add_all(chain.from_iterable(words))),
+        offset=ints(np.cumsum([0, *map(len, words)])),
+        score=number_column([entry.get("score", 0.0) for entry in entries], "scores"),
+        features=features if names else None,
+        feature_names=tuple(names),
+        **_common(fields, vocabulary),
+    )
+
+
+def _entry_words(entry: dict[str, Any]) -> list[str]:
+    words = entry.get("words")
+    if isinstance(words, str):
+        return split_words(words)
+    if isinstance(words, list) and all(isinstance(word, str) and word for word in words):
+        return words
+    raise SpaceError(f"{words!r} for the words of an entry, expected a string or a list of words")
+
+
+def _common(
+    fields: dict[str, Any], vocabulary: Vocabulary, keys: frozenset[str] = KEYS
+) -> dict[str, Any]:
+    name = fields.get("id", "")
+    if type(name) not in (str, int):
+        raise SpaceError(f"{name!r} for 'id', expected a string")
+    references = [
+        _lattice(entry, vocabulary) if isinstance(entry, dict) else entry
+        for entry in typed(fields, "refs", list, [])
+    ]
+    if not all(isinstance(entry, str | Lattice) for entry in references):
+        raise SpaceError("a reference is neither a string nor a lattice")
+    return {
+        "id": str(name),
+        "source": typed(fields, "src", str, ""),
+        "references": tuple(references),
+        "metadata": {key: fields[key] for key in fields if key not in keys},
+    }

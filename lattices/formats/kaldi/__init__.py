@@ -1,0 +1,1 @@
+"""Kaldi's archives and script files, and k2's text."""

@@ -1,0 +1,390 @@
+"""Kaldi's lattices as binary archives (``ark:``): a key, a blank, an OpenFst ``vector`` FST.
+
+Arc types are ``compactlattice44`` and ``lattice4`` with costs in single precision, and
+``compactlattice84`` and ``lattice8`` in double. Scores, features, times and the options are
+those of :mod:`lattices.formats.kaldi.text`.
+
+Words come from the symbol table of the file ``symbols=FILE``, Kaldi's ``words.txt``; from
+the table that is attached to the FST, as none of Kaldi's own is; or else, with ``labels=numbers``,
+the digits of the labels are the words. Label 0 is epsilon.
+
+``arc_type``, by default ``compactlattice44``, is written without transition-ids, with the
+words attached as output symbols, or with the numbers of ``symbols=FILE`` and nothing attached.
+
+The layout of the FST is that of :mod:`lattices.formats.kaldi.binary`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from lattices._native import distinct_labels, kaldi_end, kaldi_states, symbols_end
+from lattices.arrays import Array, FloatColumn, IntColumn, ints
+from lattices.errors import FormatError, SpaceError
+from lattices.formats.base import Format, Losses, Record, choice
+from lattices.formats.kaldi.costs import (
+    READ_OPTIONS,
+    Costs,
+    KaldiArcs,
+    costs_of,
+    key_of,
+    lattice_of,
+)
+from lattices.formats.openfst.codec import (
+    FST_MAGIC,
+    ByteReader,
+    SymbolTable,
+    encoded_string,
+    encoded_symbols,
+    is_fst,
+)
+from lattices.formats.openfst.symbols import extended_symbols, no_table, read_symbols
+from lattices.interop import symbol_table
+from lattices.spaces import Lattice, Space
+from lattices.vocabulary import EPSILON, Vocabulary
+
+FST_VERSION = 2
+HAS_ISYMBOLS, HAS_OSYMBOLS = 1, 2
+_LONGEST_KEY = 4096
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What an arc type says: whether weights have transition-ids, and how wide a cost is."""
+
+    compact: bool
+    cost: str
+
+    @property
+    def cost_words(self) -> int:
+        return np.dtype(self.cost).itemsize // 4
+
+    @property
+    def wide(self) -> bool:
+        return self.cost_words == 2
+
+
+ARC_TYPES = {
+    "compactlattice44": Layout(compact=True, cost="<f4"),
+    "compactlattice84": Layout(compact=True, cost="<f8"),
+    "lattice4": Layout(compact=False, cost="<f4"),
+    "lattice8": Layout(compact=False, cost="<f8"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FoundFst:
+    """One FST within bytes.
+
+    Attributes
+    ----------
+    key : str
+    layout : Layout
+    start, states : int
+        The start state, -1 if there is none, and how many states there are.
+    tables : tuple of int
+        Where symbol tables begin; the last one is that of the output side.
+    body, end : int
+        Where the states begin, and the place behind the last one.
+    """
+
+    key: str
+    layout: Layout
+    start: int
+    states: int
+    tables: tuple[int, ...]
+    body: int
+    end: int
+
+    def symbols(self, reader: ByteReader) -> SymbolTable | None:
+        """Return the table of the output side, or of the only side that has one."""
+        if not self.tables:
+            return None
+        reader.place = self.tables[-1]
+        return reader.symbols()
+
+
+def read_key(reader: ByteReader, place: int) -> str:
+    """Return the key that begins at a place in the bytes; the reader is then behind its blank.
+
+    Examples
+    --------
+    >>> reader = ByteReader(b"utt-1 ...", "lat.ark")
+    >>> read_key(reader, 0), reader.place
+    ('utt-1', 6)
+    """
+    blank = reader.data.find(b" ", place, place + _LONGEST_KEY)
+    if blank <= place:
+        raise reader.error(f"no key before the blank after byte {place}, or no blank")
+    reader.place = blank + 1
+    key = reader.data[place:blank]
+    if key.split() != [key]:
+        raise reader.error(f"a line end or tab in the key after byte {place}")
+    try:
+        return key.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise reader.error(f"the key after byte {place} is not UTF-8") from problem
+
+
+def read_fst(reader: ByteReader, key: str) -> FoundFst:
+    """Return where the FST is that begins at the reader's place; all sizes are checked."""
+    if reader.unpack("<i", "the magic number") != (FST_MAGIC,):
+        raise reader.error(f"no OpenFst binary follows the key {key!r}")
+    fst_type, arc_type = reader.string("the FST type"), reader.string("the arc type")
+    version, flags, _, start, states, _ = reader.unpack("<iiQqqq", "the header")
+    if fst_type != "vector" or version != FST_VERSION or arc_type not in ARC_TYPES:
+        raise reader.error(
+            f"{key!r} is a {fst_type!r} FST, version {version}, of arc type {arc_type!r}, expected "
+            f"'vector', version {FST_VERSION}, of {', '.join(ARC_TYPES)}"
+        )
+    layout = ARC_TYPES[arc_type]
+    data = np.frombuffer(reader.data, np.uint8)
+    tables = []
+    for flag in (HAS_ISYMBOLS, HAS_OSYMBOLS):
+        if flags & flag:
+            tables.append(reader.place)
+            end = symbols_end(data, reader.place)
+            if end is None:
+                raise reader.error(f"a symbol table of {key!r} is damaged or cut short")
+            reader.place = end
+    if not 0 <= states <= reader.left // (8 * layout.cost_words + 8 + 4 * layout.compact):
+        raise reader.error(
+            f"{states} states announced in {key!r}, which {reader.left} bytes cannot hold"
+        )
+    if not -1 <= start < states:
+        raise reader.error(f"start state {start} of {key!r}, which has {states} states")
+    body = reader.place
+    end = kaldi_end(data, body, states, layout.compact, layout.wide)
+    if end is None:
+        raise reader.error(f"the states of {key!r} have more arcs than the file holds")
+    return FoundFst(key, layout, start, states, tuple(tables), body, end)
+
+
+@dataclass(frozen=True, eq=False)
+class FstColumns:
+    """The arcs and final states of an FST.
+
+    Attributes
+    ----------
+    src, dst, label, frames : int32 columns, one entry an arc
+        ``label`` is that of the output side, ``frames`` the number of transition-ids.
+    costs : Costs
+    sound : bool
+        Whether all costs are finite, or infinite together where a state is not final, and all
+        targets are states.
+    """
+
+    src: IntColumn
+    dst: IntColumn
+    label: IntColumn
+    frames: IntColumn
+    costs: Costs
+    sound: bool
+
+
+def fst_columns(found: FoundFst, data: bytes) -> FstColumns:
+    """Return the columns of an FST within some bytes."""
+    layout = found.layout
+    sound, src, dst, label, frames, *costs = kaldi_states(
+        np.frombuffer(data, np.uint8), found.body, found.states, layout.compact, layout.wide
+    )
+    return FstColumns(
+        src=src,
+        dst=dst,
+        label=label,
+        frames=frames,
+        costs=Costs(*costs),
+        sound=sound,
+    )
+
+
+def fst_body(lattice: Lattice, label: IntColumn, costs: Costs, layout: Layout) -> Array:
+    """Return the states and arcs as 4-byte words; there are no transition-ids."""
+    states, arcs, ids = lattice.num_states, lattice.num_arcs, int(layout.compact)
+    weight = 2 * layout.cost_words + ids
+    per_state, per_arc = weight + 2, weight + 3
+    words = np.zeros(per_state * states + per_arc * arcs, dtype="<i4")
+    state_at = per_state * np.arange(states) + per_arc * lattice.out_offset[:-1].astype(np.int64)
+    arc_at = per_state * (lattice.src.astype(np.int64) + 1) + per_arc * np.arange(arcs)
+    two = np.arange(2 * layout.cost_words)
+    words[np.add.outer(state_at, two)] = _bits(
+        costs.final_graph, costs.final_acoustic, lattice, layout
+    )
+    words[state_at + weight] = np.diff(lattice.out_offset)
+    if layout.compact:
+        words[arc_at] = label
+    words[arc_at + 1] = label
+    words[np.add.outer(arc_at + 2, two)] = _bits(costs.graph, costs.acoustic, lattice, layout)
+    words[arc_at + 2 + weight] = lattice.dst
+    return words
+
+
+def _bits(graph: FloatColumn, acoustic: FloatColumn, lattice: Lattice, layout: Layout) -> Array:
+    """Return the bits of pairs of costs, one row a pair."""
+    pairs = np.column_stack((graph, acoustic))
+    with np.errstate(over="ignore"):
+        stored = pairs.astype(layout.cost)
+    if (np.isfinite(pairs) & ~np.isfinite(stored)).any():
+        raise SpaceError(f"a cost of segment {lattice.id!r} is too large for single precision")
+    return stored.view("<i4")
+
+
+_EXPANDED_MUTABLE, _ACCEPTOR = 0x3, 0x10000
+_BLOCK = 1 << 18
+
+
+class KaldiBinary(Format):
+    """See the module."""
+
+    name = "kaldi-binary"
+    description = "Kaldi lattice archive, binary; features graph and acoustic"
+    kind = "lattice"
+    suffixes = (".ark",)
+    appendable = True
+    options: Mapping[str, str] = READ_OPTIONS
+    write_options: Mapping[str, str] = {
+        "arc_type": "compactlattice44 (the default), compactlattice84, lattice4 or lattice8",
+        "symbols": "a file with the symbol table, made or extended; by default it is attached",
+    }
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether an FST of Kaldi's arc types follows a key."""
+        _, _, fst = head.partition(b" ")
+        # the type of the FST is a short string, and that of the arcs follows it
+        return is_fst(fst) and any(name.encode() in fst[:64] for name in ARC_TYPES)
+
+    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
+        """Walk over each FST to find its end; no more than one, and a block, is held."""
+        rest, number, complete = b"", 0, False
+        while not complete:
+            block = stream.read(max(_BLOCK, len(rest)))
+            complete = not block
+            rest += block
+            place = 0
+            while place < len(rest):
+                try:
+                    reader = ByteReader(rest, path)
+                    end = read_fst(reader, read_key(reader, place)).end
+                except FormatError:
+                    # what is missing may come with the next block
+                    if complete:
+                        raise
+                    break
+                yield Record(rest[place:end], path, 0, number)
+                number += 1
+                place = end
+            rest = rest[place:]
+
+    def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
+        """Return the lattice; linear in the size of the record."""
+        reader = ByteReader(record.payload, record.path)
+        found = read_fst(reader, read_key(reader, 0))
+        if found.start < 0:
+            raise record.error(f"the lattice {found.key!r} is empty: it has no start state")
+        columns = _checked(found, record)
+        symbols = _symbols(found, reader, columns.label, options)
+        numbers = _vocabulary_numbers(record, found.key, columns.label, symbols, vocabulary)
+        arcs = KaldiArcs(columns.src, columns.dst, columns.frames, columns.costs, found.start)
+        return lattice_of(arcs, numbers, vocabulary, found.key, options)
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Write vector FSTs whose states and arcs stand in the order of the lattice."""
+        arc_type = choice(options, "arc_type", tuple(ARC_TYPES))
+        for number, lattice in enumerate(spaces):
+            if not isinstance(lattice, Lattice):
+                raise FormatError(f"kaldi-binary holds lattices, not {type(lattice).__name__}")
+            key, costs = key_of(lattice, number), costs_of(lattice, losses)
+            stream.write(f"{key} ".encode())
+            stream.write(_encoded(lattice, costs, arc_type, options.get("symbols")))
+
+
+FORMAT = KaldiBinary()
+
+
+def _checked(found: FoundFst, record: Record) -> FstColumns:
+    """Return the columns, or say what is wrong in them."""
+    columns = fst_columns(found, record.payload)
+    if columns.sound:
+        return columns
+    costs = columns.costs
+    good = np.isfinite(costs.graph) & np.isfinite(costs.acoustic)
+    if not good.all():
+        odd = int(np.argmin(good))
+        raise record.error(
+            f"arc {odd} of {found.key!r} has the weight {costs.graph[odd]},{costs.acoustic[odd]}, "
+            "expected finite costs"
+        )
+    both = np.stack((costs.final_graph, costs.final_acoustic))
+    good = np.isfinite(both).all(axis=0) | (both == np.inf).all(axis=0)
+    if not good.all():
+        odd = int(np.argmin(good))
+        raise record.error(
+            f"state {odd} of {found.key!r} has the final weight {both[0, odd]},{both[1, odd]}, "
+            "expected finite costs, or both infinite"
+        )
+    # here, and not in the lattice: topological order is asked for before it is built
+    raise record.error(f"an arc of {found.key!r} leads out of its {found.states} states")
+
+
+def _symbols(
+    found: FoundFst, reader: ByteReader, label: IntColumn, options: Mapping[str, Any]
+) -> SymbolTable:
+    """Return the words of the labels: those of the file given, of the FST, or the digits."""
+    kind = choice(options, "labels", ("auto", "words", "numbers"))
+    symbols = read_symbols(options["symbols"]) if "symbols" in options else None
+    if symbols is None and kind != "numbers":
+        symbols = found.symbols(reader)
+    if symbols is None and kind != "numbers" and (label > 0).any():
+        raise no_table()
+    return {key: str(key) for key in np.unique(label).tolist()} if symbols is None else symbols
+
+
+def _vocabulary_numbers(
+    record: Record,
+    segment: str,
+    label: IntColumn,
+    symbols: SymbolTable,
+    vocabulary: Vocabulary,
+) -> IntColumn:
+    """Return the numbers of the words that the labels stand for."""
+    distinct, which = distinct_labels(label)
+    order = np.argsort(distinct)
+    keys = distinct[order].tolist()
+    unknown = [key for key in keys if key < 0 or (key != EPSILON and key not in symbols)]
+    if unknown:
+        wrong = "not in the symbol table" if unknown[0] >= 0 else "negative"
+        raise record.error(f"the label {unknown[0]} in {segment!r} is {wrong}")
+    words = [symbols[key] if key != EPSILON else "" for key in keys]
+    numbers = np.empty(len(words), np.int32)
+    numbers[order] = vocabulary.add_all(words)
+    return ints(numbers[which])
+
+
+def _encoded(lattice: Lattice, costs: Costs, arc_type: str, table: str | None) -> bytes:
+    layout = ARC_TYPES[arc_type]
+    used = np.unique(lattice.label).tolist()
+    label, flags, attached = lattice.label, 0, b""
+    if table is None:
+        flags, attached = HAS_OSYMBOLS, encoded_symbols(symbol_table(lattice.vocabulary, used))
+    else:
+        words = {key: lattice.vocabulary.word(key) for key in used if key != EPSILON}
+        numbers = extended_symbols(table, words.values())
+        keys = [numbers[words[key]] if key != EPSILON else EPSILON for key in used]
+        label = ints(np.array(keys, dtype=np.int32)[np.searchsorted(used, lattice.label)])
+    header = (
+        struct.pack("<i", FST_MAGIC),
+        encoded_string("vector"),
+        encoded_string(arc_type),
+        # OpenFst itself leaves the number of arcs of a vector FST at 0
+        struct.pack("<iiQ", FST_VERSION, flags, _EXPANDED_MUTABLE | _ACCEPTOR * layout.compact),
+        struct.pack("<qqq", lattice.start, lattice.num_states, 0),
+        attached,
+    )
+    return b"".join(header) + fst_body(lattice, label, costs, layout).tobytes()

@@ -1,0 +1,1 @@
+"""N-best lists of Moses, cdec, Joshua and SRILM, and in columns."""

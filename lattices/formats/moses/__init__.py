@@ -1,0 +1,1 @@
+"""Search graphs of Moses."""

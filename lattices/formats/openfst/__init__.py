@@ -1,0 +1,1 @@
+"""OpenFst's text and binary files, without OpenFst."""

@@ -1,0 +1,159 @@
+"""One file of references: what layouts it may have, and what ids."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from lattices.errors import FormatError
+from lattices.formats.base import text_lines
+from lattices.formats.references.ids import FIELDS, IdTemplate, utterance_of
+from lattices.formats.references.nist import READERS, Lines, Table, looks_like, second_line, trn_id
+from lattices.formats.streams import PathLike, display_name, opened
+
+_BLANKS = " \t\v\f"
+
+
+@dataclass(frozen=True)
+class ReferenceFile:
+    """The lines of one file, and the tables it may be by its content."""
+
+    path: str
+    lines: tuple[str, ...]
+    tables: dict[str, Table] = field(default_factory=dict)
+    by_lines: bool = True
+
+    @cached_property
+    def first_words(self) -> dict[str, int]:
+        """What stands before the first blank of each line that has words, and its first line."""
+        found: dict[str, int] = {}
+        for number, line in enumerate(self.lines, start=1):
+            if line:
+                found.setdefault(first_column(line), number)
+        return found
+
+    @cached_property
+    def repeated(self) -> tuple[str, int] | None:
+        """The first word before a blank that begins a line again, and that line."""
+        numbered = ((first_column(line), n) for n, line in enumerate(self.lines, start=1) if line)
+        return next(((name, n) for name, n in numbered if n != self.first_words[name]), None)
+
+    @cached_property
+    def last_ids(self) -> frozenset[str]:
+        """What stands in brackets at the end of lines; all lines of a trn have their ids there."""
+        return frozenset(id for line in self.lines if (id := trn_id(line)))
+
+    def begins_with_ids(self) -> bool:
+        """Tell whether most lines begin with a word that has a digit or a ``_``, as ids have."""
+        first = [first_column(line) for line in self.lines if line]
+        like_ids = [name for name in first if "_" in name or any(map(str.isdigit, name))]
+        return 2 * len(like_ids) > len(first)
+
+    def kaldi(self, note: str = "") -> Table:
+        """Return the table of a file in Kaldi's layout."""
+        if self.repeated:
+            name, line = self.repeated
+            problem = second_line(name, self.path, self.first_words[name]) + note
+            raise FormatError(problem, self.path, line)
+        return Table(
+            {
+                first_column(line): line[len(first_column(line)) :].strip(_BLANKS)
+                for line in self.lines
+                if line
+            }
+        )
+
+    def objection(self, layout: str, ids: Iterable[str]) -> str:
+        """Return why the file cannot have this layout for these segments; empty if it can."""
+        if layout in self.tables:
+            known: Container[str] = self.tables[layout]
+        elif layout == "kaldi" and self.by_lines:
+            if self.repeated:
+                return f"lines that begin with {self.repeated[0]!r} twice"
+            known = self.first_words
+        else:
+            return f"no {layout}"
+        missing = next((name for name in ids if name not in known), None)
+        if missing is None:
+            return ""
+        return f"no {'line that begins with' if layout == 'kaldi' else 'id'} {missing!r}"
+
+    def layout_for_all(self, ids: Sequence[str]) -> str:
+        """Return the layout in which the file has all of these ids; empty if there is none."""
+        fitting = (one for one in (*self.tables, "kaldi") if not self.objection(one, ids))
+        return next(fitting, "")
+
+    def layout_for(self, ids: Sequence[str]) -> str:
+        """Return the layout of a file for some of the segments; empty where there is a doubt.
+
+        Segments may be without a reference, and sentences may begin with what is an id. So the
+        file is by id if it has half of these ids, or one where lines look as if they began
+        with ids. It is plain if neither is so, and it has none at all, or first words that
+        are not all different.
+        """
+        by_table = (one for one, table in self.tables.items() if any(id in table for id in ids))
+        found = next(by_table, "")
+        if found or not self.by_lines:
+            return found
+        hits = sum(name in self.first_words for name in ids)
+        like_ids = self.begins_with_ids()
+        if hits and (like_ids or 2 * hits >= len(ids)):
+            return "kaldi"
+        if self.tables or like_ids or not self.last_ids.isdisjoint(ids):
+            return ""
+        return "plain" if self.repeated or not hits else ""
+
+
+def first_column(line: str) -> str:
+    """Return what stands before the first blank."""
+    for place, character in enumerate(line):
+        if character in _BLANKS:
+            return line[:place]
+    return line
+
+
+def hint(layout: str, table: Table, id: str) -> str:
+    """Return what may help where an id is not found."""
+    example = next(iter((*table.entries, *table.excluded)), "")
+    if layout == "trn":
+        ending = (name for name in table.entries if name.endswith(f"-{id}"))
+        longer = next((name for name in ending if utterance_of(name) == id), "")
+        if longer:
+            return (
+                f"; {longer!r} has the speaker in front, which the id template {{utterance}} drops"
+            )
+    if layout in FIELDS:
+        fields = " ".join(f"{{{name}}}" for name in FIELDS[layout])
+        return f"; its ids are such as {example!r}, an id template makes others of {fields}"
+    return ""
+
+
+def read_file(path: PathLike, format: str, template: IdTemplate | None) -> ReferenceFile:
+    """Return a file, with the tables of its layout, or of those that its content fits in."""
+    name = display_name(path)
+    lines: list[str] = []
+    with opened(path) as (_, stream):
+        for number, line in text_lines(stream):
+            try:
+                lines.append(line.decode("utf-8").strip(_BLANKS))
+            except UnicodeDecodeError as problem:
+                raise FormatError(f"invalid UTF-8: {problem.reason}", name, number) from problem
+    if not lines:
+        raise FormatError("the file is empty", name)
+    layouts = [format] if format in FIELDS else []
+    if format == "auto":
+        layouts = [
+            layout
+            for layout in FIELDS
+            if looks_like(layout, lines) and (template is None or template.suits(layout))
+        ]
+        if {"ctm", "stm"} <= set(layouts):
+            raise FormatError("could be ctm as well as stm; say which (format)", name)
+        if template is not None and not layouts:
+            raise FormatError("an id template, but not a trn, ctm or stm with its fields", name)
+    tables = {layout: READERS[layout](Lines(name, lines), template) for layout in layouts}
+    for layout, table in tables.items():
+        if not (table.entries or table.excluded):
+            raise FormatError(f"no segment of layout {layout}", name)
+    return ReferenceFile(name, tuple(lines), tables, template is None)

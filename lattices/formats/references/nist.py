@@ -1,0 +1,388 @@
+"""References in the layouts of NIST's sclite: trn, ctm and stm.
+
+::
+
+    trn   i've { um / uh } seen it (speaker-utterance)
+    ctm   file channel begin duration word [confidence ...]
+    stm   file channel speaker begin end [<label,...>] i've { um / uh } seen it
+
+Blank lines and those that begin with ``;;`` are left out. Alternations are as in
+:mod:`lattices.formats.references.nist`; a ctm has the rows ``<ALT_BEGIN>``, ``<ALT>`` and
+``<ALT_END>`` for them, with ``*`` for times, and an alternative of no rows is no word.
+
+Rows of a ctm, and segments of an stm, that have one id are joined in the order of their begins.
+Segments ``IGNORE_TIME_SEGMENT_IN_SCORING`` are left out; an id that has no others is excluded.
+
+Ids are made as :mod:`lattices.formats.references.ids` says. Unlike sclite, nothing ignores case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from lattices.errors import FormatError
+from lattices.formats.base import split_words
+from lattices.formats.fields import finite_number
+from lattices.formats.references.ids import FIELDS, IdTemplate, utterance_of
+from lattices.spaces import Lattice
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The sentences of a transcript, as an automaton.
+
+    Attributes
+    ----------
+    arcs : tuple of (int, int, str)
+        From where, to where, and the word; states are in topological order, from 0.
+    states : int
+        How many; the last one is final.
+    """
+
+    arcs: tuple[tuple[int, int, str], ...]
+    states: int
+
+    def lattice(self, id: str) -> Lattice:
+        """Return the lattice; all of its scores are 0."""
+        return Lattice.from_arcs(self.arcs, [self.states - 1], states=self.states, id=id)
+
+
+Transcript: TypeAlias = "str | Alternatives"
+
+
+class Transcriber:
+    """A transcript in the making, from texts or word by word.
+
+    Examples
+    --------
+    >>> transcriber = Transcriber()
+    >>> transcriber.add_text("yes { um / { uh / @ } huh } (so)")
+    >>> sorted(path.text for path in transcriber.result().lattice("").paths())
+    ['yes huh', 'yes huh so', 'yes uh huh', 'yes uh huh so', 'yes um', 'yes um so']
+    """
+
+    def __init__(self) -> None:
+        self._arcs: list[tuple[int, int, str]] = []
+        self._states, self._here = 1, 0
+        #: where each alternation that is open began, and where its alternatives ended so far
+        self._open: list[tuple[int, list[int]]] = []
+        self._branches = False
+
+    def _next(self) -> int:
+        self._states += 1
+        return self._states - 1
+
+    def word(self, word: str) -> None:
+        """Add a word, one that may be left out if it is in parentheses."""
+        after = self._next()
+        if len(word) > 2 and word[0] == "(" and word[-1] == ")":
+            self._branches = True
+            self._arcs.append((self._here, after, ""))
+            word = word[1:-1]
+        self._arcs.append((self._here, after, word))
+        self._here = after
+
+    def begin(self) -> None:
+        """Begin an alternation."""
+        self._branches = True
+        self._open.append((self._here, []))
+
+    def alternative(self) -> None:
+        """Begin the next alternative."""
+        start, ends = self._open[-1]
+        ends.append(self._here)
+        self._here = start
+
+    def end(self) -> None:
+        """End the innermost alternation."""
+        _, ends = self._open.pop()
+        after = self._next()
+        self._arcs += [(state, after, "") for state in (*ends, self._here)]
+        self._here = after
+
+    def add_text(self, text: str) -> None:
+        """Add a text, in which all alternations end.
+
+        Raises
+        ------
+        ValueError
+            If they do not, or if an alternative has nothing in it, not even ``@``.
+        """
+        depth = len(self._open)
+        previous = ""
+        for token in split_words(text):
+            inside = len(self._open) > depth
+            closing = token == "}" or (token == "/" and inside)
+            if closing and not inside:
+                raise ValueError("a } without its {")
+            if closing and previous in ("{", "/"):
+                raise ValueError("an alternative with nothing in it; no word is spelt @")
+            if token == "{":
+                self.begin()
+            elif token == "}":
+                self.end()
+            elif closing:
+                self.alternative()
+            elif token != "@":
+                self.word(token)
+            # outside of braces, a slash is a word like any other
+            previous = token if inside or token == "{" else ""
+        if len(self._open) > depth:
+            raise ValueError("a { without its }")
+
+    def result(self) -> Transcript:
+        """Return the transcript."""
+        if self._branches:
+            return Alternatives(tuple(self._arcs), self._states)
+        return " ".join([word for _, _, word in self._arcs])
+
+
+IGNORED = "ignore_time_segment_in_scoring"
+
+_TRN_ID = re.compile(r"\(([^()\s]+)\)$")
+_ALTERNATION = ("<ALT_BEGIN>", "<ALT>", "<ALT_END>")
+
+
+@dataclass
+class Table:
+    """The references of one file by id.
+
+    Attributes
+    ----------
+    entries : dict of str to Transcript
+    excluded : dict of str to int
+        Ids that are not to be scored, and the lines that say so.
+    """
+
+    entries: dict[str, Transcript] = field(default_factory=dict)
+    excluded: dict[str, int] = field(default_factory=dict)
+
+    def __contains__(self, id: object) -> bool:
+        """Tell whether the file has the id."""
+        return id in self.entries or id in self.excluded
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of one file, for messages to say where."""
+
+    path: str
+    lines: Sequence[str]
+
+    def error(self, problem: str, line: int) -> FormatError:
+        """Return an error in a line, from 1."""
+        return FormatError(problem, self.path, line)
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Iterate over the lines that are neither blank nor comments, with their numbers."""
+        for number, line in enumerate(self.lines, start=1):
+            if line and not line.startswith(";;"):
+                yield number, line
+
+
+def second_line(id: str, path: str, first: int) -> str:
+    """Return what is wrong with a line whose id another line of the file has."""
+    return f"a second line for the id {id!r}, which {path}:{first} has already"
+
+
+def trn_id(line: str) -> str:
+    """Return what stands in brackets at the end of a line; empty if nothing does."""
+    found = _TRN_ID.search(line)
+    return found[1] if found else ""
+
+
+def looks_like(layout: str, lines: Sequence[str]) -> bool:
+    """Tell whether every line fits in a layout, and some times have a decimal point."""
+    rows = [line for _, line in Lines("", lines)]
+    if layout == "trn":
+        return bool(rows) and all(map(trn_id, rows))
+    tokens = [split_words(line) for line in rows]
+    if layout == "ctm":
+        times = [row[2:4] for row in tokens if row[4:5] != [] and row[4] not in _ALTERNATION]
+        fits = all(5 <= len(row) <= 8 for row in tokens)
+    else:
+        times = [row[3:5] for row in tokens]
+        fits = all(len(row) >= 5 for row in tokens)
+    return (
+        fits
+        and all(_seconds(text) is not None for pair in times for text in pair)
+        and any("." in text for pair in times for text in pair)
+        and (layout == "ctm" or all(float(begin) <= float(end) for begin, end in times))
+    )
+
+
+def _seconds(text: str) -> float | None:
+    value = finite_number(text)
+    return value if value is not None and value >= 0.0 else None
+
+
+def _trn(file: Lines, template: IdTemplate | None) -> Table:
+    table = Table()
+    places: dict[str, int] = {}
+    for number, line in file:
+        last = trn_id(line)
+        if not last:
+            raise file.error("expected 'words (id)'", number)
+        name = last
+        if template is not None:
+            utterance = utterance_of(name)
+            if "utterance" in template.names and not utterance:
+                raise file.error(f"no speaker in front of the utterance in {name!r}", number)
+            name = template.made({"id": name, "utterance": utterance})
+        if name in table:
+            raise file.error(second_line(name, file.path, places[name]), number)
+        places[name] = number
+        transcriber = Transcriber()
+        _add(transcriber, line[: -len(f"({last})")], file, number)
+        table.entries[name] = transcriber.result()
+    return table
+
+
+def _add(transcriber: Transcriber, text: str, file: Lines, line: int) -> None:
+    try:
+        transcriber.add_text(text)
+    except ValueError as problem:
+        raise file.error(str(problem), line) from None
+
+
+@dataclass
+class _Piece:
+    """What is said from some time on: a text, or the alternatives of an alternation."""
+
+    begin: float
+    line: int
+    text: str = ""
+    alternatives: list[list[str]] = field(default_factory=list)
+
+    def add_to(self, transcriber: Transcriber, file: Lines) -> None:
+        if not self.alternatives:
+            _add(transcriber, self.text, file, self.line)
+            return
+        several = len(self.alternatives) > 1
+        if several:
+            transcriber.begin()
+        for place, words in enumerate(self.alternatives):
+            if place:
+                transcriber.alternative()
+            for word in words:
+                transcriber.word(word)
+        if several:
+            transcriber.end()
+
+
+def _joined(file: Lines, pieces: Mapping[str, list[_Piece]], excluded: dict[str, int]) -> Table:
+    table = Table()
+    for name, some in pieces.items():
+        transcriber = Transcriber()
+        for piece in sorted(some, key=lambda piece: piece.begin):
+            piece.add_to(transcriber, file)
+        table.entries[name] = transcriber.result()
+    table.excluded = {name: line for name, line in excluded.items() if name not in pieces}
+    return table
+
+
+def _default(channels: Mapping[str, set[str]]) -> Callable[[Mapping[str, str | int]], str]:
+    """Return what makes ids without a template."""
+
+    def made(fields: Mapping[str, str | int]) -> str:
+        name, channel = str(fields["file"]), fields["channel"]
+        return name if len(channels[name]) == 1 else f"{name}-{channel}"
+
+    return made
+
+
+def _channels(file: Lines) -> dict[str, set[str]]:
+    channels: dict[str, set[str]] = {}
+    for _, line in file:
+        name, channel, *_ = *split_words(line)[:2], ""
+        channels.setdefault(name, set()).add(channel)
+    return channels
+
+
+def _time(text: str, what: str, file: Lines, line: int) -> float:
+    value = _seconds(text)
+    if value is None:
+        raise file.error(f"{what} {text}, expected seconds", line)
+    return value
+
+
+def _ctm(file: Lines, template: IdTemplate | None) -> Table:
+    id_of = template.made if template is not None else _default(_channels(file))
+    pieces: dict[str, list[_Piece]] = {}
+    unfinished: dict[str, _Piece] = {}
+    for number, line in file:
+        row = split_words(line)
+        if not 5 <= len(row) <= 8:
+            raise file.error(
+                f"{len(row)} columns, expected file, channel, begin, duration, word and perhaps "
+                "a confidence",
+                number,
+            )
+        name, word = id_of({"file": row[0], "channel": row[1]}), row[4]
+        said = pieces.setdefault(name, [])
+        block = unfinished.get(name)
+        if word == _ALTERNATION[0]:
+            if block is not None:
+                raise file.error(
+                    "<ALT_BEGIN> inside an alternation, which a ctm cannot have", number
+                )
+            block = _Piece(said[-1].begin if said else 0.0, number, alternatives=[[]])
+            unfinished[name] = block
+            said.append(block)
+        elif word in _ALTERNATION:
+            if block is None:
+                raise file.error(f"{word} without <ALT_BEGIN>", number)
+            if word == "<ALT>":
+                block.alternatives.append([])
+            else:
+                del unfinished[name]
+        else:
+            begin = _time(row[2], "begin", file, number)
+            _time(row[3], "duration", file, number)
+            if block is None:
+                # a word as it stands: signs of alternations mean nothing in a ctm
+                said.append(_Piece(begin, number, alternatives=[[word]]))
+            else:
+                if not any(block.alternatives):
+                    block.begin = begin
+                block.alternatives[-1].append(word)
+    for block in unfinished.values():
+        raise file.error("<ALT_BEGIN> without <ALT_END>", block.line)
+    return _joined(file, pieces, {})
+
+
+def _stm(file: Lines, template: IdTemplate | None) -> Table:
+    id_of = template.made if template is not None else _default(_channels(file))
+    pieces: dict[str, list[_Piece]] = {}
+    excluded: dict[str, int] = {}
+    for number, line in file:
+        row = split_words(line)
+        if len(row) < 5:
+            raise file.error(
+                f"{len(row)} columns, expected file, channel, speaker, begin, end and words", number
+            )
+        begin, end = (_time(text, "time", file, number) for text in row[3:5])
+        if begin > end:
+            raise file.error(f"begins at {row[3]}, but ends at {row[4]}", number)
+        fields: dict[str, str | int] = dict(zip(FIELDS["stm"][:5], row[:5], strict=True))
+        for unit, parts in (("cs", 100), ("ms", 1000)):
+            fields[f"begin_{unit}"] = round(begin * parts)
+            fields[f"end_{unit}"] = round(end * parts)
+        name, words = id_of(fields), row[5:]
+        if words and words[0][0] == "<" and words[0][-1] == ">":
+            words = words[1:]
+        if IGNORED in (word.lower() for word in words):
+            excluded.setdefault(name, number)
+        else:
+            pieces.setdefault(name, []).append(_Piece(begin, number, " ".join(words)))
+    return _joined(file, pieces, excluded)
+
+
+READERS: dict[str, Callable[[Lines, IdTemplate | None], Table]] = {
+    "trn": _trn,
+    "ctm": _ctm,
+    "stm": _stm,
+}

@@ -1,0 +1,373 @@
+"""Lattices to other libraries' automata and graphs, and back.
+
+**The sign.** Scores here are log-scores, higher is better; OpenFst's weights are costs,
+smaller is better, with ``+inf`` where a state is not final. :func:`to_columns` and
+:func:`from_columns` negate, and nothing else in the library does.
+
+**The precision.** OpenFst's arc types ``standard`` and ``log`` store single precision: a
+score comes back to within a relative 6e-8. ``log64`` stores doubles, and scores come back
+bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from lattices.arrays import IntColumn, ints
+from lattices.errors import OptionError, SpaceError
+from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
+from lattices.optional import require_pynini
+from lattices.spaces import Lattice
+from lattices.spaces.features import FeatureMatrix
+from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
+
+__all__ = [
+    "from_columns",
+    "from_fst",
+    "from_networkx",
+    "symbol_table",
+    "to_columns",
+    "to_fst",
+    "to_networkx",
+]
+
+
+def to_columns(lattice: Lattice) -> FstColumns:
+    """Return the lattice as an acceptor with costs; labels are the vocabulary's numbers.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.5)], finals={1: -2.0})
+    >>> columns = to_columns(lattice)
+    >>> columns.weight.tolist(), columns.final.tolist()
+    ([0.5], [inf, 2.0])
+    """
+    return FstColumns(
+        src=lattice.src,
+        ilabel=lattice.label,
+        olabel=lattice.label,
+        # a plain minus would turn the score 0.0 into the cost -0.0
+        weight=0.0 - lattice.score,
+        dst=lattice.dst,
+        final=0.0 - lattice.final,
+        start=lattice.start,
+    )
+
+
+def from_columns(
+    columns: FstColumns,
+    vocabulary: Vocabulary | None = None,
+    *,
+    side: str = "output",
+    symbols: SymbolTable | None = None,
+    **fields: Any,
+) -> Lattice:
+    """Return the lattice of an acyclic automaton with costs.
+
+    Arcs of infinite cost, on which no path can succeed, are left out.
+
+    Parameters
+    ----------
+    columns
+        The automaton.
+    vocabulary
+        Grows by the words of ``symbols``; without ``symbols``, labels are its numbers.
+    side : {"output", "input"}
+        Which labels are the words.
+    symbols
+        The word of every label; label 0 is epsilon whatever its name.
+    **fields
+        ``id``, ``source``, ``references``, ``times`` and ``metadata`` of the lattice.
+
+    Raises
+    ------
+    SpaceError
+        If the automaton is no lattice (cyclic, empty), or a label has no word.
+    OptionError
+        If nothing says which words the labels are.
+    """
+    if side not in ("output", "input"):
+        raise OptionError(f"side={side!r}, expected output or input")
+    if columns.start < 0:
+        raise SpaceError("the automaton is empty: it has no start state")
+    label = columns.olabel if side == "output" else columns.ilabel
+    if symbols is not None:
+        vocabulary = Vocabulary() if vocabulary is None else vocabulary
+        label = _translated(label, symbols, vocabulary)
+    elif vocabulary is None:
+        raise OptionError(
+            f"the labels are numbers and no table of {side} symbols is attached: "
+            "a vocabulary has to say which words they are"
+        )
+    possible = columns.weight != np.inf
+    return Lattice(
+        vocabulary=vocabulary,
+        src=columns.src[possible],
+        dst=columns.dst[possible],
+        label=label[possible],
+        score=0.0 - columns.weight[possible],
+        final=0.0 - columns.final,
+        start=columns.start,
+        **fields,
+    )
+
+
+def _translated(label: IntColumn, symbols: SymbolTable, vocabulary: Vocabulary) -> IntColumn:
+    """Return the numbers in ``vocabulary`` of labels that ``symbols`` names."""
+    distinct, place = np.unique(label, return_inverse=True)
+    words = []
+    for number in distinct.tolist():
+        word = "" if number == EPSILON else symbols.get(number)
+        if word is None:
+            raise SpaceError(f"label {number} is not in the symbol table of {len(symbols)} symbols")
+        words.append(word)
+    return ints(np.array(vocabulary.add_all(words), dtype=np.int32)[place])
+
+
+def symbol_table(vocabulary: Vocabulary, labels: Iterable[int] | None = None) -> dict[int, str]:
+    """Return the words by number, with a name for epsilon at 0.
+
+    Parameters
+    ----------
+    vocabulary
+        The words.
+    labels
+        The numbers to keep; all of them by default.
+
+    Examples
+    --------
+    >>> symbol_table(Vocabulary(["a", "b"]))
+    {0: '<eps>', 1: 'a', 2: 'b'}
+    """
+    name = EPSILON_NAME
+    while name in vocabulary:
+        # symbols must differ, and a vocabulary may hold "<eps>" as a word
+        name = f"<{name}>"
+    if labels is None:
+        return {EPSILON: name, **dict(enumerate(vocabulary, start=1))}
+    return {EPSILON: name, **{label: vocabulary.word(label) for label in labels if label}}
+
+
+def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = False) -> Any:
+    """Return the lattice as a ``pynini.Fst``: an acceptor, cost = -score.
+
+    Labels are the vocabulary's numbers and states keep theirs. Features, times and
+    metadata stay behind. Costs O(states + arcs), and O(words) for ``symbols``.
+
+    Parameters
+    ----------
+    lattice
+        The lattice.
+    arc_type : {"standard", "log", "log64"}
+        The semiring and the precision of OpenFst's weights.
+    symbols
+        Whether to attach the whole vocabulary as input and output symbol tables.
+
+    Raises
+    ------
+    MissingDependencyError
+        If pynini is not installed.
+    SpaceError
+        If a score is too large for single precision.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "b", -0.25)], finals=[1])
+    >>> fst = to_fst(lattice, symbols=True)
+    >>> print(fst)
+    0   1   a   a   0.5
+    0   1   b   b   0.25
+    1
+    <BLANKLINE>
+    """
+    pynini = require_pynini()
+    table = symbol_table(lattice.vocabulary) if symbols else None
+    fst = pynini.Fst.read_from_string(encode(to_columns(lattice), arc_type, osymbols=table))
+    if symbols:
+        fst.set_input_symbols(fst.output_symbols())
+    return fst
+
+
+def from_fst(
+    fst: Any, vocabulary: Vocabulary | None = None, side: str = "output", **fields: Any
+) -> Lattice:
+    """Return the lattice of an acyclic ``pynini.Fst`` (or ``pywrapfst`` one), score = -cost.
+
+    Parameters
+    ----------
+    fst
+        A ``vector`` or ``const`` FST of arc type ``standard``, ``log`` or ``log64``.
+    vocabulary
+        If a symbol table is attached to that side, it grows by the words that are used;
+        if not, labels are its numbers, and it has to be given.
+    side : {"output", "input"}
+        Which labels of a transducer are the words.
+    **fields
+        ``id``, ``source``, ``references``, ``times`` and ``metadata`` of the lattice.
+
+    Raises
+    ------
+    SpaceError
+        If the FST is no lattice (cyclic, empty), or a label has no word.
+    OptionError
+        If neither a symbol table nor a vocabulary says which words the labels are.
+    """
+    found = decode(fst.write_to_string(), "fst")
+    symbols = found.osymbols if side == "output" else found.isymbols
+    return from_columns(found, vocabulary, side=side, symbols=symbols, **fields)
+
+
+def to_networkx(lattice: Lattice) -> Any:
+    """Return the lattice as a ``networkx.MultiDiGraph``.
+
+    ============  ======================================================================
+    graph         ``start``, ``id``, ``source``, ``references``, ``feature_names``,
+                  ``metadata``
+    node          the state's number; ``final`` (the score, on final states only), ``time``
+                  and ``features`` (of ending there), where the lattice has them
+    edge          the key is the arc's index; ``word`` (``""`` for epsilon), ``score`` and,
+                  where the lattice has them, ``features`` as a dictionary
+    ============  ======================================================================
+
+    Examples
+    --------
+    >>> graph = to_networkx(Lattice.from_arcs([(0, 1, "a", -0.5)], finals=[1]))
+    >>> list(graph.edges(data=True)), graph.nodes[1]
+    ([(0, 1, {'word': 'a', 'score': -0.5})], {'final': 0.0})
+    """
+    import networkx  # slow to load, and most programs never come here
+
+    graph = networkx.MultiDiGraph(
+        start=lattice.start,
+        id=lattice.id,
+        source=lattice.source,
+        references=lattice.references,
+        feature_names=lattice.feature_names,
+        metadata=dict(lattice.metadata),
+    )
+    nodes: list[dict[str, Any]] = [
+        {} if score == -np.inf else {"final": score} for score in lattice.final.tolist()
+    ]
+    if lattice.times is not None:
+        for node, time in zip(nodes, lattice.times.tolist(), strict=True):
+            node["time"] = time
+    _add_features(nodes, lattice.final_features, lattice.feature_names)
+    graph.add_nodes_from(enumerate(nodes))
+    words = ["", *lattice.vocabulary]
+    edges: list[dict[str, Any]] = [
+        {"word": words[label], "score": score}
+        for label, score in zip(lattice.label.tolist(), lattice.score.tolist(), strict=True)
+    ]
+    _add_features(edges, lattice.features, lattice.feature_names)
+    graph.add_edges_from(
+        zip(lattice.src.tolist(), lattice.dst.tolist(), range(len(edges)), edges, strict=True)
+    )
+    return graph
+
+
+def _add_features(
+    attributes: list[dict[str, Any]], matrix: FeatureMatrix | None, names: tuple[str, ...]
+) -> None:
+    if matrix is None:
+        return
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    bounds, columns, values = (
+        part.tolist() for part in (matrix.indptr, matrix.indices, matrix.data)
+    )
+    for row, mapping in enumerate(attributes):
+        entries = range(bounds[row], bounds[row + 1])
+        mapping["features"] = {names[columns[entry]]: values[entry] for entry in entries}
+
+
+def from_networkx(graph: Any, vocabulary: Vocabulary | None = None) -> Lattice:
+    """Return the lattice of a directed acyclic ``networkx`` graph.
+
+    The attributes are those of :func:`to_networkx`. An edge must have a ``word``; its
+    ``score`` is 0 by default. Nodes may be anything: if they are not the integers from 0,
+    they are numbered in the order of the graph. Without the graph attribute ``start`` the
+    one node that no edge enters is the start.
+
+    Raises
+    ------
+    SpaceError
+        If the graph is undirected, has cycles, no final node, no single start, an edge
+        without a word, or times on some nodes only.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> graph = networkx.DiGraph()
+    >>> graph.add_edge("here", "there", word="a", score=-0.5)
+    >>> graph.add_node("there", final=0.0)
+    >>> [path.text for path in from_networkx(graph).paths()]
+    ['a']
+    """
+    if not graph.is_directed():
+        raise SpaceError("a lattice is made from a directed graph, and this one is undirected")
+    nodes = list(graph.nodes)
+    if set(nodes) == set(range(len(nodes))):
+        nodes.sort()
+    number = {node: index for index, node in enumerate(nodes)}
+    rows = [
+        (
+            number[src],
+            number[dst],
+            _word_of(src, dst, data),
+            data.get("score", 0.0),
+            data.get("features"),
+        )
+        for src, dst, data in graph.edges(data=True)
+    ]
+    attributes = [graph.nodes[node] for node in nodes]
+    times = [node["time"] for node in attributes if "time" in node]
+    if times and len(times) < len(nodes):
+        raise SpaceError(f"{len(times)} of {len(nodes)} nodes have a time, expected all or none")
+    about = graph.graph
+    names = tuple(about.get("feature_names", ()))
+    ending = {
+        index: node["features"] for index, node in enumerate(attributes) if node.get("features")
+    }
+    return Lattice.from_arcs(
+        rows,
+        finals={
+            index: node["final"]
+            for index, node in enumerate(attributes)
+            if node.get("final") is not None
+        },
+        states=len(nodes),
+        vocabulary=vocabulary,
+        final_features=ending or None,
+        feature_names=names,
+        start=_start_of(graph, number),
+        times=times or None,
+        id=str(about.get("id", "")),
+        source=str(about.get("source", "")),
+        references=tuple(about.get("references", ())),
+        metadata=dict(about.get("metadata", {})),
+    )
+
+
+def _word_of(src: Any, dst: Any, data: dict[str, Any]) -> str:
+    word = data.get("word")
+    if not isinstance(word, str):
+        raise SpaceError(f"the edge {src!r} -> {dst!r} has the word {word!r}, expected a string")
+    return word
+
+
+def _start_of(graph: Any, number: dict[Any, int]) -> int:
+    if "start" in graph.graph:
+        start = graph.graph["start"]
+        if start not in number:
+            raise SpaceError(f"the start {start!r} is no node of the graph")
+        return number[start]
+    first = [node for node, degree in graph.in_degree() if degree == 0]
+    if len(first) != 1:
+        raise SpaceError(
+            f"{len(first)} nodes have no edge into them, and the graph attribute 'start' does "
+            "not say which is the start"
+        )
+    return number[first[0]]

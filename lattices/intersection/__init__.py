@@ -1,0 +1,62 @@
+"""Ways to intersect a lattice with a machine: the same answers, at different speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lattices.errors import EngineError, PluginError
+from lattices.intersection.automata import ANY, Alignment, Automaton, Part, SearchMachine
+from lattices.intersection.engine import Engine, Found
+from lattices.registry import Registry, lacking
+from lattices.spaces import Lattice
+
+__all__ = [
+    "ANY",
+    "ENGINES",
+    "Alignment",
+    "Automaton",
+    "Engine",
+    "Found",
+    "Part",
+    "SearchMachine",
+    "choose",
+]
+
+ENGINES: Registry[Engine] = Registry(
+    "lattices.intersection",
+    "engine",
+    check=lambda plugin: lacking(plugin, ("name", "can_run", "best")),
+    aliases={"pynini": "openfst", "fst": "openfst"},
+)
+
+
+def choose(name: str, lattice: Lattice, machine: SearchMachine) -> Engine:
+    """Return the engine called ``name``, or with ``auto`` the first that can run the problem.
+
+    ``auto`` tries the kernel first, then the others by name.
+
+    Raises
+    ------
+    EngineError
+        If it cannot run the problem, with its reason.
+    """
+    reasons = []
+    for candidate in _in_turn() if name == "auto" else [name]:
+        try:
+            engine = ENGINES.get(candidate)
+        except PluginError as problem:
+            if name != "auto":
+                raise
+            reasons.append(str(problem))
+            continue
+        answer = engine.can_run(lattice, machine)
+        if answer is True:
+            return engine
+        reasons.append(f"{candidate}: {answer}")
+    raise EngineError(f"no engine can search lattice {lattice.id!r}: " + "; ".join(reasons))
+
+
+def _in_turn() -> Iterator[str]:
+    """Iterate over the engines' names; the others are looked up only if they are needed."""
+    yield "kernel"
+    yield from (name for name in ENGINES.names() if name != "kernel")

@@ -1,0 +1,185 @@
+"""The reference engine: OpenFst's own composition and pruning, through pynini.
+
+The lattice becomes a transducer from arc numbers to classes of words; composed with the
+machine and pruned to its best weight, its input side is the automaton of all best paths,
+among which one of the highest model score is taken. Weights are single precision: exact where
+totals are whole numbers below 2**24, as they are for WER, WRR and GRR without a model weight.
+Elsewhere they are good to about 1e-6 of the total, and OpenFst's own shortest path is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from lattices._native import topological_numbers
+from lattices.algorithms.best import best_path
+from lattices.arrays import Array, IntColumn, floats, ints
+from lattices.errors import MissingDependencyError
+from lattices.formats.openfst.codec import FstColumns, decode, encode
+from lattices.intersection.automata import (
+    ANY,
+    SINGLE_PRECISION,
+    Automaton,
+    Machines,
+    SearchMachine,
+    explicit,
+)
+from lattices.intersection.engine import Found
+from lattices.optional import require_pynini
+from lattices.spaces import Lattice
+from lattices.vocabulary import Vocabulary
+
+
+def acceptor_columns(automaton: Automaton, other: int, unit: float = 1.0) -> FstColumns:
+    """Return an automaton as OpenFst columns over classes of words; costs are negated gains.
+
+    A word that some arc reads is a class of its own, all other words are the class
+    ``other``; ANY becomes one arc for each class. Several initial states, or one with a
+    gain, get a new start before them.
+    """
+    classes = np.append(np.unique(automaton.label[automaton.label > 0]), other)
+    anything = automaton.label == ANY
+    copies = np.where(anything, len(classes), 1)
+    src, dst, label, weight = (
+        np.repeat(column, copies)
+        for column in (automaton.src, automaton.dst, automaton.label, -automaton.gain * unit)
+    )
+    label[label == ANY] = np.tile(classes, int(anything.sum()))
+    final = -automaton.final * unit
+    begin = np.flatnonzero(automaton.initial > -np.inf)
+    start = int(begin[0])
+    if len(begin) > 1 or automaton.initial[start] != 0:
+        start = automaton.num_states
+        src = np.append(src, np.full(len(begin), start))
+        dst = np.append(dst, begin)
+        label = np.append(label, np.zeros(len(begin), np.int32))
+        weight = np.append(weight, -automaton.initial[begin] * unit)
+        final = np.append(final, np.inf)
+    return FstColumns(
+        src=ints(src), ilabel=ints(label), olabel=ints(label), weight=floats(weight), dst=ints(dst),
+        final=final, start=start,
+    )  # fmt: skip
+
+
+def transducer_columns(lattice: Lattice, classes: Array, other: int, bias: float) -> FstColumns:
+    """Return the lattice from arc numbers (from 1) to classes, each final with an arc of its own.
+
+    A final state's arc, into a new last state, is numbered after the arcs of the lattice:
+    its score has to be told apart from the machine's after composition.
+    """
+    arcs, ends = lattice.num_arcs, lattice.finals
+    label = np.where(np.isin(lattice.label, classes) | (lattice.label == 0), lattice.label, other)
+    final = np.full(lattice.num_states + 1, np.inf)
+    final[-1] = 0.0
+    return FstColumns(
+        src=ints(np.append(lattice.src, ends)),
+        dst=ints(np.append(lattice.dst, np.full(len(ends), lattice.num_states))),
+        ilabel=ints(np.arange(1, arcs + len(ends) + 1)),
+        olabel=ints(np.append(label, np.zeros(len(ends)))),
+        weight=-bias * np.append(lattice.score, lattice.final[ends]),
+        final=final,
+        start=lattice.start,
+    )
+
+
+class OpenFstEngine:
+    """Composition and pruning in OpenFst, for any machine.
+
+    Cost: O(lattice arcs x machine arcs) products, with OpenFst's constants.
+    """
+
+    name = "openfst"
+
+    def require(self) -> None:
+        """Raise MissingDependencyError without pynini."""
+        require_pynini()
+
+    def can_run(self, lattice: Lattice, machine: SearchMachine) -> Literal[True] | str:
+        """Return True, or the reason why this engine cannot search the lattice."""
+        try:
+            require_pynini()
+        except MissingDependencyError as problem:
+            return str(problem)
+        return True
+
+    def best(
+        self,
+        lattices: Sequence[Lattice],
+        machines: Machines,
+        *,
+        model_weight: float = 0.0,
+        workers: int = 1,
+    ) -> list[Found | None]:
+        """Return the best path of each lattice, or None where no path is complete.
+
+        ``workers`` has no effect: OpenFst runs under the interpreter's lock.
+        """
+        return [
+            self._best(lattice, machine, model_weight)
+            for lattice, machine in zip(lattices, machines, strict=True)
+        ]
+
+    def _best(self, lattice: Lattice, machine: SearchMachine, model_weight: float) -> Found | None:
+        best: Found | None = None
+        best_model = 0.0
+        for number, part in enumerate(machine.parts):
+            optimal = self.optimal_paths(lattice, explicit(part), model_weight * part.denominator)
+            if optimal is None:
+                continue
+            gain, paths = optimal
+            model, arcs = _likeliest(lattice, paths)
+            value = (gain + part.bonus) / part.denominator
+            if best is None or (value, model) > (best.value, best_model):
+                best, best_model = Found(value, arcs, number), model
+        return best
+
+    def optimal_paths(
+        self, lattice: Lattice, automaton: Automaton, bias: float
+    ) -> tuple[float, FstColumns] | None:
+        """Return the best gain and the acceptor, over arc numbers, of the paths that attain it."""
+        pynini = require_pynini()
+        other = len(lattice.vocabulary)
+        right = pynini.Fst.read_from_string(encode(acceptor_columns(automaton, other)))
+        left = pynini.Fst.read_from_string(
+            encode(transducer_columns(lattice, np.unique(automaton.label), other, bias))
+        )
+        product = pynini.compose(left, right.arcsort("ilabel"))
+        if product.start() < 0:
+            return None
+        distance = pynini.shortestdistance(product, reverse=True)
+        gain = -float(str(distance[product.start()]))
+        exact = bias == 0.0 and max(abs(gain), automaton.largest_gain) < SINGLE_PRECISION
+        # rounded sums are no ties, and pruning to no slack at all could even lose the best
+        paths: Any = product.prune(weight="0") if exact else pynini.shortestpath(product)
+        paths = paths.project("input").rmepsilon()
+        return gain, decode(paths.write_to_string())
+
+
+ENGINE = OpenFstEngine()
+
+
+def _likeliest(lattice: Lattice, paths: FstColumns) -> tuple[float, IntColumn]:
+    """Return the model score and the arcs of the path that the model likes best."""
+    number, _ = topological_numbers(paths.src, paths.dst, paths.num_states)
+    src, dst = number[paths.src], number[paths.dst]
+    order = np.lexsort((dst, src))
+    arc = paths.ilabel[order] - 1
+    final = np.full(paths.num_states, -np.inf)
+    final[number[paths.final < np.inf]] = 0.0
+    chosen = best_path(
+        Lattice(
+            vocabulary=Vocabulary(),
+            src=ints(src[order]),
+            dst=ints(dst[order]),
+            label=ints(np.zeros(len(arc))),
+            score=np.append(lattice.score, lattice.final[lattice.finals])[arc],
+            final=final,
+            start=int(number[paths.start]),
+        )
+    )
+    path = arc[chosen]
+    path = ints(path[path < lattice.num_arcs])
+    return lattice.hypothesis(path.tolist()).score, path

@@ -1,0 +1,255 @@
+"""Rows: an automaton made deterministic as it is read.
+
+An automaton of a metric is nondeterministic: a sentence has many alignments, and its value
+is the best of them. That is harmless while sentences are maximised over, too. The worst
+sentence, the k best sentences and expectations need one value for each sentence. The row of
+a prefix, the best gain with which each state is reached, settles that: it is a function of
+the prefix, and the value of the whole sentence a function of its last row.
+
+Rows are kept in a normal form: the largest gain is taken out and added to the arc, and
+states that no suffix can bring back to the lead are dropped (``Automaton.dominated``). Equal
+rows are then one row, transitions are looked up, and the pairs of a lattice state and a row
+are the states of a lattice again, on which a path is a sentence with its one value.
+
+Gains are whole numbers, so equal rows are equal. Where their sums might not fit, they are whole
+numbers of a coarser unit (:mod:`.row_units`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lattices import _native
+from lattices.algorithms.paths import no_complete_path
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError, SpaceError
+from lattices.intersection.automata import Automaton
+from lattices.spaces import Lattice
+
+#: totals stay below this: whole numbers in double precision, and far from the end of 64 bits
+WIDEST = 2.0**52
+
+
+def largest_total(automaton: Automaton, steps: int) -> float:
+    """Return a bound of what any alignment of a sentence of up to ``steps`` words gains or loses.
+
+    An arc that reads a word counts once for each word. An epsilon arc counts once if it lies on
+    no cycle, as a deletion of a reference word, and otherwise once before each word and at the
+    end.
+
+    Examples
+    --------
+    >>> from lattices.intersection.automata import Alignment
+    >>> word, position = np.arange(1, 3), np.arange(2)
+    >>> wer = Alignment(2, 1, 1.0, 1.0, word, position, np.ones(2), 1.0)
+    >>> largest_total(wer.automaton, 10)
+    12.0
+    """
+    return automaton.row_columns.largest_total(steps)
+
+
+def fitting(automaton: Automaton, steps: int) -> tuple[Automaton, float]:
+    """Return the automaton in a unit in which every total is below 2**52, and that unit.
+
+    The unit is 1 wherever the gains fit as they are, and otherwise the least power of two that
+    makes them fit. Gains are then rounded to the nearest: each is wrong by at most half a
+    unit, which is less than 2**-51 of the largest total, and sentences whose values differ by
+    less than the sum of these may change places.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    steps : int
+        How many words a sentence may have.
+
+    Examples
+    --------
+    >>> automaton = Automaton([0], [0], [3], [2.0**40], [0.0], [0.0])
+    >>> fitting(automaton, 100)[1], fitting(automaton, 2**20)[1]
+    (1.0, 512.0)
+    """
+    total = largest_total(automaton, steps)
+    if total < WIDEST:
+        return automaton, 1.0
+    # one bit more: rounding up must not reach the bound
+    unit = 2.0 ** (math.floor(math.log2(total / WIDEST)) + 1)
+    gain, initial, final = (
+        floats(np.rint(each / unit))
+        for each in (automaton.gain, automaton.initial, automaton.final)
+    )
+    forgotten, kept, lead = automaton.dominated
+    # rounding may not make a state look more useless than it is
+    rules = (forgotten, kept, floats(np.ceil(lead / unit)))
+    coarse = Automaton(automaton.src, automaton.dst, automaton.label, gain, initial, final, rules)
+    return coarse, unit
+
+
+#: bytes that the rows of one search, its pairs and their arcs may take
+MEMORY = 2 * 10**9
+#: gains whose sums stay below this are kept in 32 bits
+_SMALL = 2.0**26
+
+
+class RowMachine:
+    """The deterministic reading of an automaton.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        Gains are whole numbers.
+    steps : int
+        How many words a sentence may have; decides how wide the integers are.
+
+    Attributes
+    ----------
+    automaton : Automaton
+        The one that is read: the given one, or that in a coarser unit.
+    unit : float
+        What one unit of gain of the rows is in units of the given automaton: 1 but where totals
+        would grow too large, a power of two there.
+    native : RowTables
+        The handle that native searches take.
+
+    Examples
+    --------
+    >>> automaton = Automaton([0], [0], [3], [2.0**40], [0.0], [0.0])
+    >>> RowMachine(automaton, 100).unit, RowMachine(automaton, 2**20).unit
+    (1.0, 512.0)
+    """
+
+    def __init__(self, automaton: Automaton, steps: int) -> None:
+        if not automaton.row_columns.has_whole_gains():
+            raise OptionError("rows need gains that are whole numbers")
+        self.automaton, self.unit = fitting(automaton, steps)
+        small = largest_total(self.automaton, steps) < _SMALL
+        self.native = _native.RowTables(self.automaton.row_columns, small)
+
+
+@dataclass(frozen=True, eq=False)
+class RowProduct:
+    """A lattice whose paths carry the one value of their sentence.
+
+    Attributes
+    ----------
+    graph : Lattice
+        States are pairs of a lattice state and a row; words and model scores are those of
+        the lattice. All of its states lie on complete paths.
+    gain : float64 column, one entry an arc of the graph
+        Summed along a path, with :attr:`opening` and the final gain, the value of the
+        sentence in units of the automaton that the machine was made of.
+    final_gain : float64 column, one entry a state
+    opening : float
+        The gain before the first word.
+    origin : int32 column
+        The arc of the lattice behind each arc of the graph.
+    rows : int
+        How many different rows there are.
+    """
+
+    graph: Lattice
+    gain: FloatColumn
+    final_gain: FloatColumn
+    opening: float
+    origin: IntColumn
+    rows: int
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a lattice state and a row there are."""
+        return self.graph.num_states
+
+
+def row_product(
+    lattice: Lattice, machine: RowMachine, budget: int, *, memory: int = MEMORY
+) -> RowProduct | None:
+    """Return the product of a lattice with rows, or None if it has more than ``budget`` pairs.
+
+    None, too, if rows, pairs and arcs take more than ``memory`` bytes. Cost: O(pairs x arcs out
+    of a lattice state), and a row's arcs for each new pair of a row and a word class.
+    """
+    try:
+        found = _native.row_product(lattice.columns, machine.native, budget, memory)
+    except SpaceError:
+        raise no_complete_path(lattice) from None
+    if found is None:
+        return None
+    opening, rows, state, ending, src, dst, arc, gain = found
+    graph = Lattice(
+        vocabulary=lattice.vocabulary,
+        src=ints(src),
+        dst=ints(dst),
+        label=ints(lattice.label[arc]),
+        score=floats(lattice.score[arc]),
+        final=floats(lattice.final[state]),
+        id=lattice.id,
+    )
+    unit = machine.unit
+    return RowProduct(
+        graph, floats(gain * unit), floats(ending * unit), opening * unit, ints(arc), rows
+    )
+
+
+#: as many pairs as there may be
+_ANY_NUMBER = 2**31 - 1
+
+
+def lowest_path(
+    lattice: Lattice,
+    machine: RowMachine,
+    *,
+    model_weight: float,
+    budget: int,
+    memory: int = MEMORY,
+) -> tuple[float, IntColumn] | None:
+    """Return the lowest gain plus weighted model score of a sentence, and the arcs of its path.
+
+    The model weight is in units of the automaton's gain. None if more than ``budget`` prefixes
+    have to be kept, or if they and their rows take more than ``memory`` bytes. Of several
+    sentences the one with the highest model score is found.
+    """
+    return _search(lattice, machine, model_weight, budget, memory, 0)
+
+
+def cut_lowest_path(
+    lattice: Lattice,
+    machine: RowMachine,
+    *,
+    model_weight: float,
+    widest: int,
+    memory: int = MEMORY,
+) -> tuple[float, IntColumn]:
+    """Return the lowest value found with at most ``widest`` prefixes kept at a lattice state.
+
+    With fewer, if ``memory`` does not suffice for so many.
+
+    Raises
+    ------
+    OptionError
+        If it does not suffice for one.
+    """
+    # a prefix that is kept goes on along each arc, at most, and has a row there
+    most = memory // (machine.native.row_bytes * max(1, lattice.num_arcs))
+    widest = min(widest, max(1, most))
+    while widest > 0:
+        found = _search(lattice, machine, model_weight, _ANY_NUMBER, memory, widest)
+        if found is not None:
+            return found
+        widest //= 2
+    raise OptionError(
+        f"lattice {lattice.id!r} with {machine.automaton.num_states} states of references needs "
+        f"more than {memory:,} bytes of memory; allow more, or give fewer references"
+    )
+
+
+def _search(
+    lattice: Lattice, machine: RowMachine, model_weight: float, pairs: int, memory: int, widest: int
+) -> tuple[float, IntColumn] | None:
+    weight = float(model_weight) / machine.unit
+    try:
+        found = _native.lowest_path(lattice.columns, machine.native, weight, pairs, memory, widest)
+    except SpaceError:
+        raise no_complete_path(lattice) from None
+    return None if found is None else (found[0] * machine.unit, ints(found[1]))

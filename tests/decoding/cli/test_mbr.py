@@ -1,0 +1,231 @@
+"""``fstmetrics mbr``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding.cli.main import main
+from decoding.minimum_risk.mbr import mbr
+from fstmetrics import BLEU, GRR, WER, corpus_score
+from lattices import Forest, Lattice
+from lattices.formats import read, write
+from tests.decoding.cli.commandline import CAT, cats, lattice_line, words
+
+LISTS = """\
+0 ||| a cat sat ||| f= 1 ||| -0.1
+0 ||| the cat sat ||| f= 1 ||| -0.3
+0 ||| the cat lay ||| f= 1 ||| -0.4
+1 ||| one two three ||| f= 1 ||| -1
+1 ||| one two ||| f= 1 ||| -3
+"""
+
+
+def run(*argv: object) -> int:
+    return main(["mbr", *map(str, argv)])
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> Path:
+    path = tmp_path / "lists.nbest"
+    path.write_text(LISTS)
+    return path
+
+
+@pytest.fixture
+def refs(tmp_path: Path) -> Path:
+    return words(tmp_path / "refs.txt", "the cat lay", "one two three")
+
+
+def test_tsv_and_the_table(lists: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(lists, "--refs", refs, "--metric", "wer", "grr") == 0
+    printed = capsys.readouterr()
+    rows = [line.split("\t") for line in printed.out.splitlines()]
+    found = [mbr(space, WER()) for space in read(lists)]
+    assert rows == [[str(n), repr(each.expected), each.text] for n, each in enumerate(found)]
+    lines = [line.split() for line in printed.err.splitlines()]
+    assert lines[0] == ["metric", "1-best", "mbr", "oracle"]
+    assert lines[1] == ["WER", f"{2 / 6:.4f}", f"{1 / 6:.4f}", "0.0000"]
+    assert lines[2][0] == "4-GRR"
+    assert printed.err.splitlines()[3] == f"4-GRR is {GRR()}"
+    assert printed.err.splitlines()[4] == "2 segments, 0 failed"
+    assert printed.err.splitlines()[5].endswith("method pairwise")
+
+
+def test_json_lines_and_summary(
+    lists: Path, refs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = tmp_path / "summary.json"
+    flags = ["--metric", "bleu:order=2", "--format", "jsonl", "-k", 2, "--scale", 3]
+    assert run(lists, *flags, "--refs", refs, "--summary", summary, "-q") == 0
+    printed = objects(capsys.readouterr().out)
+    expected = [each for space in read(lists) for each in mbr(space, BLEU(order=2), scale=3.0, k=2)]
+    assert [row["text"] for row in printed] == [each.text for each in expected]
+    assert [row["expected"] for row in printed] == [each.expected for each in expected]
+    assert [row["rank"] for row in printed] == [1, 2, 1, 2]
+    first = printed[0]
+    assert first["scores"] == {
+        str(BLEU(order=2)): BLEU(order=2).against(["the cat lay"]).score(first["words"])
+    }
+    assert (first["candidates"], first["evidence"], first["exact"]) == (3, 3, True)
+    told = json.loads(summary.read_text())
+    chosen = [row["words"] for row in printed if row["rank"] == 1]
+    assert told["metrics"][str(BLEU(order=2))]["mbr"] == corpus_score(
+        BLEU(order=2), chosen, [["the cat lay"], ["one two three"]]
+    )
+    assert (told["segments"], told["judged"], told["scale"]) == (2, 2, 3.0)
+
+
+def test_without_references(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(lists, "--metric", "wer") == 0
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 2
+    assert printed.err.splitlines()[0] == "2 segments, 0 failed, 2 without references"
+
+
+def test_lattices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cats(tmp_path / "cats.jsonl")
+    assert run(file, "--metric", "wer") == 0
+    printed = capsys.readouterr()
+    assert [line.split("\t")[2] for line in printed.out.splitlines()] == ["a hat"] * 3
+    assert printed.err.splitlines()[-1].endswith("method edit") or "not proven" in printed.err
+    assert run(file, "--metric", "bleu", "--method", "pairwise") == 0
+    # bleu has no machine: its oracle is unknown
+    assert capsys.readouterr().err.splitlines()[1].split()[-1] == "-"
+
+
+def test_workers_give_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cats(tmp_path / "cats.jsonl", 40)
+    printed = []
+    for workers in (1, 2):
+        assert run(file, "--metric", "grr", "--samples", 5, "--workers", workers, "-q") == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_evidence_and_systems(
+    lists: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.nbest"
+    other.write_text("0 ||| a dog sat ||| f= 1 ||| 0\n1 ||| one ||| f= 1 ||| 0\n")
+    assert run(lists, "--metric", "wer", "--evidence", other, "-q") == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert rows == [["0", repr(1 / 3), "a cat sat"], ["1", "1.0", "one two"]]
+    flags = ["--systems", other, "--system-weights", "0.1", "0.9"]
+    assert run(lists, "--metric", "wer", "-q", *flags) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    spaces = list(zip(read(lists), read(other), strict=True))
+    expected = [mbr(pair, WER(), system_weights=[0.1, 0.9]) for pair in spaces]
+    assert [row[2] for row in rows] == [each.text for each in expected] == ["a dog sat", "one"]
+
+
+def test_a_segment_without_evidence_fails_alone(
+    lists: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.nbest"
+    other.write_text("1 ||| one ||| f= 1 ||| 0\n")
+    assert run(lists, "--metric", "wer", "--evidence", other) == 1
+    printed = capsys.readouterr()
+    assert printed.out.startswith("1\t")
+    assert "there is no segment '0' in the evidence" in printed.err
+
+
+def test_options_of_methods(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(lists, "--metric", "wer", "--set", "uniform=true", "--candidates", 1, "-q") == 0
+    found = [mbr(space, WER(), uniform=True, candidates=1) for space in read(lists)]
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert rows == [[str(n), repr(each.expected), each.text] for n, each in enumerate(found)]
+    theta = "theta=-0.1/0.2/0.3/0.4/0.5"
+    assert run(lists, "--metric", "wer", "--method", "linear", "--set", theta, "-q") == 0
+    found = [mbr(space, method="linear", theta=[-0.1, 0.2, 0.3, 0.4, 0.5]) for space in read(lists)]
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[2] for row in rows] == [each.text for each in found]
+
+
+def test_the_k_best_of_forests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lattice = Lattice.from_arcs(
+        [(0, 1, "a", -0.1), (0, 1, "the", -0.3), (1, 2, "cat", 0.0), (1, 2, "hat", -2.0)],
+        finals=[2], id="s1",
+    )  # fmt: skip
+    path = tmp_path / "forests.jsonl"
+    write(path, [Forest.from_lattice(lattice)])
+    assert run(path, "--method", "linear", "-k", 3, "--format", "jsonl", "-q") == 0
+    printed = objects(capsys.readouterr().out)
+    expected = mbr(lattice, method="linear", k=3)
+    assert [row["text"] for row in printed] == [each.text for each in expected]
+    assert [row["rank"] for row in printed] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--method", "best"], "--method best: expected one of auto, pairwise"),
+        (["--set", "nothing=1"], "method pairwise has no option '--set nothing'"),
+        (["--method", "edit", "--samples", "3"], "method edit has no option '--samples'"),
+        (["--set", "samples=3", "--samples", "3"], "samples is given twice"),
+        (["--evidence", "-"], "not standard input"),
+        (["--metric", "bleu", "--scale", "-1"], "a scale is a finite number from 0 on"),
+    ],
+)
+def test_what_is_refused(
+    flags: list[str], message: str, lists: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(lists, *flags) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that is interrupted goes on, and ends as if it had not been."""
+    from decoding.cli.output import mbr as mbr_output
+
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(lattice_line(f"s{n}", CAT, ["the cat"]) for n in range(300)))
+    whole, parts = tmp_path / "whole.tsv", tmp_path / "parts.tsv"
+    flags = ["--metric", "grr", "wer", "--method", "pairwise"]
+    summaries = [tmp_path / "one.json", tmp_path / "two.json"]
+    assert run(path, *flags, "-o", whole, "--summary", summaries[0], "-q") == 0
+    original, done = mbr_output.MBRTotals.add, 0
+
+    def interrupted(self: Any, outcome: Any) -> bytes:
+        nonlocal done
+        done += 1
+        if done > 250:
+            raise KeyboardInterrupt
+        return original(self, outcome)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mbr_output.MBRTotals, "add", interrupted)
+        assert run(path, *flags, "-o", parts, "-q") == 130
+    assert run(path, *flags, "-o", parts, "--resume", "--summary", summaries[1], "-q") == 0
+    assert parts.read_text() == whole.read_text()
+    one, two = (json.loads(each.read_text())["metrics"] for each in summaries)
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        # an approximation by design: nothing to worry about
+        (["--method", "edit"], False),
+        (["--method", "linear", "--metric", "bleu"], False),
+        (["--method", "exact", "--set", "budget=1", "--samples", "2"], True),
+        (["--method", "search"], False),
+    ],
+)
+def test_only_what_should_be_exact_says_that_it_is_not(
+    flags: list[str], told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cats.jsonl"
+    path.write_text(lattice_line("s0", CAT))
+    metric = [] if "--metric" in flags else ["--metric", "wer"]
+    assert run(path, *metric, *flags) == 0
+    shown = capsys.readouterr().err
+    assert "not proven" not in shown
+    assert ("perhaps not the best there are" in shown) == told

@@ -1,0 +1,157 @@
+"""References in the layouts of sclite, through the commands."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from decoding.cli.main import main
+from tests.decoding.cli.commandline import lattice_line, words
+
+
+def run(*argv: object) -> int:
+    return main(list(map(str, argv)))
+
+
+@pytest.fixture
+def lattices(tmp_path: Path) -> Path:
+    """Return three lattices of "um yes", "uh yes" and "yes", one sentence each."""
+    path = tmp_path / "said.jsonl"
+    path.write_text(
+        lattice_line("a", [(0, 1, "um", -1.0), (1, 2, "yes", -1.0)])
+        + lattice_line("b", [(0, 1, "uh", -1.0), (1, 2, "yes", -1.0)])
+        + lattice_line("c", [(0, 1, "yes", -1.0)])
+    )
+    return path
+
+
+ALTERNATIVES = ["{ um / uh / @ } yes (a)", "{ um / uh / @ } yes (b)", "{ um / uh / @ } yes (c)"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_alternative_is_right(
+    tmp_path: Path, lattices: Path, workers: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refs = words(tmp_path / "refs.trn", *ALTERNATIVES)
+    arguments = ("oracle", lattices, "--workers", workers, "--metric", "wer", "--refs", refs)
+    assert run(*arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "a\t0.0\tum yes\nb\t0.0\tuh yes\nc\t0.0\tyes\n"
+    assert "references by id" in printed.err
+    wrong = words(tmp_path / "wrong.trn", *(line.replace("um", "er") for line in ALTERNATIVES))
+    assert run(*arguments[:-1], wrong) == 0
+    assert [float(line.split("\t")[1]) for line in capsys.readouterr().out.splitlines()] == [
+        0.5, 0.0, 0.0,
+    ]  # fmt: skip
+
+
+def test_scores_are_against_the_best_alternative(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refs = words(tmp_path / "refs.trn", *(line.replace("(", "(u1") for line in ALTERNATIVES))
+    hyps = words(tmp_path / "hyps", "u1a um yes", "u1b yes", "u1c er yes")
+    assert (
+        run("score", hyps, "--refs", refs, "--metric", "wer", "--segments", "--format", "json") == 0
+    )
+    (system,) = json.loads(capsys.readouterr().out)["systems"]
+    scores = [next(iter(entry["scores"].values())) for entry in system["segment_scores"]]
+    assert scores == [0.0, 0.0, 0.5]
+
+
+def test_stm_with_ids_made_by_a_template(
+    tmp_path: Path, lattices: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refs = words(
+        tmp_path / "refs.stm",
+        "f A a 0.00 1.00 <o,f0,male> um yes",
+        "f A b 1.00 2.00 uh yes",
+        "f A c 2.00 3.00 IGNORE_TIME_SEGMENT_IN_SCORING",
+    )
+    arguments = ("oracle", lattices, "-q", "--metric", "wer", "--refs", refs)
+    assert run(*arguments, "--refs-id", "{speaker}") == 1
+    printed = capsys.readouterr()
+    assert printed.out == "a\t0.0\tum yes\nb\t0.0\tuh yes\n"
+    assert "refs.stm:3: 'c' is excluded from scoring" in printed.err
+    assert run(*arguments) == 2
+    assert "its ids are such as 'f'" in capsys.readouterr().err
+    assert run(*arguments, "--refs-id", "{speaker.x}") == 2
+    assert "no field 'speaker.x'" in capsys.readouterr().err
+
+
+def test_ctm(tmp_path: Path, lattices: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refs = words(
+        tmp_path / "refs.ctm",
+        *(f"{name} 1 {begin} 0.2 {word} 0.9"
+          for name, text in (("a", "um yes"), ("b", "uh yes"), ("c", "yes"))
+          for begin, word in zip(("0.00", "0.50"), text.split(), strict=False)),
+    )  # fmt: skip
+    assert run("oracle", lattices, "-q", "--metric", "wer", "--refs", refs) == 0
+    assert capsys.readouterr().out == "a\t0.0\tum yes\nb\t0.0\tuh yes\nc\t0.0\tyes\n"
+
+
+def test_errors_say_where(
+    tmp_path: Path, lattices: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refs = words(tmp_path / "refs.trn", "um yes (a)", "{ uh / yes (b)", "yes (c)")
+    for format in ("auto", "trn"):
+        assert run("oracle", lattices, "--refs", refs, "--refs-format", format) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert f"{refs}:2: a {{ without its }}" in printed.err
+
+
+def test_more_sentences_than_can_be_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "long.jsonl"
+    path.write_text(lattice_line("a", [(n, n + 1, "b", -1.0) for n in range(100)]))
+    refs = words(tmp_path / "refs.trn", "{ a / b } " * 100 + "(a)")
+    assert run("oracle", path, "-q", "--metric", "wer", "--refs", refs) == 0
+    assert capsys.readouterr().out.startswith("a\t0.0\tb b b")
+
+
+def test_ids_of_espnet(
+    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared_data / "librispeech-nbest"
+    few = tmp_path / "few.tsv"
+    with gzip.open(folder / "dev_clean.nbest.tsv.gz", "rb") as lists:
+        few.write_bytes(b"".join(islice(lists, 1000)))
+    arguments = ("oracle", few, "--input-format", "nbest-tsv", "--metric", "wer", "--refs")
+    trn = folder / "dev_clean.score_wer.ref.trn"
+    assert run(*arguments, trn) == 2
+    assert "the id template {utterance} drops" in capsys.readouterr().err
+    assert run(*arguments, trn, "--refs-id", "{utterance}") == 0
+    by_trn = capsys.readouterr().out
+    assert run(*arguments, folder / "dev_clean.ref.txt") == 0
+    assert capsys.readouterr().out == by_trn
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_second_line_for_an_id_makes_no_words_of_ids(
+    tmp_path: Path, lattices: Path, workers: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refs = words(tmp_path / "text", "a um yes", "b uh yes", "b yes")
+    arguments = ("oracle", lattices, "--workers", workers, "--metric", "wer", "--refs", refs)
+    assert run(*arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"{refs}:3: a second line for the id 'b', which {refs}:2 has already" in printed.err
+    assert "--refs-format kaldi takes" in printed.err
+    assert "--refs-format plain takes" in printed.err
+    assert run(*arguments, "--refs-format", "plain") == 0
+
+
+def test_scores_with_an_id_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = ["u1 um yes", "u2 uh yes", "u3 yes"]
+    bad = ["u1 um yes", "u2 uh yes", "u2 yes"]
+    for hyps, refs in ((good, bad), (bad, good)):
+        files = words(tmp_path / "hyps", *hyps), words(tmp_path / "refs", *refs)
+        assert run("score", files[0], "--refs", files[1], "--metric", "wer") == 2
+        printed = capsys.readouterr()
+        odd = files[hyps is good]
+        assert f"{odd}:3: a second line for the id 'u2', which {odd}:2 has already" in printed.err

@@ -1,0 +1,219 @@
+"""``fstmetrics score``: intervals, LaTeX, trn and ctm; the rest is in test_cli_others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from decoding.cli.main import main
+from decoding.cli.output.tables import latex
+from fstmetrics import GRR, WER, bootstrap, corpus_stats
+from tests.decoding.cli.commandline import words
+
+REFS = ["the cat sat", "on the mat", "and slept there", "all day long"]
+OUTPUTS = ["the hat sat", "on mat", "and slept there", "all the day long"]
+
+
+def run(*argv: object) -> int:
+    return main([str(argument) for argument in argv])
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    return words(tmp_path / "my_system", *OUTPUTS), words(tmp_path / "refs", *REFS)
+
+
+def expected(metric, **options):
+    stats = corpus_stats(metric, OUTPUTS, [[reference] for reference in REFS])
+    return bootstrap(metric, stats, **options)
+
+
+def test_intervals_as_a_table(files, capsys: pytest.CaptureFixture[str]) -> None:
+    system, refs = files
+    flags = ["--metric", "wer", "--metric", "grr", "--intervals", "--samples", "50", "--seed", "3"]
+    assert run("score", system, "--refs", refs, *flags, "--level", "0.8") == 0
+    header, row, _, signature, note = capsys.readouterr().out.splitlines()
+    assert header.split() == ["system", "segments", "WER", "sub", "del", "ins", "4-GRR"]
+    assert signature == "4-GRR is grr:n=4,alpha=1,beta=0"
+    for metric in (WER(), GRR()):
+        assert str(expected(metric, samples=50, seed=3, level=0.8)) in row
+    assert note.endswith("80 % intervals by 50 resamples of the segments, seed 3")
+
+
+def test_intervals_as_tsv_and_json(files, capsys: pytest.CaptureFixture[str]) -> None:
+    system, refs = files
+    flags = ["--metric", "wer", "--intervals", "--samples", "50"]
+    assert run("score", system, "--refs", refs, *flags, "--format", "tsv") == 0
+    one = expected(WER(), samples=50)
+    header, row = capsys.readouterr().out.splitlines()
+    assert header == "system\tsegments\twer\twer low\twer high"
+    assert row == f"{system}\t4\t{one.score}\t{one.interval.low}\t{one.interval.high}"
+    assert run("score", system, "--refs", refs, *flags, "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["resampling"] == {"method": "bootstrap", "samples": 50, "seed": 0, "level": 0.95}
+    assert found["systems"][0]["intervals"] == {
+        "wer": {
+            "low": one.interval.low,
+            "high": one.interval.high,
+            "standard_error": one.standard_error,
+        }
+    }
+    assert found["systems"][0]["scores"] == {"wer": one.score}
+
+
+def test_latex(files, capsys: pytest.CaptureFixture[str]) -> None:
+    system, refs = files
+    flags = ["--metric", "wer", "--format", "latex"]
+    assert run("score", system, "--refs", refs, *flags) == 0
+    escaped = str(system).replace("_", r"\_")
+    assert capsys.readouterr().out.splitlines() == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"system & segments & WER \\",
+        r"\midrule",
+        rf"{escaped} & $4$ & $0.2500$ \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    assert run("score", system, "--refs", refs, *flags, "--intervals") == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("% fstmetrics ")
+    assert f"${expected(WER()).score:.4f}$ ${expected(WER()).interval}$" in printed
+    assert run("score", system, "--refs", refs, *flags, "--segments") == 0
+    assert rf"{escaped} & $2$ & $0.3333$ \\" in capsys.readouterr().out
+
+
+def test_latex_escapes() -> None:
+    cells = [r"a\b_{c}^", "50 % & $5 #1", "[x]", "<a|b>", "1.0e-05", "+0.1 [-1, 2]", ""]
+    line = latex(["n"] * len(cells), [cells]).splitlines()[4]
+    assert line == (
+        r"a\textbackslash{}b\_\{c\}\textasciicircum{} & 50 \% \& \$5 \#1 & {}[x] & "
+        r"\textless{}a\textbar{}b\textgreater{} & $1.0e-05$ & $+0.1$ $[-1, 2]$ &  \\"
+    )
+
+
+@pytest.mark.parametrize("format", ["tsv", "latex"])
+def test_segments_have_no_intervals(format, files, capsys: pytest.CaptureFixture[str]) -> None:
+    system, refs = files
+    flags = ["--segments", "--intervals", "--format", format]
+    assert run("score", system, "--refs", refs, *flags) == 2
+    assert "only systems have intervals" in capsys.readouterr().err
+
+
+def test_one_segment_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    system, refs = words(tmp_path / "one", "a"), words(tmp_path / "refs", "a b")
+    out = tmp_path / "out"
+    assert run("score", system, "--refs", refs, "--intervals", "-o", out) == 2
+    assert "1 segments, expected 2 or more" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "flags", [["--level", "1"], ["--level", "x"], ["--samples", "0"], ["--seed", "-1"]]
+)
+def test_numbers_outside_their_range(flags, files, capsys: pytest.CaptureFixture[str]) -> None:
+    system, refs = files
+    assert run("score", system, "--refs", refs, "--intervals", *flags) == 2
+    assert f"argument {flags[0]}" in capsys.readouterr().err
+
+
+# transcripts of sclite
+
+
+TRN = ["and slept there (s-03)", "the hat sat (s-01)", "on mat (s-02)", "(s-04)"]
+
+
+@pytest.mark.parametrize("flags", [[], ["--input-format", "trn"]])
+@pytest.mark.parametrize("layout", ["trn", "kaldi"])
+def test_trn(flags, layout, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    system = words(tmp_path / "hyp.trn", *TRN)
+    numbered = list(enumerate(REFS, start=1))
+    by_layout = {
+        "trn": [f"{reference} (s-0{n})" for n, reference in numbered],
+        "kaldi": [f"s-0{n} {reference}" for n, reference in numbered],
+    }
+    refs = words(tmp_path / "refs", *by_layout[layout])
+    shown = ["--metric", "wer", "--segments", "--format", "tsv"]
+    assert run("score", system, "--refs", refs, *shown, *flags) == 0
+    rows = [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [["s-03", "0.0"], ["s-01", repr(1 / 3)], ["s-02", repr(1 / 3)], ["s-04", "1.0"]]
+
+
+def test_trn_with_other_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    system = words(tmp_path / "hyp.trn", "the hat sat (s1-s1-u1)", "on mat (s1-s1-u2)")
+    refs = words(tmp_path / "ref.trn", "the cat sat (s1-s1-u1)", "on the mat (s1-s1-u2)")
+    shown = ["--metric", "wer", "--segments", "--format", "tsv", "--refs-id", "{utterance}"]
+    assert run("score", system, "--refs", refs, *shown) == 0
+    rows = [line.split("\t")[1] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == ["s1-u1", "s1-u2"]
+
+
+def test_ctm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    system = words(tmp_path / "hyp.ctm", "u1 1 0.5 0.2 hat", "u1 1 0.1 0.2 the", "u2 1 0.0 0.3 on")
+    refs = words(tmp_path / "text", "u1 the cat", "u2 on")
+    shown = ["--metric", "wer", "--input-format", "ctm"]
+    assert run("score", system, "--refs", refs, *shown) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[1:3] == ["2", "0.3333"]
+
+
+def test_sentences_in_brackets_are_no_trn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    system = words(tmp_path / "one", "he left (again)", "she left (again)")
+    refs = words(tmp_path / "refs", "he left (once)", "she left (again)")
+    flags = ["--refs-format", "plain", "--metric", "wer"]
+    assert run("score", system, "--refs", refs, *flags) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1].split()[1:3] == ["2", "0.1667"]
+    assert "line by line" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["the cat"], ":1: expected 'words (id)'"),
+        (["a (u1)", "b (u1)"], ":2: a second line for the id 'u1', which FILE:1 has already"),
+        (["{ a / b } (u1)", "c (u2)"], ": segment 'u1': a hypothesis has alternatives"),
+        ([";; nothing"], ": no segment of layout trn"),
+    ],
+)
+def test_damaged_trn(lines, message, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    system, refs = words(tmp_path / "hyp", *lines), words(tmp_path / "text", "u1 a", "u2 b")
+    assert run("score", system, "--refs", refs, "--input-format", "trn") == 2
+    expected = message.replace("FILE", str(system))
+    assert capsys.readouterr().err == f"fstmetrics: error: {system}{expected}\n"
+
+
+def test_trn_needs_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    system, refs = words(tmp_path / "hyp", "a (u1)"), words(tmp_path / "refs", "a")
+    flags = ["--input-format", "trn", "--refs-format", "plain"]
+    assert run("score", system, "--refs", refs, *flags) == 2
+    assert "trn goes by id, but the references do not" in capsys.readouterr().err
+
+
+def test_errors_are_counted_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By default WER, whose errors sclite would count the same way, and BLEU."""
+    system = words(tmp_path / "one", "the hat sat", "on mat", "and slept there now", "all day long")
+    refs = words(tmp_path / "refs", *REFS)
+    assert run("score", system, "--refs", refs) == 0
+    header, row, blank, signature = capsys.readouterr().out.splitlines()
+    assert header.split() == ["system", "segments", "WER", "sub", "del", "ins", "BLEU"]
+    assert row.split()[1:6] == ["4", "0.2500", "1", "1", "1"]
+    assert blank == ""
+    assert signature.startswith("BLEU is bleu:order=4,")
+
+
+def test_metrics_of_one_name_have_headings_of_their_own(
+    files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    system, refs = files
+    assert run("score", system, "--refs", refs, "--metric", "GRR", "grr:n=2", "Grr:alpha=0") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["system", "segments", "4-GRR", "(1)", "2-GRR", "4-GRR", "(2)"]
+    assert lines[3:] == [
+        "4-GRR (1) is grr:n=4,alpha=1,beta=0",
+        "2-GRR is grr:n=2,alpha=1,beta=0",
+        "4-GRR (2) is grr:n=4,alpha=0,beta=0",
+    ]

@@ -1,0 +1,74 @@
+"""Forests among the jobs and the transforms of the corpus commands."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoding.corpus.encoding import Target
+from decoding.corpus.jobs import InfoJob, OracleJob, one_best
+from decoding.corpus.runner import Segment
+from decoding.corpus.transforms import KBest, Pruned, Sampled, joined
+from fstmetrics import WER
+from lattices.errors import FormatError, OptionError
+from lattices.spaces import Forest, NBest
+from lattices.testing import sample_forests, sample_lattices, sentences
+
+FOREST = Forest.from_edges(
+    [
+        (0, [], ["cat"], -1.0, {"lm": -2.0}),
+        (0, [], ["dog"], -3.0, {"lm": -5.0}),
+        (1, [0], ["the", 0], 0.0),
+        (1, [0, 0], [1, "and", 0], -0.5),
+    ],
+    id="s1",
+    references=("dog and cat",),
+)
+SEGMENT = Segment(0, "f", 1, FOREST)
+
+
+def test_size() -> None:
+    (info,) = InfoJob()([SEGMENT])
+    assert (info.kind, info.states, info.arcs, info.paths) == ("forest", 2, 4, 6)
+    assert (info.shortest, info.longest, info.density) == (2, 3, 2.0)
+    assert info.words == {"the", "and", "cat", "dog"}
+
+
+def test_oracle_and_one_best() -> None:
+    assert one_best(FOREST) == ("the", "cat")
+    (found,) = OracleJob((WER(),))([SEGMENT])
+    assert (found.oracles[0].text, found.oracles[0].score) == ("dog and cat", 0.0)
+    assert (found.one_best, found.arcs) == (("the", "cat"), 4)
+
+
+def test_lists() -> None:
+    best = KBest(3)(SEGMENT)
+    assert [(entry.text, entry.score) for entry in best] == [
+        ("the cat", -1.0),
+        ("cat and cat", -2.5),
+        ("the dog", -3.0),
+    ]
+    assert best[1].features == {"lm": -4.0}
+    assert (best.id, best.references) == ("s1", ("dog and cat",))
+    assert len(KBest(9, distinct=True)(SEGMENT)) == 6
+    drawn = Sampled(50)(SEGMENT)
+    assert isinstance(drawn, NBest)
+    assert {entry.tokens for entry in drawn} <= sentences(FOREST).keys()
+    assert [entry.text for entry in Sampled(50)(SEGMENT)] == [entry.text for entry in drawn]
+
+
+def test_pruned_and_joined() -> None:
+    pruned = Pruned(beam=0.5)(SEGMENT)
+    assert isinstance(pruned, Forest)
+    assert sentences(pruned) == {("the", "cat"): [-1.0]}
+    both = joined([FOREST, FOREST])
+    assert {tokens: len(scores) for tokens, scores in sentences(both).items()} == dict.fromkeys(
+        sentences(FOREST), 2
+    )
+    with pytest.raises(OptionError, match="forests are joined with forests"):
+        joined([FOREST, sample_lattices()[0]])
+
+
+def test_formats_that_hold_none() -> None:
+    with pytest.raises(FormatError, match="plf holds no forests"):
+        Target("plf").ready(sample_forests()[0])
+    assert Target("jsonl").ready(sample_forests()[0]).data.startswith(b'{"id":"first","nodes":6')

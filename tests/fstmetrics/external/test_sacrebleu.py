@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fstmetrics import corpus_score, corpus_stats, parse_metric
+from fstmetrics.external.sacrebleu import TER, ChrF
+from fstmetrics.testing import check_metric
+from lattices import Lattice, OptionError
+from lattices.errors import MissingDependencyError
+from tests.strategies import sentences
+
+sacrebleu = pytest.importorskip("sacrebleu")
+
+METRICS = [
+    TER(),
+    TER(normalized=True, case_sensitive=True),
+    TER(no_punct=True, asian_support=True),
+    ChrF(),
+    ChrF(word_order=2),
+    ChrF(char_order=3, beta=1.0, lowercase=True, whitespace=True, eps_smoothing=True),
+]
+
+
+def theirs(metric):
+    kind = sacrebleu.TER if isinstance(metric, TER) else sacrebleu.CHRF
+    return kind(**dataclasses.asdict(metric))
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_the_laws_hold(metric):
+    check_metric(metric)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+@settings(max_examples=50)
+@given(
+    corpus=st.lists(
+        st.tuples(*[sentences(("The", "cat,", "sat", "on"), unknown=("(x)", "猫"))] * 3),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_corpora_score_as_in_sacrebleu(metric, corpus):
+    texts = [[" ".join(each) for each in segment] for segment in corpus]
+    hypotheses, *documents = map(list, zip(*texts, strict=True))
+    expected = theirs(metric).corpus_score(hypotheses, documents).score
+    found = corpus_score(metric, hypotheses, [segment[1:] for segment in texts])
+    assert 100 * found == pytest.approx(expected, abs=1e-9)
+
+
+def test_wmt15(shared_data):
+    folder = shared_data / "wmt15" / "fr-en"
+    (path,) = folder.glob("*ref*")
+    system = sorted(each for each in folder.glob("*.txt") if "-src" not in each.name)[-1]
+    reference, hypotheses = (
+        each.read_text(encoding="utf-8").split("\n")[:120] for each in (path, system)
+    )
+    assert system != path
+    for metric in (TER(), ChrF(word_order=2)):
+        rows = corpus_stats(metric, hypotheses, [[line] for line in reference])
+        expected = theirs(metric).corpus_score(hypotheses, [reference]).score
+        assert 100 * metric.score(rows.sum(axis=0)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_without_sacrebleu(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    for metric in (TER(), ChrF()):
+        with pytest.raises(MissingDependencyError, match=r"pip install 'fstmetrics\[sacrebleu\]'"):
+            metric.against(["a"])
+
+
+def test_signatures():
+    assert str(ChrF(word_order=2)) == "chrf:char_order=6,word_order=2,beta=2"
+    assert parse_metric("ter:no_punct=true") == TER(no_punct=True)
+
+
+def test_what_means_nothing_is_refused():
+    lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
+    for metric in (TER(), ChrF()):
+        with pytest.raises(OptionError, match="not as a lattice"):
+            metric.against([lattice])
+    for options in ({"char_order": 0}, {"word_order": -1}, {"beta": 0.0}, {"beta": float("nan")}):
+        with pytest.raises(OptionError, match=next(iter(options))):
+            ChrF(**options)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_evaluators_survive_pickling(metric):
+    metric.score(metric.stats("a", ["a"]))
+    evaluator = metric.against(["the cat sat", "a cat"])
+    again = pickle.loads(pickle.dumps(evaluator))
+    assert np.array_equal(again.stats("the hat"), evaluator.stats("the hat"))

@@ -1,0 +1,479 @@
+"""Reading and writing whatever the format: sniffing, gzip, directories, errors, losses."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lattices.errors import FormatError, OptionError, UnknownNameError
+from lattices.formats import (
+    FORMATS,
+    LossWarning,
+    formats,
+    parse_record,
+    read,
+    read_records,
+    write,
+)
+from lattices.formats.base import Format, Losses, Record, grouped_lines
+from lattices.spaces import Hypothesis, Lattice, NBest
+from lattices.testing import check_format, sample_lattices, sample_nbests
+from lattices.vocabulary import Vocabulary
+from tests.lattices.algorithms.comparing import packed, parts, problems
+
+LINE = b'{"id": "%s", "finals": {"1": 0}, "arcs": [[0, 1, "%s", -0.5]]}\n'
+SLF = b"VERSION=1.0\nN=2 L=1\nI=0\nI=1 W=hi\nJ=0 S=0 E=1 a=-1\n"
+NBEST = b"0 ||| hi ||| lm= 1 ||| -1\n"
+TSV = b"u1\t1\t-0.5\thi there\n"
+
+
+def jsonl(*names: str) -> bytes:
+    return b"".join(LINE % (name.encode(), b"w" + name.encode()) for name in names)
+
+
+@pytest.mark.parametrize("name", FORMATS.names())
+def test_laws(name: str, tmp_path: Path) -> None:
+    fmt = FORMATS.get(name)
+    assert fmt.name == name
+    beside = {"ark": str(tmp_path / "lattices.ark")} if "ark" in fmt.write_options else {}
+    networks = name in ("mesh", "sausages")
+    check_format(fmt, confusion_networks() if networks else None, write_options=beside)
+
+
+def confusion_networks() -> list[Lattice]:
+    """Lattices that are chains of slots."""
+    words = Vocabulary()
+    arcs = [(0, 1, "the", -0.5), (0, 1, "a", -0.75), (1, 2, "", -0.25), (1, 2, "naïve", -2.0)]
+    return [
+        Lattice.from_arcs(arcs, [2], vocabulary=words, id="first"),
+        Lattice.from_arcs([(0, 1, "日本語", -0.125)], [1], vocabulary=words, id="second-1.2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "expected"),
+    [
+        (jsonl("a"), "x", "jsonl"),
+        (jsonl("a"), "x.slf", "jsonl"),
+        (b"\xef\xbb\xbf" + jsonl("a"), "x", "jsonl"),
+        (SLF, "x", "htk"),
+        (b"# comment\r\n\r\n" + SLF, "x.jsonl", "htk"),
+        (NBEST, "x", "moses-nbest"),
+        (NBEST.replace(b"0 |||", b"0|||"), "x.txt", "moses-nbest"),
+        (TSV, "x", "nbest-tsv"),
+        (packed(TSV), "x.txt", "nbest-tsv"),
+        (b"0\t1\tthe\t0.5\n1\n", "x", "openfst-text"),
+        (b"0\t1\t5\t0.5\n1\n", "x", "openfst-text"),
+    ],
+)
+def test_content_tells_the_format(tmp_path: Path, data: bytes, name: str, expected: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    ((found, record),) = read_records(tmp_path / name)
+    assert found.name == expected
+    assert record.path == str(tmp_path / name)
+
+
+def test_suffix_decides_where_content_does_not(tmp_path: Path) -> None:
+    broken = tmp_path / "x.jsonl"
+    broken.write_bytes(b"[1]\n")
+    with pytest.raises(FormatError, match=r"x\.jsonl:1: a line holds one object, not list"):
+        list(read(broken))
+    both = b"0\t1\t2.5\thi\n1\t2\t3.5\tyou\n"
+    for name in ("x.tsv", "x.att"):
+        (tmp_path / name).write_bytes(both)
+    assert [found.name for found, _ in read_records(tmp_path / "x.tsv")] == ["nbest-tsv"] * 2
+    assert [found.name for found, _ in read_records(tmp_path / "x.att")] == ["openfst-text"]
+    (tmp_path / "x").write_bytes(both)
+    with pytest.raises(FormatError, match=r"could be any of nbest-tsv, openfst-text"):
+        list(read(tmp_path / "x"))
+
+
+def test_unknown_content_lists_the_formats(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_bytes(bytes(range(256)) * 20)
+    with pytest.raises(FormatError, match=r"x\.txt: looks like none .*htk, .*jsonl, .*moses-nbest"):
+        list(read(tmp_path / "x.txt"))
+
+
+def test_gzip_is_told_by_content_not_by_name(tmp_path: Path) -> None:
+    (tmp_path / "text.gz").write_bytes(jsonl("a"))
+    (tmp_path / "zipped.jsonl").write_bytes(packed(jsonl("b")))
+    assert [space.id for space in read(tmp_path)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("cut", [1, 4, 30])
+def test_truncated_gzip_keeps_what_came_before(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    # the first line is its own member, so it is complete whatever happens to the second
+    path.write_bytes(packed(jsonl("a")) + packed(jsonl("b"))[:-cut])
+    problems: list[FormatError] = []
+    found = [space.id for space in read(path, "jsonl", on_error=problems.append)]
+    assert found == (["a"] if cut == 30 else ["a", "b"])
+    assert [str(one) for one in problems] == [f"{path}: the gzip file is cut short"]
+    with pytest.raises(FormatError, match="cut short"):
+        list(read(path, "jsonl"))
+
+
+def test_damaged_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    path.write_bytes(packed(jsonl("a")) + b"garbage")
+    problems: list[FormatError] = []
+    assert [space.id for space in read(path, on_error=problems.append)] == ["a"]
+    assert [one.problem.split(":")[0] for one in problems] == ["the gzip file is damaged"]
+    path.write_bytes(packed(jsonl("a")) + bytes(512))
+    assert [space.id for space in read(path)] == ["a"]
+    whole = packed(jsonl("a", "b", "c"))
+    path.write_bytes(whole[:-8] + bytes(4) + whole[-4:])
+    with pytest.raises(FormatError, match=r"x\.gz: the gzip file is damaged"):
+        list(read(path))
+    path.write_bytes(b"\x1f\x8b")
+    with pytest.raises(FormatError, match=r"x\.gz: the gzip file is cut short"):
+        list(read(path))
+
+
+@pytest.mark.parametrize("data", [b"", packed(b""), b"\n \n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("name", ["jsonl", "htk", "moses-nbest", "nbest-tsv"])
+def test_empty_files_are_errors(tmp_path: Path, data: bytes, name: str) -> None:
+    (tmp_path / "x").write_bytes(data)
+    with pytest.raises(FormatError, match="empty"):
+        list(read(tmp_path / "x", name))
+
+
+def test_missing_file_and_empty_directory(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "none")
+    (tmp_path / ".hidden").write_bytes(jsonl("a"))
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FormatError, match="no files"):
+        read(tmp_path)
+
+
+def test_directory_in_sorted_order_survives_a_bad_file(tmp_path: Path) -> None:
+    (tmp_path / "2.jsonl").write_bytes(jsonl("c", "d"))
+    (tmp_path / "10.slf").write_bytes(SLF)
+    (tmp_path / "3.bin").write_bytes(b"\x00\x01")
+    (tmp_path / ".hidden").write_bytes(b"\x00")
+    (tmp_path / "4").mkdir()
+    problems: list[FormatError] = []
+    assert [space.id for space in read(tmp_path, on_error=problems.append)] == ["10", "c", "d"]
+    assert [os.path.basename(one.path) for one in problems] == ["3.bin"]
+    with pytest.raises(FormatError, match=r"3\.bin"):
+        list(read(tmp_path))
+
+
+def test_standard_input_delivered_byte_by_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dribble(io.BytesIO):
+        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+            return super().readinto(buffer[:1])
+
+    class Input:
+        def __init__(self, data: bytes) -> None:
+            self.buffer = io.BufferedReader(Dribble(data))  # type: ignore[arg-type]
+
+    for data in (jsonl("a", "b"), packed(jsonl("a", "b"))):
+        monkeypatch.setattr(sys, "stdin", Input(data))
+        assert [space.id for space in read("-")] == ["a", "b"]
+    monkeypatch.setattr(sys, "stdin", Input(SLF))
+    assert [space.id for space in read("-")] == ["0"]
+    monkeypatch.setattr(sys, "stdin", Input(b"{}\n"))
+    with pytest.raises(FormatError, match="<stdin>:1: no 'arcs'"):
+        list(read("-"))
+
+
+def test_one_bad_record_loses_nothing_but_itself(tmp_path: Path) -> None:
+    data = jsonl("a") + b"{broken\n" + b'{"finals": {"0": "x"}, "arcs": []}\n\n' + jsonl("b")
+    spaces, messages = problems(tmp_path, data, "jsonl")
+    assert [space.id for space in spaces] == ["a", "b"]
+    assert [message[0] for message in messages] == ["2", "3"]
+    with pytest.raises(FormatError) as caught:
+        list(read(tmp_path / "f", "jsonl"))
+    assert caught.value.line == 2
+
+
+def test_repeated_ids_are_errors_of_the_second(tmp_path: Path) -> None:
+    spaces, messages = problems(tmp_path, jsonl("a", "b", "a"), "jsonl")
+    assert [space.id for space in spaces] == ["a", "b"]
+    assert messages == ["3: segment 'a': the id is that of 1 already"]
+    tsv = b"u\t1\t-1\ta\nv\t1\t-1\tb\nu\t2\t-2\tc\n"
+    assert problems(tmp_path, tsv, "nbest-tsv")[1] == [
+        "3: segment 'u': the id is that of 1 already"
+    ]
+    # and so they are in two files of a directory
+    for name in ("1.jsonl", "2.jsonl"):
+        (tmp_path / name).write_bytes(jsonl("a", name))
+    (tmp_path / "f").unlink()
+    found: list[FormatError] = []
+    assert [space.id for space in read(tmp_path, on_error=found.append)] == [
+        "a", "1.jsonl", "2.jsonl",
+    ]  # fmt: skip
+    known = f"the id is that of {tmp_path / '1.jsonl'}:1 already"
+    assert list(map(str, found)) == [f"{tmp_path / '2.jsonl'}:1: segment 'a': {known}"]
+
+
+def test_ids_from_number_or_file_name(tmp_path: Path) -> None:
+    line = b'{"finals": {"0": 0}, "arcs": []}\n'
+    (tmp_path / "x.jsonl").write_bytes(line + b"{}\n" + line)
+    assert [s.id for s in read(tmp_path / "x.jsonl", on_error=lambda _: None)] == ["0", "2"]
+    (tmp_path / "s.noisy.lat.gz").write_bytes(packed(SLF))
+    assert [s.id for s in read(tmp_path / "s.noisy.lat.gz")] == ["s.noisy"]
+
+
+def test_one_vocabulary_for_all(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(jsonl("a", "b"))
+    words = Vocabulary(["wb"])
+    one, other = read(tmp_path / "x", vocabulary=words)
+    assert one.vocabulary is other.vocabulary is words
+    assert list(words) == ["wb", "wa"]
+
+
+def test_options_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(jsonl("a"))
+    with pytest.raises(OptionError, match=r"jsonl has no option tags \(known: none\)"):
+        read(tmp_path / "x", "jsonl", tags="keep")
+    with pytest.raises(OptionError, match="no option tags"):
+        list(read(tmp_path / "x", tags="keep", on_error=lambda _: None))
+    (tmp_path / "x").write_bytes(SLF)
+    with pytest.raises(OptionError, match=r"known: quotes, score, tags"):
+        list(read(tmp_path / "x", tag="keep"))
+    with pytest.raises(OptionError, match="tags='yes', expected one of drop, keep"):
+        list(read(tmp_path / "x", tags="yes", on_error=lambda _: None))
+    with pytest.raises(UnknownNameError, match="did you mean jsonl"):
+        read(tmp_path / "x", "json")
+
+
+def test_records_can_be_parsed_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(jsonl("a", "b"))
+    pairs = [
+        (found.name, pickle.loads(pickle.dumps(record)))
+        for found, record in read_records(tmp_path / "x")
+    ]
+    spaces = [parse_record(FORMATS.get(name), record, Vocabulary()) for name, record in pairs]
+    assert [space.id for space in spaces] == ["a", "b"]
+    assert [record.number for _, record in pairs] == [0, 1]
+
+
+class Careless(Format):
+    """A format whose parser lets anything through."""
+
+    name = "careless"
+    description = "for tests"
+    kind = "lattice"
+    suffixes = (".careless",)
+    writable = False
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+
+    def sniff(self, head: bytes) -> bool:
+        return False
+
+    def records(self, stream, path):  # type: ignore[no-untyped-def]
+        for line, text in enumerate(stream, start=1):
+            yield Record(text, path, line, line - 1)
+
+    def parse(self, record, vocabulary, **options):  # type: ignore[no-untyped-def]
+        raise self.problem
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [KeyError("k"), IndexError("i"), ValueError(""), TypeError("t"), ZeroDivisionError("z"),
+     AttributeError("a"), RecursionError("r"), OverflowError("o"), FormatError("f"),
+     UnicodeDecodeError("utf-8", b"x", 0, 1, "bad")],
+)  # fmt: skip
+def test_whatever_a_parser_raises_has_a_place(tmp_path: Path, problem: Exception) -> None:
+    (tmp_path / "x").write_bytes(b"\none\n")
+    fmt = Careless(problem)
+    with pytest.raises(FormatError) as caught:
+        list(read(tmp_path / "x", fmt))
+    assert (caught.value.path, caught.value.line) == (str(tmp_path / "x"), 1)
+    assert caught.value.problem
+    with pytest.raises(OptionError, match="careless can be read, but not written"):
+        write(tmp_path / "y.careless", [], fmt)
+    check_format(fmt)
+
+
+def test_laws_catch_a_format_that_breaks_them() -> None:
+    with pytest.raises(AssertionError, match=r"OSError.*expected a FormatError"):
+        check_format(Careless(OSError("disk")))
+
+    jsonl = type(FORMATS.get("jsonl"))
+
+    class Rounding(jsonl):  # type: ignore[misc, valid-type]
+        def write(self, stream, spaces, losses, **options):  # type: ignore[no-untyped-def]
+            rounded = [space.replaced(score=np.round(space.score, 1)) for space in spaces]
+            super().write(stream, rounded, losses, **options)
+
+    with pytest.raises(AssertionError, match="has scores"):
+        check_format(Rounding())
+
+    class Forgetful(jsonl):  # type: ignore[misc, valid-type]
+        def parse(self, record, vocabulary, **options):  # type: ignore[no-untyped-def]
+            return super().parse(record, vocabulary, **options).replaced(id="same")
+
+    with pytest.raises(AssertionError, match="ids"):
+        check_format(Forgetful(), sample_lattices()[:1])
+
+
+def test_listing_covers_everything_and_survives_a_broken_plugin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert {info.name for info in formats()} == set(FORMATS.names())
+    listed = {info.name: info for info in formats()}
+    assert listed["htk"].suffixes[:2] == (".slf", ".lat")
+    assert listed["jsonl"].access == "read, write"
+    get = FORMATS.get
+
+    def broken(name: str) -> Format:
+        if name == "htk":
+            raise ModuleNotFoundError("No module named 'x'")
+        return get(name)
+
+    monkeypatch.setattr(FORMATS, "get", broken)
+    listed = {info.name: info for info in formats()}
+    assert (listed["htk"].access, listed["htk"].description) == (
+        "",
+        "not available: No module named 'x'",
+    )
+
+
+def test_write_by_suffix_plain_and_gzip(tmp_path: Path) -> None:
+    spaces = [*sample_lattices(), *(s.replaced(id="n" + s.id) for s in sample_nbests())]
+    for name in ("x.jsonl", "x.jsonl.gz", "y.jsonl.gz"):
+        write(tmp_path / name, spaces)
+        assert [parts(s) for s in read(tmp_path / name)] == [parts(s) for s in spaces]
+    zipped = (tmp_path / "x.jsonl.gz").read_bytes()
+    assert gzip.decompress(zipped) == (tmp_path / "x.jsonl").read_bytes()
+    assert zipped == (tmp_path / "y.jsonl.gz").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["x.jsonl", "x.jsonl.gz", "y.jsonl.gz"]
+
+
+def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    write(path, sample_lattices())
+    before = path.read_bytes()
+
+    def failing():  # type: ignore[no-untyped-def]
+        yield sample_lattices()[0]
+        raise RuntimeError("decoder died")
+
+    for target in (path, tmp_path / "new.jsonl.gz"):
+        with pytest.raises(RuntimeError, match="decoder died"):
+            write(target, failing())
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["x.jsonl"]
+
+
+def test_new_files_have_the_usual_permissions_and_links_stay_links(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"")
+    write(tmp_path / "x.jsonl", sample_lattices())
+    assert (tmp_path / "x.jsonl").stat().st_mode == plain.stat().st_mode
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "x.jsonl")
+    write(tmp_path / "link.jsonl", sample_lattices()[:1])
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert len((tmp_path / "x.jsonl").read_bytes().splitlines()) == 1
+
+
+def test_write_to_standard_output(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    write("-", sample_nbests(), "nbest-tsv")
+    assert capsysbinary.readouterr().out.startswith("first\t1\t-0.5\tthe cat's naïve\n".encode())
+
+
+def test_write_to_a_device() -> None:
+    write("/dev/null", sample_lattices(), "jsonl")
+    assert not os.path.isfile("/dev/null")
+
+
+def test_write_one_file_for_each_segment_of_a_directory(tmp_path: Path) -> None:
+    write(tmp_path, sample_lattices(), "htk")
+    assert sorted(os.listdir(tmp_path)) == ["first.slf", "nothing.slf", "second-1.2.slf"]
+    assert [space.id for space in read(tmp_path)] == ["first", "nothing", "second-1.2"]
+    with pytest.raises(FormatError, match="one segment a file; write to a directory"):
+        write(tmp_path / "two.slf", sample_lattices())
+    assert not (tmp_path / "two.slf").exists()
+    for name in ("", "../up", ".hidden", "a/b"):
+        with pytest.raises(FormatError, match="cannot be a file name"):
+            write(tmp_path, [sample_lattices()[0].replaced(id=name)], "htk")
+
+
+def test_write_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"no format by the suffix of .*x.xyz.*htk, .*jsonl"):
+        write(tmp_path / "x.xyz", sample_lattices())
+    with pytest.raises(OptionError, match=r"the writer of format jsonl has no option indent"):
+        write(tmp_path / "x.jsonl", sample_lattices(), indent=2)
+    with pytest.raises(FormatError, match=r"x\.slf: htk holds no NBest"):
+        write(tmp_path / "x.slf", sample_nbests())
+    with pytest.raises(FormatError, match="nbest-tsv holds no Lattice"):
+        write(tmp_path / "x.tsv", sample_lattices())
+    with pytest.raises(TypeError, match="Hypothesis is neither"):
+        write(tmp_path / "x.jsonl", sample_nbests()[0])  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []
+
+
+def rich_nbest() -> NBest:
+    return NBest.from_hypotheses(
+        [Hypothesis(("new york", "city"), -1.0, {"lm": -2.0})],
+        id="a",
+        source="die stadt",
+        references=["the city"],
+        metadata={"hyp": "x"},
+    )
+
+
+def test_losses_are_errors_unless_allowed_and_warned_of_once(tmp_path: Path) -> None:
+    spaces = [rich_nbest(), rich_nbest().replaced(id="b")]
+    with pytest.raises(FormatError, match=r"x\.tsv: nbest-tsv cannot hold the source of segment"):
+        write(tmp_path / "x.tsv", spaces)
+    assert os.listdir(tmp_path) == []
+    with pytest.warns(LossWarning) as caught:
+        write(tmp_path / "x.tsv", spaces, lossy=True)
+    (warning,) = caught
+    assert str(warning.message) == (
+        "nbest-tsv cannot hold, and left out: source (first in segment 'a'); references (first "
+        "in segment 'a'); metadata (first in segment 'a'); features (first in segment 'a'); "
+        "words with blanks in them (first in segment 'a')"
+    )
+    assert warning.filename == __file__
+    assert (
+        tmp_path / "x.tsv"
+    ).read_text() == "a\t1\t-1.0\tnew york city\nb\t1\t-1.0\tnew york city\n"
+    (tmp_path / "d").mkdir()
+    lattices = [
+        Lattice.from_arcs([(0, 1, "a")], [1], id=name, source="x") for name in ("one", "two")
+    ]
+    with pytest.warns(LossWarning) as caught:
+        write(tmp_path / "d", lattices, "htk", lossy=True)
+    assert len(caught) == 1
+
+
+def test_nothing_lost_nothing_said(tmp_path: Path) -> None:
+    write(tmp_path / "x.jsonl", [rich_nbest()], lossy=True)
+    (back,) = read(tmp_path / "x.jsonl")
+    assert parts(back) == parts(rich_nbest())
+    assert Losses("x").message == ""
+
+
+def test_grouped_lines_keep_their_places() -> None:
+    def key(line: bytes) -> bytes | None:
+        return line[:1] if b"|" in line else None
+
+    def cut(text: bytes) -> list[tuple[bytes, int, int]]:
+        return [
+            (record.payload, record.line, record.number)
+            for record in grouped_lines(io.BytesIO(text), "p", key)
+        ]
+
+    assert cut(b"\n\na|1\r\n\na|2\nb|1\nbad\n\nb|2") == [
+        (b"a|1\n\na|2", 3, 0),
+        (b"b|1\nbad\n\nb|2", 6, 1),
+    ]
+    # a bad line at the very top has nothing before it to belong to
+    assert cut(b"bad\na|1\nb|1") == [(b"bad\na|1", 1, 0), (b"b|1", 3, 1)]
+    assert cut(b"") == []
