@@ -23,14 +23,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import lattices
-from decoding.extraction.oracle import oracle, oracles
-from decoding.minimum_risk.mbr import mbr
-from decoding.training.envelope import EnvelopeCorpus
+from decoding import mbr, oracle, oracles
 from decoding.training.line_search import line_search
 from decoding.training.mert import MERT
-from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, CER, GRR, WER, Metric, nbest_stats, parse_metric, scores_of
 from lattices.formats.weights import read_weights
+
+try:
+    from decoding.training.envelope import EnvelopeCorpus
+    from decoding.training.risk.expected import risk
+except ImportError:  # where the last version with numba has them
+    from decoding.training.envelope_corpus import EnvelopeCorpus
+
+    from decoding.training.risk import risk
 
 DATA = Path(sys.argv[1])
 FOLDER = DATA / "multi30k-deen"

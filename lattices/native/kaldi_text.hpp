@@ -1,4 +1,4 @@
-// The lines of one lattice of a Kaldi text archive; lattices/formats/kaldi.py has the layout.
+// The lines of one lattice of a Kaldi text archive; lattices/formats/kaldi/text.py has the layout.
 //
 // Cost: linear in the bytes (with a sort of the states where their numbers are far apart).
 #pragma once
@@ -18,7 +18,7 @@
 namespace lattices {
 
 // The first thing that is wrong, in the order in which a line is looked at; the codes of
-// lattices/formats/kaldi.py.
+// lattices/formats/kaldi/text.py.
 enum class KaldiProblem {
   None,
   Unended,

@@ -38,8 +38,8 @@ namespace lattices {
 // The label of a machine's arc that reads every real word.
 inline constexpr Index kAnyWord = -1;
 
-// The columns of lattices.engines.Alignment: `word` matches the reference word at `position` with
-// `weight` units.
+// The columns of lattices.intersection.Alignment: `word` matches the reference word at `position`
+// with `weight` units.
 struct Alignment {
   Index length = 0, order = 1;
   double insertion = 0.0, deletion = 0.0, heaviest = 0.0;
@@ -54,8 +54,8 @@ struct Alignment {
   }
 };
 
-// The columns of lattices.engines.Automaton; `rank` is the place of each state in an order in which
-// epsilon arcs lead forward.
+// The columns of lattices.intersection.Automaton; `rank` is the place of each state in an order in
+// which epsilon arcs lead forward.
 struct Automaton {
   std::span<const Index> src, dst, label, rank;
   std::span<const double> gain, initial, final;

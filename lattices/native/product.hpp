@@ -23,7 +23,7 @@
 
 namespace lattices {
 
-// The columns of lattices.engines.automata.Automaton that a product needs.
+// The columns of lattices.intersection.automata.Automaton that a product needs.
 struct AutomatonArcs {
   std::span<const Index> src, dst, label;
   std::span<const double> gain, initial, final;

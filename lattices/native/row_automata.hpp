@@ -7,7 +7,7 @@
 
 namespace lattices {
 
-// The columns of lattices.engines.automata.Automaton.
+// The columns of lattices.intersection.automata.Automaton.
 struct RowAutomaton {
   // labels of arcs that read nothing, and that read every word
   static constexpr Index kEpsilon = 0;
