@@ -55,3 +55,51 @@ def test_includes_go_one_way(path):
     package = path.relative_to(ROOT).parts[0]
     tops = set(re.findall(r'^#include "(\w+)/', path.read_text(), re.MULTILINE))
     assert not tops & FORBIDDEN[package]
+
+
+#: the rooms of a package that a room may import from, beside itself and the package's own modules
+ROOMS = {
+    "lattices.spaces": set(),
+    "lattices.algorithms": {"lattices.spaces", "lattices.interop"},
+    "lattices.interop": {"lattices.spaces", "lattices.formats"},
+    "lattices.formats": {"lattices.spaces", "lattices.algorithms", "lattices.interop"},
+    "lattices.intersection": {"lattices.spaces", "lattices.algorithms", "lattices.formats"},
+    "lattices.testing": {"lattices.spaces", "lattices.formats"},
+    "fstmetrics.external": set(),
+    "fstmetrics.dependency": set(),
+    "fstmetrics.similarity": {"fstmetrics.alignment", "fstmetrics.ngram"},
+    "fstmetrics.alignment": {"fstmetrics.similarity"},
+    "fstmetrics.ngram": {"fstmetrics.external", "fstmetrics.similarity"},
+    "fstmetrics.statistics": {"fstmetrics.ngram"},
+    "decoding.extraction": {"decoding.corpus"},
+    "decoding.minimum_risk": {"decoding.corpus", "decoding.extraction"},
+    "decoding.training": {"decoding.extraction"},
+    "decoding.corpus": {"decoding.extraction", "decoding.minimum_risk", "decoding.training"},
+    "decoding.cli": {
+        "decoding.corpus", "decoding.extraction", "decoding.minimum_risk", "decoding.training",
+    },
+}  # fmt: skip
+
+
+def room_of(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def test_every_room_is_here():
+    folders = {path.parent for path in modules()} - {ROOT / package for package in FORBIDDEN}
+    names = {".".join(folder.relative_to(ROOT).parts[:2]) for folder in folders}
+    assert names == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_rooms_know_what_is_below_them(path):
+    room = room_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    tree = ast.parse(path.read_text())
+    known = {room_of(name) for name in imported(tree)} & set(ROOMS)
+    package, _, name = room.partition(".")
+    if room in ROOMS:
+        # what another package offers is open to all who may import it
+        assert {one for one in known if one.startswith(f"{package}.")} <= ROOMS[room] | {room}
+    elif name != "__init__":
+        # a module beside the rooms does not know the command line
+        assert f"{package}.cli" not in known

@@ -76,5 +76,7 @@ def test_shell_lines(elsewhere: Path) -> None:
 def test_no_line_needs_the_sources() -> None:
     """Whoever has installed the package from a wheel has neither make nor our folders."""
     for block in blocks():
+        if block.startswith("make demo"):
+            continue  # for those who have cloned them
         assert "make " not in block
         assert "decoding/" not in block
