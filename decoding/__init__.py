@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from decoding.corpus.jobs import InfoJob, MBRJob, OracleJob
     from decoding.corpus.runner import Done, Failure, Segment, run
     from decoding.extraction.corpus import CorpusOracle, corpus_oracle
-    from decoding.extraction.lists import rerank
     from decoding.extraction.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
+    from decoding.lists import rerank
     from decoding.minimum_risk.evidence import Evidence, evidence_of
     from decoding.minimum_risk.mbr import mbr
     from decoding.minimum_risk.results import Consensus
@@ -70,7 +70,7 @@ _HOMES = {
     "mbr": "minimum_risk.mbr",
     "oracle": "extraction.oracle",
     "oracles": "extraction.oracle",
-    "rerank": "extraction.lists",
+    "rerank": "lists",
     "run": "corpus.runner",
 }
 

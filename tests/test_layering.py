@@ -71,7 +71,7 @@ ROOMS = {
     "fstmetrics.alignment": {"fstmetrics.similarity"},
     "fstmetrics.ngram": {"fstmetrics.external", "fstmetrics.similarity"},
     "fstmetrics.statistics": {"fstmetrics.ngram"},
-    "decoding.extraction": {"decoding.corpus"},
+    "decoding.extraction": set(),
     "decoding.minimum_risk": {"decoding.corpus", "decoding.extraction"},
     "decoding.training": {"decoding.extraction"},
     "decoding.corpus": {"decoding.extraction", "decoding.minimum_risk", "decoding.training"},

@@ -10,8 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from decoding import _native
-from decoding.corpus.outcomes import Segment
-from decoding.corpus.transforms import Sampled, joined
+from decoding.lists import draw, joined
 from lattices.algorithms import k_best, k_best_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
@@ -363,8 +362,8 @@ def evidence_of(
     systems = as_systems(spaces)
     if samples is not None:
         _check_sampling(samples, k, weights, uniform, merge)
-        drawn = Sampled(samples, seed, checked_scale(scale))
-        lists = [drawn(Segment(0, "", 0, space)) for space in systems]
+        scale = checked_scale(scale)
+        lists = [draw(space, samples, seed, scale) for space in systems]
         made = [Listing(one, one, one.__getitem__) for one in lists]
         return evidence_from(made, uniform=True, system_weights=system_weights)
     return evidence_from(

@@ -18,8 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from decoding.corpus.outcomes import Segment
-from decoding.corpus.transforms import Sampled
+from decoding.lists import draw
 from decoding.minimum_risk.evidence import (
     Evidence,
     Spaces,
@@ -108,7 +107,7 @@ def sampled_graph(
     space: Space, metric: AlignmentMetric, scale: float, samples: int, seed: int
 ) -> EvidenceGraph:
     """Return the graph of sentences drawn from a space, each as often as it was drawn."""
-    drawn = Sampled(samples, seed, scale)(Segment(0, space.id, 0, space))
+    drawn = draw(space, samples, seed, scale)
     return _of_list(drawn, floats(np.ones(len(drawn))), metric)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding._native import RiskSearch
-from decoding.corpus.transforms import joined
+from decoding.lists import joined
 from decoding.minimum_risk.evidence import (
     Evidence,
     Spaces,

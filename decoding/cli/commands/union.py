@@ -56,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     target = target_of(arguments)
     from decoding.corpus.encoding import SpacesJob
     from decoding.corpus.runner import run as run_corpus
-    from decoding.corpus.transforms import joined, unchanged
+    from decoding.corpus.transforms import unchanged
+    from decoding.lists import joined
 
     inputs = [
         run_corpus(

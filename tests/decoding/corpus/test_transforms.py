@@ -18,13 +18,10 @@ from decoding.corpus.transforms import (
     Pruned,
     Rescored,
     Sampled,
-    as_lattice,
-    chosen,
-    joined,
-    listed,
     unchanged,
     unweighted,
 )
+from decoding.lists import as_lattice, chosen, joined, listed
 from lattices import Forest, Hypothesis, Lattice, NBest, Space, Vocabulary
 from lattices.algorithms import Paths, hypotheses, k_best_paths
 from lattices.errors import FormatError, OptionError, SpaceError

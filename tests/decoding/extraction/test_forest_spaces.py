@@ -7,7 +7,8 @@ import pytest
 from decoding.corpus.encoding import Target
 from decoding.corpus.jobs import InfoJob, OracleJob, one_best
 from decoding.corpus.runner import Segment
-from decoding.corpus.transforms import KBest, Pruned, Sampled, joined
+from decoding.corpus.transforms import KBest, Pruned, Sampled
+from decoding.lists import joined
 from fstmetrics import WER
 from lattices.errors import FormatError, OptionError
 from lattices.spaces import Forest, NBest

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding import oracle
-from decoding.extraction.lists import rerank
+from decoding.lists import rerank
 from fstmetrics import BLEU, GRR, WER
 from lattices import Forest, Hypothesis, Lattice, NBest, SpaceError
 

@@ -1,0 +1,246 @@
+"""N-best lists: made of paths, drawn, joined, and reranked by weights."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from decoding import _native
+from lattices.algorithms import Paths, sample, sample_paths, union
+from lattices.arrays import floats, ints
+from lattices.errors import OptionError
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.features import FeatureMatrix, Weights
+
+#: metadata with one entry a hypothesis: what Moses writes behind the score
+_EXTRA = "extra"
+
+
+def listed_derivations(forest: Forest, found: Sequence[Hypothesis]) -> NBest:
+    """Return derivations of a forest as a list, with their scores and features.
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges([(0, [], ["a"], -1.0), (0, [], ["b"], -2.0)])
+    >>> [each.text for each in listed_derivations(forest, list(forest.derivations()))]
+    ['a', 'b']
+    """
+    return NBest.from_hypotheses(
+        found, vocabulary=forest.vocabulary, feature_names=forest.feature_names, **_about(forest)
+    )
+
+
+def listed(lattice: Lattice, paths: Paths) -> NBest:
+    """Return complete paths of a lattice as a list, with their scores and features.
+
+    As ``NBest.from_hypotheses(hypotheses(lattice, paths))``, some times faster.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "", -2.0)], finals=[1])
+    >>> [(found.text, found.score) for found in listed(lattice, Paths.of([[1], [0]]))]
+    [('', -2.0), ('a', -1.0)]
+    """
+    label, offset, score = _native.path_sentences(lattice.columns, paths.arcs, paths.offset)
+    return NBest(
+        vocabulary=lattice.vocabulary,
+        label=ints(label),
+        offset=ints(offset),
+        score=floats(score),
+        features=_summed(lattice, paths),
+        feature_names=lattice.feature_names,
+        **_about(lattice),
+    )
+
+
+def _summed(lattice: Lattice, paths: Paths) -> FeatureMatrix | None:
+    if lattice.features is None:
+        return None
+    last = np.full(len(paths.offset) - 1, lattice.start)
+    ended = np.diff(paths.offset) > 0
+    last[ended] = lattice.dst[paths.arcs[paths.offset[1:][ended] - 1]]
+    ones, shape = np.ones(len(paths.arcs)), (len(last), lattice.num_arcs)
+    total = csr_array((ones, paths.arcs, paths.offset), shape=shape) @ lattice.features
+    if lattice.final_features is not None:
+        total = total + lattice.final_features[last]
+    total = csr_array(total)
+    total.sort_indices()
+    return total
+
+
+def _about(space: Space) -> dict[str, Any]:
+    return {
+        "id": space.id,
+        "source": space.source,
+        "references": space.references,
+        "metadata": space.metadata,
+    }
+
+
+def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
+    """Return some entries of a list, in this order; one may come several times.
+
+    Examples
+    --------
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat"), -1.0), Hypothesis(("b",), -3.0)])
+    >>> [found.text for found in chosen(nbest, [1, 0, 1])]
+    ['b', 'a cat', 'b']
+    """
+    bounds, places = nbest.offset.tolist(), np.asarray(entries, dtype=np.int64)
+    rows = [nbest.label[bounds[entry] : bounds[entry + 1]] for entry in entries]
+    about = _about(nbest)
+    extra = _extra(nbest)
+    if extra is not None:
+        about["metadata"] = {**nbest.metadata, _EXTRA: [extra[entry] for entry in entries]}
+    return NBest(
+        vocabulary=nbest.vocabulary,
+        label=ints(np.concatenate([np.empty(0, np.int32), *rows])),
+        offset=ints(np.cumsum([0, *map(len, rows)])),
+        score=nbest.score[places],
+        features=None if nbest.features is None else nbest.features[places],
+        feature_names=nbest.feature_names,
+        **about,
+    )
+
+
+def _extra(nbest: NBest) -> list[Any] | None:
+    found = nbest.metadata.get(_EXTRA)
+    return found if isinstance(found, list) and len(found) == len(nbest) else None
+
+
+def joined(spaces: Sequence[Space]) -> Space:
+    """Return what several systems said about one segment as one space.
+
+    Lattices become the union of their paths (see :func:`lattices.union`), lists one list with
+    all entries, one system's after the other's. A list among lattices becomes a lattice first,
+    with one path for each entry. Forests become one forest, and are joined with forests only.
+    Nothing is weighted, and nothing that occurs twice is left out.
+
+    Examples
+    --------
+    >>> from lattices import Hypothesis
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0)], finals=[1])
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("b", "c"), -2.0), Hypothesis((), -3.0)])
+    >>> [(path.text, path.score) for path in joined([lattice, nbest]).paths()]
+    [('a', -1.0), ('b c', -2.0), ('', -3.0)]
+    """
+    if len(spaces) == 1:
+        return spaces[0]
+    forests = [space for space in spaces if isinstance(space, Forest)]
+    if forests and len(forests) == len(spaces):
+        return union(forests)
+    if forests:
+        raise OptionError("forests are joined with forests; make n-best lists of them first")
+    known = [space for space in spaces if not isinstance(space, Forest)]
+    lists = [space for space in known if isinstance(space, NBest)]
+    if known and len(lists) == len(known):
+        return _one_list(lists)
+    filled = [space for space in known if isinstance(space, Lattice) or len(space)]
+    return union([as_lattice(space) if isinstance(space, NBest) else space for space in filled])
+
+
+def _one_list(lists: Sequence[NBest]) -> NBest:
+    words = lists[0].vocabulary
+    names = tuple(dict.fromkeys(name for one in lists for name in one.feature_names))
+    sizes = [np.diff(one.offset) for one in lists]
+    about: dict[str, Any] = {}
+    for one in reversed(lists):
+        about |= {key: value for key, value in _about(one).items() if value}
+    extras = [_extra(one) for one in lists]
+    if any(extra is not None for extra in extras):
+        rows = [extra or [""] * len(one) for extra, one in zip(extras, lists, strict=True)]
+        about["metadata"] = {**about["metadata"], _EXTRA: [each for row in rows for each in row]}
+    featured = any(one.features is not None for one in lists)
+    return NBest(
+        vocabulary=words,
+        label=ints(
+            words.add_all(
+                word for one in lists for word in map(one.vocabulary.word, one.label.tolist())
+            )
+        ),
+        offset=ints(np.cumsum(np.concatenate([[0], *sizes]))),
+        score=floats(np.concatenate([one.score for one in lists])),
+        features=vstack([_under(names, one) for one in lists], format="csr") if featured else None,
+        feature_names=names,
+        **about,
+    )
+
+
+def _under(names: tuple[str, ...], nbest: NBest) -> FeatureMatrix:
+    """Return the features of a list in the columns of these names."""
+    matrix = nbest.features
+    if matrix is None:
+        return csr_array((len(nbest), len(names)))
+    place = np.array([names.index(name) for name in nbest.feature_names], dtype=np.int32)
+    columns = place[matrix.indices]
+    return csr_array((matrix.data, columns, matrix.indptr), shape=(len(nbest), len(names)))
+
+
+def as_lattice(nbest: NBest) -> Lattice:
+    """Return a lattice with one path for each entry, which has its score and features.
+
+    The paths share nothing but their two ends; score and features are on the last arc.
+    """
+    if not len(nbest):
+        raise OptionError("an empty list has no lattice")
+    arcs: list[tuple[Any, ...]] = []
+    states = 2
+    for entry in nbest:
+        state = 0
+        *before, word = entry.tokens or ("",)
+        for earlier in before:
+            arcs.append((state, states, earlier))
+            state, states = states, states + 1
+        arcs.append((state, 1, word, entry.score, entry.features))
+    return Lattice.from_arcs(
+        arcs,
+        finals=[1],
+        vocabulary=nbest.vocabulary,
+        feature_names=nbest.feature_names,
+        **_about(nbest),
+    )
+
+
+def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
+    """Return random paths, derivations or entries, drawn in proportion to ``exp(scale * score)``.
+
+    What is drawn depends on the seed, on the id of the space and on the space, and on nothing
+    else: not on other segments, nor on who draws.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", 0.0)], finals=[1], id="s1")
+    >>> len({found.text for found in draw(lattice, 100)})
+    2
+    """
+    digest = hashlib.sha256(space.id.encode("utf-8", "surrogatepass")).digest()
+    rng = np.random.default_rng([seed, int.from_bytes(digest, "big")])
+    if isinstance(space, Forest):
+        return listed_derivations(space, sample(space, count, rng, scale))
+    if isinstance(space, Lattice):
+        return listed(space, sample_paths(space, count, rng, scale))
+    if not len(space):
+        raise OptionError("nothing can be drawn from an empty list")
+    weights = np.exp(scale * space.score - (scale * space.score).max())
+    return chosen(space, rng.choice(len(space), count, p=weights / weights.sum()).tolist())
+
+
+def rerank(nbest: NBest, weights: Weights) -> NBest:
+    """Return the list scored by ``features @ weights``, best first; equals keep their order.
+
+    Examples
+    --------
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(("a",), 0.0, {"lm": -2.0}), Hypothesis(("b",), -1.0, {"lm": -1.0})]
+    ... )
+    >>> [(found.text, found.score) for found in rerank(nbest, {"lm": 0.5})]
+    [('b', -0.5), ('a', -1.0)]
+    """
+    scored = nbest.reweighted(weights)
+    return chosen(scored, np.argsort(-scored.score, kind="stable").tolist())
