@@ -131,20 +131,17 @@ def mbr(
     Traceback (most recent call last):
     lattices.errors.OptionError: no method of mbr has the option 'temperature'
     """
-    given = {
-        **{
-            name: value
-            for name, value in (
-                ("evidence", evidence),
-                ("candidates", candidates),
-                ("system_weights", system_weights),
-                ("k", k),
-            )
-            if value is not None
-        },
-        **({"scale": scale} if scale != 1.0 else {}),
-        **options,
-    }
+    given = options
+    if evidence is not None:
+        given["evidence"] = evidence
+    if candidates is not None:
+        given["candidates"] = candidates
+    if system_weights is not None:
+        given["system_weights"] = system_weights
+    if k is not None:
+        given["k"] = k
+    if scale != 1.0:
+        given["scale"] = scale
     chosen = _automatic(space, metric, given) if method == "auto" else method
     function, known = method_options(chosen)
     for name in given:
