@@ -20,8 +20,17 @@ if TYPE_CHECKING:
     from decoding.minimum_risk.results import Consensus
     from decoding.overlap import VocabularyWarning
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
+    from decoding.training.mert import MERT
+    from decoding.training.mira import MIRA
+    from decoding.training.perceptron import Perceptron
+    from decoding.training.pro import PRO
+    from decoding.training.risk.learner import Risk
+    from decoding.training.softmax_margin import SoftmaxMargin
 
 __all__ = [
+    "MERT",
+    "MIRA",
+    "PRO",
     "Consensus",
     "CorpusOracle",
     "DensityPoint",
@@ -33,7 +42,10 @@ __all__ = [
     "MBRJob",
     "Oracle",
     "OracleJob",
+    "Perceptron",
+    "Risk",
     "Segment",
+    "SoftmaxMargin",
     "VocabularyWarning",
     "corpus_oracle",
     "density_curve",
@@ -58,9 +70,15 @@ _HOMES = {
     "HopeFear": "training.hope_fear",
     "InfoJob": "corpus.jobs",
     "MBRJob": "corpus.jobs",
+    "MERT": "training.mert",
+    "MIRA": "training.mira",
     "Oracle": "extraction.oracle",
     "OracleJob": "corpus.jobs",
+    "PRO": "training.pro",
+    "Perceptron": "training.perceptron",
+    "Risk": "training.risk.learner",
     "Segment": "corpus.runner",
+    "SoftmaxMargin": "training.softmax_margin",
     "VocabularyWarning": "overlap",
     "corpus_oracle": "extraction.corpus",
     "density_curve": "extraction.oracle",
