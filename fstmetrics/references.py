@@ -1,4 +1,11 @@
-"""What counts as a reference, and how text becomes tokens."""
+"""What counts as a reference, and how text becomes tokens.
+
+References that are automata themselves, such as ``{ um / uh / @ }`` in NIST's trn files.
+
+Scoring against a reference lattice is scoring against the best of its sentences. Their
+lengths differ, and with them the denominators; so a reference lattice is first split into
+one lattice for each length, and each of these has one denominator.
+"""
 
 from __future__ import annotations
 

@@ -21,6 +21,11 @@ References
 ----------
 H. Xu, D. Povey, L. Mangu and J. Zhu, Minimum Bayes risk decoding and system combination based on a
 recursion for edit distance, Computer Speech and Language 25(4), 2011.
+
+Lattices, n-best lists and forests as the one lattice that the recursion for edits runs over.
+
+The recursion is exact where no two arcs lead to one state. A list therefore becomes the tree of
+its prefixes: equal entries are one leaf, which has the mass of all of them.
 """
 
 from __future__ import annotations

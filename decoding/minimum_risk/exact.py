@@ -7,6 +7,17 @@ WRR, CER or GRR is over *all* paths of a lattice, each with its posterior probab
 
 with the words of the path as the reference and the candidate as the hypothesis. This is what
 the other methods are measured by.
+
+Evidence and candidates in the form in which the engine takes expectations.
+
+The metrics are not symmetric: the candidate is the hypothesis, a sentence of the evidence the
+reference. But their numerator,
+
+    max over alignments of sum over k of M_k - insertion * I - deletion * D,
+
+is the same from either side: matches in a row are in a row on both sides, what is inserted on
+one is deleted on the other. So the automaton of the candidate, with the two costs exchanged,
+reads the evidence. What it is divided by depends on the length of the evidence alone.
 """
 
 from __future__ import annotations

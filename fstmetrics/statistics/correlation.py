@@ -11,6 +11,27 @@ a correlation near 1.
 :func:`wmt_tau`             the taus of the WMT metrics tasks, over pairs of outputs of a segment
 :func:`graded_kappa`        Cohen's :func:`kappa` over :func:`grades`, into which scores are cut
 ==========================  ======================================================================
+
+Kendall's tau as the WMT metrics tasks count it: over pairs of outputs of one segment.
+
+A pair of systems is compared by people and by the metric; what is counted is how often they agree,
+disagree, or see no difference. People's ties are left out in every year. The years differ in what
+becomes of a tie of the metric where people see a difference:
+
+=========  ========================================  =============================================
+``wmt12``  disagreement: -1 above, 1 below           2012, and from 2017 on over pairs that differ
+                                                     by 25 points or more (``gap=25``)
+``wmt13``  left out                                  2013
+``wmt14``  no agreement: 0 above, 1 below            2014, 2015 and 2016
+=========  ========================================  =============================================
+
+with tau = (sum above) / (sum below).
+
+References
+----------
+Macháček and Bojar. Results of the WMT14 metrics shared task. WMT 2014, section 4.
+Stanojević, Kamran, Koehn and Bojar. Results of the WMT15 metrics shared task. WMT 2015.
+Ma, Bojar and Graham. Results of the WMT18 metrics shared task. WMT 2018.
 """
 
 from __future__ import annotations

@@ -4,6 +4,11 @@ The forest is expanded to the lattice of its derivations, an engine finds the be
 there, and the sentence is parsed: of its derivations in the forest, one with the highest model
 score is returned. Nothing here is shared with the forest
 kernel. Forests that reorder can take exponentially many states, so there is a limit.
+
+The k best or worst sentences of a forest by way of its lattice.
+
+Where a forest has too many matrices, its lattice (:func:`lattices.algorithms.forest_to_lattice`)
+may still have few rows; if it has few states.
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""The fast engine for forests: the best derivation under a machine made of alignments."""
+"""The fast engine for forests: the best derivation under a machine made of alignments.
+
+The k best sentences of a forest under a machine of alignments, each once.
+
+A maximum over sentences of a maximum over alignments is one maximum, so the product of the
+forest with the machine serves (Bar-Hillel, Perles and Shamir 1961), and each sentence is taken
+by its best derivation and alignment. The whole product would be large, and nearly all of it
+is far from the best: only what comes near is built, by an exact bound, and the bound is
+lowered until k sentences are found above it. Then there are none other above it
+(``native/forest_ranked.hpp``).
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,18 @@ rows are then one row, transitions are looked up, and the pairs of a lattice sta
 are the states of a lattice again, on which a path is a sentence with its one value.
 
 Gains are whole numbers, so equal rows are equal. Where their sums might not fit, they are whole
-numbers of a coarser unit (:mod:`.row_units`).
+numbers of a coarser unit.
+
+How large the sums of gains may grow, and a coarser unit for those that would grow too large.
+
+Rows are integers, and sums of gains are kept in double precision around them. Both are exact
+as long as no total reaches 2**52. Where one might, the automaton is put on a coarser grid.
+
+The worst sentence, and fear: one search over rows, with prefixes that cannot win dropped.
+
+At one lattice state, a prefix beats another if it stands no higher in any state of the row:
+whatever follows, it ends no higher. It is dropped for one that ends lower, or that has no lower
+model score.
 """
 
 from __future__ import annotations

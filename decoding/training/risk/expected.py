@@ -15,6 +15,23 @@ and the result says so. Entropy is always that of all paths, since it does not n
 References
 ----------
 D. A. Smith and J. Eisner. Minimum risk annealing for training log-linear models. ACL 2006.
+
+Expectations over all derivations of a graph, and their gradients, in one pass up and one down.
+
+A derivation ``d`` of score ``s(d)``, the sum over its edges, and value ``v(d)`` has the probability
+
+    p(d) = exp(scale * s(d) + tilt * v(d)) / Z
+
+and the gradient is the covariance of the value with the use of each edge,
+
+    d E[v] / d s_e = scale * (E[v n_e] - E[v] E[n_e])
+
+with ``n_e`` for how often the edge is used. decoding/native/expectation.hpp has the recurrence.
+
+References
+----------
+Z. Li and J. Eisner. First- and second-order expectation semirings with applications to
+minimum-risk training on translation forests. EMNLP 2009.
 """
 
 from __future__ import annotations

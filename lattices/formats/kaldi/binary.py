@@ -11,7 +11,10 @@ the digits of the labels are the words. Label 0 is epsilon.
 ``arc_type``, by default ``compactlattice44``, is written without transition-ids, with the
 words attached as output symbols, or with the numbers of ``symbols=FILE`` and nothing attached.
 
-The layout of the FST is that of :mod:`lattices.formats.kaldi.binary`.
+The layout, in 4-byte words after the header of :mod:`lattices.formats.openfst.codec`: for each
+state the final weight, the number of arcs (two words) and the arcs, each an input label, an output
+label, a weight and a target. A weight is a graph cost and an acoustic cost; in compact lattices
+the number of transition-ids and the ids themselves follow.
 """
 
 from __future__ import annotations

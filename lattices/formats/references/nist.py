@@ -14,6 +14,15 @@ Rows of a ctm, and segments of an stm, that have one id are joined in the order 
 Segments ``IGNORE_TIME_SEGMENT_IN_SCORING`` are left out; an id that has no others is excluded.
 
 Ids are made as :mod:`lattices.formats.references.ids` says. Unlike sclite, nothing ignores case.
+
+Transcripts that may be said in several ways, as NIST's sclite reads them.
+
+``i've { um / uh / @ } as far`` has three sentences: ``{ a / b }`` is an alternation of one or more
+texts, which may hold others, and ``@`` is no word. ``(word)`` may be left out. Braces, slashes
+and ``@`` are signs only where they stand alone; a slash outside of braces is a word.
+
+A transcript of one sentence is a string; any other becomes a lattice, whose size is that of the
+text however many sentences it has.
 """
 
 from __future__ import annotations
