@@ -15,7 +15,7 @@ from lattices.algorithms.counting import (
 from lattices.algorithms.determinize import determinize, minimize
 from lattices.algorithms.epsilon import remove_epsilon
 from lattices.algorithms.expansion import forest_to_lattice
-from lattices.algorithms.forest_or_lattice import k_best, k_best_paths
+from lattices.algorithms.kbest import k_best, k_best_paths
 from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
 from lattices.algorithms.paths import Paths, hypotheses
 from lattices.algorithms.posteriors import (

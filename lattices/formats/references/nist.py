@@ -6,9 +6,9 @@
     ctm   file channel begin duration word [confidence ...]
     stm   file channel speaker begin end [<label,...>] i've { um / uh } seen it
 
-Blank lines and those that begin with ``;;`` are left out. Alternations are as in
-:mod:`lattices.formats.references.nist`; a ctm has the rows ``<ALT_BEGIN>``, ``<ALT>`` and
-``<ALT_END>`` for them, with ``*`` for times, and an alternative of no rows is no word.
+Blank lines and those that begin with ``;;`` are left out. Alternations are as below; a ctm
+has the rows ``<ALT_BEGIN>``, ``<ALT>`` and ``<ALT_END>`` for them, with ``*`` for times,
+and an alternative of no rows is no word.
 
 Rows of a ctm, and segments of an stm, that have one id are joined in the order of their begins.
 Segments ``IGNORE_TIME_SEGMENT_IN_SCORING`` are left out; an id that has no others is excluded.
