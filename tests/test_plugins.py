@@ -76,7 +76,7 @@ raises = odd_parts_raises:SIMILARITY
 number = odd_parts:NUMBER
 [fstmetrics.parsers]
 number = odd_parts:NUMBER
-[lattices.intersection]
+[lattices.engines]
 aaa = odd_parts_raises:ENGINE
 number = odd_parts:NUMBER
 """,

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 ENGINES: Registry[Engine] = Registry(
-    "lattices.intersection",
+    "lattices.engines",
     "engine",
     check=lambda plugin: lacking(plugin, ("name", "can_run", "best")),
     aliases={"pynini": "openfst", "fst": "openfst"},
