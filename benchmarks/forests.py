@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from time import process_time
 
 import numpy as np
@@ -51,34 +50,6 @@ def measure() -> list[str]:
     steps = [(node, [node - 1], [0, "a"]) for node in range(1, 20_000)]
     chain = Forest.from_edges([(0, [], ["b"]), (0, [], ["c"]), *steps])
     lines.append(_row("a chain of 20,000 nodes", [chain], [[["c", "a", "a", "a"]]], rounds=2))
-    return [*lines, "", *_pruned(urdu, words)]
-
-
-#: beams and bands that are measured
-PRUNING: tuple[dict[str, float], ...] = (
-    {},
-    {"beam": 0.2},
-    {"beam": 0.1},
-    {"band": 20},
-    {"band": 5},
-    {"beam": 0.1, "band": 10},
-)
-
-
-def _pruned(forest: Forest, words: Sequence[str]) -> list[str]:
-    """Return a table of beams and bands: seconds, the value that is found, and if it is proven."""
-    lines = ["| 4-GRR, cdec urdu | 30 words | 60 words | 100 words |", "|---|--:|--:|--:|"]
-    for options in PRUNING:
-        cells = []
-        for length in (30, 60, 100):
-            machine = GRR().against([words[:length]]).machine(forest.vocabulary)
-            search = partial(ENGINE.search, [forest], [machine], **options)  # type: ignore[arg-type]
-            ((found, proven),) = search()
-            seconds = _fastest(2, search)
-            cells.append(f"{seconds:.2f} s, {found.value:.3f}" + ("" if proven else " (unproven)"))
-        name = ", ".join(f"{key} {value}" for key, value in options.items()) or "all"
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-        print(lines[-1], flush=True)
     return lines
 
 

@@ -275,19 +275,14 @@ def ranked_derivations(forest: ForestColumns, said: Annotated[NDArray[numpy.int3
 def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: object, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
     """Return the arcs of the sentences of the highest gain + weight * score."""
 
-def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, beam: float, band: float, most_cells: int, workers: int) -> list[tuple[str, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, bool]]:
+def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> list[tuple[str, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int]]:
     """
-    Return for each forest why it cannot be searched, or nothing, the best value, the edges of a derivation from the top down, its part (-1 if there is none), and if it is proven.
+    Return for each forest why it cannot be searched, or nothing, the best value, the edges of a derivation from the top down, and its part.
     """
 
 def plan_forest(forest: ForestColumns, alignment: AlignmentColumns) -> tuple[bool, list[int], list[int]]:
     """
     Return if single precision is enough, what is asked of each node (0 nothing, 1 from the beginning, 2 from anywhere), and how many rows of items it has.
-    """
-
-def word_ranges(forest: ForestColumns, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
-    """
-    Return the fewest and most words of each node, before and behind it, and the best score below and around it.
     """
 
 class NgramTrie:

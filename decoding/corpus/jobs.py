@@ -138,7 +138,7 @@ class OracleJob:
     metrics : tuple of Metric
     references : References or None
         Those of the segments themselves if None.
-    k, worst, model_weight, engine, budget, memory, beam, band
+    k, worst, model_weight, engine, budget, memory
         As in :func:`decoding.extraction.oracle.oracle`; the best alone are found batch by batch.
 
     Examples
@@ -161,8 +161,6 @@ class OracleJob:
     engine: str = "auto"
     budget: int = DEFAULT_BUDGET
     memory: int = MEMORY
-    beam: float | None = None
-    band: int | None = None
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentOracles]:
         """Return the oracles of each segment."""
@@ -192,8 +190,6 @@ class OracleJob:
             evaluators,
             model_weight=self.model_weight,
             engine=self.engine,
-            beam=self.beam,
-            band=self.band,
         )
         return [[each] for each in found]
 
@@ -207,8 +203,6 @@ class OracleJob:
             engine=self.engine,
             budget=self.budget,
             memory=self.memory,
-            beam=self.beam,
-            band=self.band,
         )
 
     def _judged(
@@ -269,7 +263,7 @@ class CandidatesJob:
     ----------
     metrics, references
         As in :class:`OracleJob`.
-    engine, budget, memory, beam, band
+    engine, budget, memory
         As in :func:`decoding.extraction.oracle.oracle`.
 
     Examples
@@ -289,8 +283,6 @@ class CandidatesJob:
     engine: str = "auto"
     budget: int = DEFAULT_BUDGET
     memory: int = MEMORY
-    beam: float | None = None
-    band: int | None = None
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentCandidates]:
         """Return the candidates of each segment."""
@@ -305,8 +297,6 @@ class CandidatesJob:
             engine=self.engine,
             budget=self.budget,
             memory=self.memory,
-            beam=self.beam,
-            band=self.band,
         )
         results = []
         for segment, here, (first, *others) in zip(segments, found, evaluators, strict=True):

@@ -168,8 +168,6 @@ def candidates(
     workers: int = 1,
     budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
-    beam: float | None = None,
-    band: int | None = None,
 ) -> list[Candidates]:
     """Return the candidates of each segment, so that the spaces need not be kept.
 
@@ -185,7 +183,7 @@ def candidates(
     ----------
     spaces, evaluators
         As many of one as of the other.
-    engine, workers, budget, memory, beam, band
+    engine, workers, budget, memory
         As in :func:`decoding.oracle` and :func:`decoding.oracles`.
     """
     divided = [
@@ -204,8 +202,6 @@ def candidates(
             [evaluator for _, evaluator in problems],
             engine=engine,
             workers=workers,
-            beam=beam,
-            band=band,
         )
     )
     found = []

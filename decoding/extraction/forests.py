@@ -15,7 +15,6 @@ from lattices._native import check_sums
 from lattices.algorithms import path_count
 from lattices.algorithms.characters import forest_to_characters
 from lattices.arrays import IntColumn, ints
-from lattices.errors import OptionError
 from lattices.intersection import ENGINES
 from lattices.intersection.engine import Found
 from lattices.intersection.expanded import ranked_lattice_sentences, search_expanded
@@ -72,8 +71,6 @@ def best_derivations(
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
-    beam: float | None = None,
-    band: int | None = None,
 ) -> list[FoundDerivation]:
     """Return the derivation of each forest that is best under its metric.
 
@@ -91,24 +88,11 @@ def best_derivations(
         Who searches; ``auto`` is the kernel.
     workers : int
         Threads for the kernel.
-    beam : float, optional
-        How much less than the best of its node an item may promise, in units of the value
-        that is maximised.
-    band : int, optional
-        How many reference words an item may be away from where its node can stand.
-
-    Returns
-    -------
-    list of FoundDerivation
-        With a beam or a band, ``exact`` says whether nothing that was left out could have
-        been better.
 
     Raises
     ------
     EngineError
         If the engine cannot search a forest with such a machine.
-    OptionError
-        If the beam or the band is negative, or the engine has none.
 
     Examples
     --------
@@ -122,16 +106,9 @@ def best_derivations(
     >>> best_derivations([forest], [WER().against(["the dog"])], engine="openfst")[0].engine
     'openfst'
     """
-    if beam is not None and not beam >= 0:
-        raise OptionError(f"a beam is at least 0, not {beam}")
-    if band is not None and not band >= 0:
-        raise OptionError(f"a band is at least 0, not {band}")
     name = ENGINE.name if engine == "auto" else ENGINES.get(engine).name
     for forest in forests:
         check_sums(forest.columns)
-    pruned = beam is not None or band is not None
-    if pruned and name != ENGINE.name:
-        raise OptionError(f"engine {name!r} has no beam and no band; the kernel has")
     problems = [
         _compiled(forest, evaluator, name)
         for forest, evaluator in zip(forests, evaluators, strict=True)
@@ -141,35 +118,27 @@ def best_derivations(
         for index, problem in enumerate(problems)
         if name == ENGINE.name and ENGINE.can_run(problem.prepared.forest, problem.machine) is True
     ]
-    found: dict[int, tuple[Found, bool]] = dict(
+    found: dict[int, Found] = dict(
         zip(
             searched,
-            ENGINE.search(
+            ENGINE.best(
                 [problems[index].prepared.forest for index in searched],
                 [problems[index].machine for index in searched],
                 model_weight=model_weight,
                 workers=workers,
-                beam=beam,
-                band=band,
             ),
             strict=True,
         )
     )
     for index, (prepared, machine) in enumerate(problems):
         if index not in found:
-            if pruned:
-                raise OptionError(
-                    f"forest {prepared.forest.id!r} is searched as a lattice, for the sake of "
-                    "a reference lattice, and that has no beam and no band"
-                )
-            expanded = search_expanded(
+            found[index] = search_expanded(
                 prepared.forest, machine, ENGINES.get(name), model_weight=model_weight
             )
-            found[index] = expanded, True
     return [
         FoundDerivation(
-            forest.hypothesis(problem.prepared.original(found[index][0].arcs)),
-            problem.machine.proves and found[index][1],
+            forest.hypothesis(problem.prepared.original(found[index].arcs)),
+            problem.machine.proves,
             name,
         )
         for index, (forest, problem) in enumerate(zip(forests, problems, strict=True))

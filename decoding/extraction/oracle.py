@@ -47,8 +47,6 @@ def oracle(
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
-    beam: float | None = None,
-    band: int | None = None,
 ) -> Oracle: ...
 @overload
 def oracle(
@@ -61,8 +59,6 @@ def oracle(
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
-    beam: float | None = None,
-    band: int | None = None,
 ) -> list[Oracle]: ...
 def oracle(
     space: Space,
@@ -74,8 +70,6 @@ def oracle(
     engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
-    beam: float | None = None,
-    band: int | None = None,
 ) -> Oracle | list[Oracle]:
     """Return the sentence of a space that is best under a metric, or the ``k`` best.
 
@@ -87,8 +81,8 @@ def oracle(
     single precision, may choose another of nearly equal paths.
 
     The best of a lattice or forest takes one intersection, and the ``k`` best no more than
-    that in kind; both are exact (but see ``beam``, and references that are lattices). The
-    worst goes through rows (:mod:`lattices.intersection.rows`, and for forests
+    that in kind; both are exact (but see references that are lattices). The worst goes
+    through rows (:mod:`lattices.intersection.rows`, and for forests
     :mod:`lattices.intersection.forest_rows`) and is exact within ``budget`` and
     ``memory``; beyond them the result says ``exact=False``.
 
@@ -112,10 +106,6 @@ def oracle(
         How many bytes that search may take for its prefixes and their rows, 2 GB if nothing is
         said. Many references make long rows. Beyond it the answer is that beyond the budget; if
         there is room for no answer at all, an error says so.
-    beam, band : float and int, optional
-        Narrow the search for the best sentence of a forest, and of nothing else: see
-        :func:`decoding.extraction.forests.best_derivations`. Then ``exact`` says whether the
-        answer is proven nevertheless.
 
     Examples
     --------
@@ -142,7 +132,6 @@ def oracle(
     if not isfinite(model_weight):
         raise OptionError(f"a model weight is a finite number, not {model_weight}")
     ranked = worst or k not in (None, 1)
-    _check_narrowing(space, ranked, beam, band)
     if isinstance(space, NBest):
         entries = ranked_entries(space, evaluator, k or 1, worst=worst, model_weight=model_weight)
         found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
@@ -162,9 +151,7 @@ def oracle(
         # in the order of what is reported: units may have been rounded, where scores are not
         found = _in_reported_order(found, evaluator, worst, model_weight)
     else:
-        found = find_oracles(
-            [space], [evaluator], model_weight=model_weight, engine=engine, beam=beam, band=band
-        )
+        found = find_oracles([space], [evaluator], model_weight=model_weight, engine=engine)
     return found if k is not None else found[0]
 
 
@@ -175,8 +162,6 @@ def oracles(
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
-    beam: float | None = None,
-    band: int | None = None,
 ) -> list[Oracle]:
     """Return the oracle of each space of a batch, in one call of each engine that is needed.
 
@@ -186,7 +171,7 @@ def oracles(
         As many of one as of the other; lattices, forests and lists may be mixed.
     workers : int
         Threads for the kernel.
-    model_weight, engine, beam, band
+    model_weight, engine
         As in :func:`oracle`.
 
     Warns
@@ -216,8 +201,6 @@ def oracles(
         model_weight=model_weight,
         engine=engine,
         workers=workers,
-        beam=beam,
-        band=band,
     )
     shared = Overlap.UNKNOWN
     for space, evaluator in zip(spaces, evaluators, strict=True):
@@ -237,8 +220,6 @@ def find_oracles(
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
-    beam: float | None = None,
-    band: int | None = None,
 ) -> list[Oracle]:
     """Return what :func:`oracles` does, of a part of a corpus, which says little about words."""
     if len(spaces) != len(evaluators):
@@ -250,8 +231,6 @@ def find_oracles(
     forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
     ours = engine in ("auto", "kernel")
     for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
-        if beam is not None or band is not None:
-            _check_narrowing(space, False, beam, band)
         if isinstance(space, Lattice):
             alignment = getattr(evaluator, "word_alignment", None) if ours else None
             if alignment is not None:
@@ -277,8 +256,6 @@ def find_oracles(
             model_weight=model_weight,
             engine=engine,
             workers=workers,
-            beam=beam,
-            band=band,
         )
         for index, found in zip(forests, derivations, strict=True):
             results[index] = judged(found.hypothesis, evaluators[index], found.exact, found.engine)
@@ -386,18 +363,6 @@ def _no_machine(evaluator: Evaluator) -> OptionError:
         f"{evaluator.metric} has no machine and cannot search a lattice; "
         "take its n-best list (lattices.k_best)"
     )
-
-
-def _check_narrowing(space: Space, ranked: bool, beam: float | None, band: int | None) -> None:
-    if beam is None and band is None:
-        return
-    both = f"{argument('beam')} and {argument('band')}"
-    if not isinstance(space, Forest):
-        raise OptionError(f"{both} narrow the search of forests, and of nothing else")
-    if ranked:
-        raise OptionError(
-            f"{both} narrow the search for the best sentence, not for the k best or the worst"
-        )
 
 
 class DensityPoint(NamedTuple):

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from lattices import _native
 from lattices._native import AlignmentColumns, search_forests
 from lattices.algorithms.kbest import too_many_edges
@@ -62,38 +60,8 @@ class ForestKernel:
         Raises
         ------
         EngineError
-            If a machine has other parts than alignments, or the tables would take more than
-            ``MOST_CELLS`` cells.
-        """
-        found = self.search(forests, machines, model_weight=model_weight, workers=workers)
-        return [each for each, _ in found]
-
-    def search(
-        self,
-        forests: Sequence[Forest],
-        machines: Machines,
-        *,
-        model_weight: float = 0.0,
-        workers: int = 1,
-        beam: float | None = None,
-        band: int | None = None,
-    ) -> list[tuple[Found, bool]]:
-        """Return a derivation of each forest, and whether its value is proven to be the best.
-
-        Without a beam and a band it is, and has the highest model score of all of that value;
-        with them, of those that were not left out. See docs/engines.md.
-
-        Parameters
-        ----------
-        beam : float, optional
-            In units of the value: how much less than the best of its node an item may promise.
-        band : int, optional
-            How many reference words an item may be outside of the range of its node.
-
-        Raises
-        ------
-        EngineError
-            As :meth:`best`, or if beam and band leave nothing.
+            If a machine has other parts than alignments, the tables would take more than
+            ``MOST_CELLS`` cells, or no derivation has a finite value.
         """
         parts: list[list[tuple[AlignmentColumns, float, float]]] = []
         for forest, machine in zip(forests, machines, strict=True):
@@ -111,18 +79,14 @@ class ForestKernel:
             [forest.columns for forest in forests],
             parts,
             model_weight,
-            np.inf if beam is None else beam,
-            -1.0 if band is None else band,
             MOST_CELLS,
             workers,
         )
-        found: list[tuple[Found, bool]] = []
-        for forest, (problem, value, edges, part, proven) in zip(forests, answers, strict=True):
-            if not problem and part < 0:
-                problem = f"a beam of {beam} and a band of {band} leave no derivation"
+        found: list[Found] = []
+        for forest, (problem, value, edges, part) in zip(forests, answers, strict=True):
             if problem:
                 raise EngineError(f"forest {forest.id!r}: {problem}")
-            found.append((Found(value, edges, part), proven))
+            found.append(Found(value, edges, part))
         return found
 
 

@@ -170,7 +170,7 @@ class BestDerivation {
   void read_edge(Index edge, Index place, Index run) {
     const auto symbols = forest_.symbols(edge);
     if (levels_.size() < 2 * symbols.size() + 2) levels_.resize(2 * symbols.size() + 2);
-    const Rows rows{place, place, plan_.length};
+    const Rows rows{place, place};
     levels_[0].right.clear();
     reader_.read_nothing(rows, run, levels_[0]);
     for (std::size_t at = 0; at < symbols.size(); ++at) {
@@ -320,7 +320,7 @@ class BestDerivation {
 
   // The cell of a tail's item: of all those that are the same but for their place, the first.
   std::size_t cell_of(Index tail, Index place, std::size_t column, bool plain) {
-    if (plain && tables_.shared_rows()) {
+    if (plain) {
       const Index covered = static_cast<Index>(column) - place;
       const Index matched = plan_.touched.next(tail, place);
       if (matched < 0 || matched >= place + covered) {

@@ -3,66 +3,44 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
-#include "lattices/native/forest_bounds.hpp"
 #include "lattices/native/forest_items.hpp"
 #include "lattices/native/forest_plan.hpp"
 
 namespace lattices::forests {
-
-// What limits the items that are computed.
-struct Pruning {
-  // in units of the gain: how much less than the best of its node an item may promise
-  double beam = std::numeric_limits<double>::infinity();
-  // how many reference words an item may be outside of the range of its node; negative for any
-  double band = -1.0;
-
-  bool any() const { return beam < std::numeric_limits<double>::infinity() || band >= 0.0; }
-};
 
 // The items of all nodes.
 template <class Real>
 class Tables {
  public:
   // `bias`: the weighted model score of each edge, in units of the gain; none if it is empty
-  Tables(const Forest& forest, const Alignment& alignment, std::span<const double> bias,
-         const Pruning& pruning, Poll& poll)
+  Tables(const Forest& forest, const Alignment& alignment, std::span<const double> bias, Poll& poll)
       : forest_(forest),
-        alignment_(alignment),
         bias_(bias),
-        pruning_(pruning),
         matches_(alignment),
         plan_(forest, alignment, matches_, kLine<Real>, poll),
-        // an insertion in place of a substitution leaves more of the reference to what follows
-        costs_(alignment, pruning.any() || -alignment.insertion < alignment.deletion),
+        costs_(alignment),
         quiet_(forest.num_nodes(), kWorst<Real>) {}
 
   // How many cells `fill` asks memory for.
   std::size_t cells() const { return plan_.cell.back(); }
 
-  // Fill all items; returns the most that one which was left out promises.
-  double fill(Poll& poll) {
+  // Fill all items.
+  void fill(Poll& poll) {
     memory_.make(cells());
     end_.assign(plan_.row.back(), 0);
     reach_.resize(static_cast<std::size_t>(forest_.num_nodes()) * (plan_.length + 2));
-    double promise = kMinusInfinity;
-    if (!pruning_.any()) {
-      fill_all(poll);
-      return promise;
+    for (Index node = 0; node < forest_.num_nodes(); ++node) {
+      if (plan_.use[node] == Use::Unused) continue;
+      const bool anchored = plan_.use[node] == Use::Anchored;
+      // behind the last match one row stands for all
+      const Index last = anchored ? 0 : plan_.matchless_from(node);
+      const Items<Real> items = fill_node(node, {0, last}, poll);
+      if (!anchored) shift_rows(items, last);
+      note_reach(items, node);
     }
-    const WordRanges ranges(forest_, plain_bias());
-    const GainBound bound(forest_, alignment_, matches_);
-    std::vector<Window> windows;
-    if (pruning_.band >= 0.0) {
-      for (const WordRange& each : ranges.node) {
-        windows.emplace_back(each, ranges.node[forest_.root], plan_.length, pruning_.band);
-      }
-      promise = band_promise(ranges, windows, plan_, bound, poll);
-    }
-    return std::max(promise, fill_pruned(ranges, bound, windows, poll));
   }
 
   const Plan& plan() const { return plan_; }
@@ -101,58 +79,17 @@ class Tables {
     const Items<Real> root = items(forest_.root);
     return *std::max_element(root.plain, root.plain + plan_.length + 1);
   }
-  // Rows from which on nothing matches are the same but for their place.
-  bool shared_rows() const { return !pruning_.any(); }
 
  private:
-  std::vector<double> plain_bias() const {
-    if (!bias_.empty()) return {bias_.begin(), bias_.end()};
-    return std::vector<double>(forest_.num_edges(), 0.0);
-  }
-
-  void fill_all(Poll& poll) {
-    for (Index node = 0; node < forest_.num_nodes(); ++node) {
-      if (plan_.use[node] == Use::Unused) continue;
-      const bool anchored = plan_.use[node] == Use::Anchored;
-      // behind the last match one row stands for all
-      const Index last = anchored ? 0 : plan_.matchless_from(node);
-      const Items<Real> items = fill_node(node, {0, last, plan_.length}, poll);
-      if (!anchored) shift_rows(items, last);
-      note_reach(items, node);
-    }
-  }
-
-  double fill_pruned(const WordRanges& ranges, const GainBound& bound,
-                     std::span<const Window> windows, Poll& poll) {
-    double promise = kMinusInfinity;
-    for (Index node = 0; node < forest_.num_nodes(); ++node) {
-      if (plan_.use[node] == Use::Unused) continue;
-      Rows rows{0, plan_.use[node] == Use::Anchored ? 0 : plan_.length, plan_.length};
-      if (!windows.empty()) {
-        const Window& window = windows[node];
-        rows = {window.first, std::min(rows.last, window.last), window.most};
-      }
-      const Items<Real> items = fill_node(node, rows, poll);
-      if (!windows.empty()) cut_spans(plan_, node, items, windows[node]);
-      if (pruning_.beam < std::numeric_limits<double>::infinity()) {
-        const double dropped =
-            cut_promises(plan_, node, items, ranges.node[node], bound, pruning_.beam);
-        promise = std::max(promise, dropped + ranges.around[node]);
-      }
-      note_reach(items, node);
-    }
-    return promise;
-  }
-
   Items<Real> fill_node(Index node, const Rows& rows, Poll& poll) {
     const Items<Real> into = items(node);
     std::fill(into.plain, into.plain + (plan_.cell[node + 1] - plan_.cell[node]), kWorst<Real>);
-    const auto cells = static_cast<std::size_t>(std::max<Index>(rows.last - rows.first + 1, 0)) *
+    const auto cells = static_cast<std::size_t>(rows.last + 1) *
                        static_cast<std::size_t>(plan_.stride * plan_.order);
     for (const Index edge : forest_.incoming(node)) {
       poll(cells * (1 + forest_.symbols(edge).size()));
       quiet_[node] = std::max(quiet_[node], quiet_gain(edge) + bias(edge));
-      if (rows.first <= rows.last) read_edge(node, edge, rows, into);
+      read_edge(node, edge, rows, into);
     }
     reader_.close_runs(into, rows);
     return into;
@@ -246,23 +183,10 @@ class Tables {
     for (Index place = 0; place <= plan_.length; ++place) {
       reached[place + 1] = std::max(reached[place], place < plain ? items.row_end(place) : 0);
     }
-    if (!pruning_.any()) return;
-    // a beam may keep an item after a run that it drops without it
-    for (std::size_t index = 0; index < items.left.size(); ++index) {
-      Index end = 0;
-      for (Index run = 1; run < plan_.order; ++run) {
-        end = std::max(end, items.row_end(plan_.run_row(index, run)));
-      }
-      for (Index place = items.left[index]; place <= plan_.length; ++place) {
-        reached[place + 1] = std::max(reached[place + 1], end);
-      }
-    }
   }
 
   const Forest& forest_;
-  const Alignment& alignment_;
   std::span<const double> bias_;
-  Pruning pruning_;
   Matches matches_;
   Plan plan_;
   Costs<Real> costs_;

@@ -94,10 +94,10 @@ struct Items {
   Index& row_end(Index row) const { return end[row - origin]; }
 };
 
-// The rows that are computed: those whose state stands in first..last, and how many places the
-// words may cover.
+// The rows that are computed: those whose state stands in first..last. All places of runs are among
+// them: no word of a node matches behind its last row, and a row that is read alone has none.
 struct Rows {
-  Index first, last, span;
+  Index first, last;
 };
 
 // Items that belong to no node: those of the first symbols of an edge.
@@ -170,9 +170,12 @@ struct Costs {
   Real move;  // a substitution, with the deletion that its column carries; kWorst for none
   Real deletion;
 
-  Costs(const Alignment& alignment, bool substitutes)
+  // No substitutions where an insertion costs no more: it leaves more of the reference to what
+  // follows.
+  explicit Costs(const Alignment& alignment)
       : stay(static_cast<Real>(-alignment.insertion)),
-        move(substitutes ? static_cast<Real>(alignment.deletion) : kWorst<Real>),
+        move(-alignment.insertion < alignment.deletion ? static_cast<Real>(alignment.deletion)
+                                                       : kWorst<Real>),
         deletion(static_cast<Real>(alignment.deletion)) {}
   // What a match gains after a run.
   Real match(Real weight, Index run) const {
@@ -275,13 +278,12 @@ class Reader {
     each_row(rows, out.left, [&](Index row, Index begin, Index run) {
       Real* plain = out.items.plain_row(row);
       Real* runs = out.items.run_cells(row);
-      const Index limit = limit_of(rows, begin);
       clear_row(out.items, row);
       plain[begin] = costs_.stay;
       Index end = begin + 1;
-      if (costs_.move > kWorst<Real> && end < limit) plain[end++] = costs_.move;
+      if (costs_.move > kWorst<Real> && end <= length_) plain[end++] = costs_.move;
       for (const Step<Real>& step : steps_) {
-        if (step.position < begin || step.position + 1 >= limit) continue;
+        if (step.position < begin) continue;
         end = std::max(end, step.position + 2);
         Real* forgotten = plain + step.position + 1;
         match(Real{0}, 0, step, forgotten, runs);
@@ -298,7 +300,7 @@ class Reader {
     shape(rows, out);
     dispatch_width([&](auto bytes) {
       each_row(rows, out.left, [&](Index row, Index begin, Index) {
-        step_row<Lanes<bytes(), Real>>(in, out.items, row, begin, limit_of(rows, begin));
+        step_row<Lanes<bytes(), Real>>(in, out.items, row, begin);
       });
     });
   }
@@ -331,7 +333,7 @@ class Reader {
     dispatch_width([&](auto bytes) {
       using L = Lanes<bytes(), Real>;
       each_row(rows, in.left, [&](Index row, Index begin, Index) {
-        const Index end = std::min(in.row_end(row), limit_of(rows, begin));
+        const Index end = in.row_end(row);
         if (end <= begin) return;
         const Index there = node_row(row);
         node.row_end(there) = std::max(node.row_end(there), end);
@@ -382,10 +384,6 @@ class Reader {
   // rows that are multiplied at once
   static constexpr Index kMostRows = 4;
 
-  Index limit_of(const Rows& rows, Index begin) const {
-    return std::min(length_, begin + rows.span) + 1;
-  }
-
   void shape(const Rows& rows, Level<Real>& out) {
     if (rows.first == rows.last && out.left.empty()) {
       out.shape(plan_, 1, rows.first);
@@ -405,9 +403,7 @@ class Reader {
   void each_row(const Rows& rows, std::span<const Index> left, Use&& use) {
     for (Index row = rows.first; row <= rows.last; ++row) use(row, row, 0);
     for (std::size_t index = 0; index < left.size(); ++index) {
-      const Index place = left[index];
-      if (place < rows.first || place > rows.last) continue;
-      for (Index run = 1; run <= runs_; ++run) use(plan_.run_row(index, run), place, run);
+      for (Index run = 1; run <= runs_; ++run) use(plan_.run_row(index, run), left[index], run);
     }
   }
 
@@ -419,8 +415,7 @@ class Reader {
 
   // One word more, for one row.
   template <class L>
-  void step_row(const Items<Real>& in, const Items<Real>& out, Index row, Index begin,
-                Index limit) {
+  void step_row(const Items<Real>& in, const Items<Real>& out, Index row, Index begin) {
     const Real* before = in.plain_row(row);
     Real* plain = out.plain_row(row);
     Real* runs = out.run_cells(row);
@@ -431,11 +426,9 @@ class Reader {
       out.row_end(row) = 0;
       return;
     }
-    Index end = std::min(known + (costs_.move > kWorst<Real> ? 1 : 0), limit);
+    Index end = std::min(known + (costs_.move > kWorst<Real> ? 1 : 0), length_ + 1);
     for (const Step<Real>& step : steps_) {
-      if (step.position >= begin && step.position + 1 < limit) {
-        end = std::max(end, step.position + 2);
-      }
+      if (step.position >= begin) end = std::max(end, step.position + 2);
     }
     const Index low = L::floor(begin), high = L::ceil(end);
     L::clear(plain, 0, low);
@@ -452,7 +445,7 @@ class Reader {
     Real best = kWorst<Real>;
     Index seen = begin;
     for (const Step<Real>& step : steps_) {
-      if (step.position < begin || step.position + 1 >= limit) continue;
+      if (step.position < begin) continue;
       const Index stop = std::min(step.position + 1, known);
       // all before `seen` is in already, or worst
       if (stop - seen >= L::count) {
@@ -524,7 +517,7 @@ class Reader {
         Index high = 0;
         for (Index each = 0; each < count; ++each) {
           const Index known = in.row_end(row + each), own = plain ? row + each : begin;
-          const Index end = known > own ? std::min(reach[known], limit_of(rows, own)) : 0;
+          const Index end = known > own ? reach[known] : 0;
           Index& reached = out.row_end(there + each);
           reached = node ? std::max(reached, end) : end;
           a.end = std::max(a.end, known);
@@ -563,7 +556,6 @@ class Reader {
     };
     groups(rows.first, rows.last, -1);
     for (std::size_t index = 0; index < left.size(); ++index) {
-      if (left[index] < rows.first || left[index] > rows.last) continue;
       groups(plan_.run_row(index, 1), plan_.run_row(index, runs_), left[index]);
     }
   }

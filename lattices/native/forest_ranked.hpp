@@ -103,7 +103,7 @@ class NearTables : public NearPart {
       : said_(said),
         number_(number),
         bias_(weighted(forest, model_weight * part.denominator)),
-        tables_(forest, *part.alignment, bias_, {}, poll) {
+        tables_(forest, *part.alignment, bias_, poll) {
     cells = tables_.cells();
     if (cells > most_cells) return;
     denominator = part.denominator;

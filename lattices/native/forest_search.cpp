@@ -18,14 +18,13 @@ namespace {
 using forests::Answer;
 using forests::Part;
 
-using Found = std::tuple<std::string, double, Array<Index>, Index, bool>;
+using Found = std::tuple<std::string, double, Array<Index>, Index>;
 using GivenPart = std::tuple<const AlignmentColumns*, double, double>;
 
 // The lists of the caller keep the handles alive while the lock is released.
 std::vector<Found> search_forests(const std::vector<const ForestColumns*>& spaces,
                                   const std::vector<std::vector<GivenPart>>& machines,
-                                  double model_weight, double beam, double band,
-                                  std::size_t most_cells, int workers) {
+                                  double model_weight, std::size_t most_cells, int workers) {
   const std::size_t count = spaces.size();
   if (machines.size() != count) throw option_error("not as many machines as forests");
   std::vector<std::vector<Part>> parts(count);
@@ -34,7 +33,7 @@ std::vector<Found> search_forests(const std::vector<const ForestColumns*>& space
       parts[index].push_back({alignment, denominator, bonus});
     }
   }
-  const forests::Options options{model_weight, {beam, band}, most_cells};
+  const forests::Options options{model_weight, most_cells};
   std::vector<Answer> answers(count);
   std::vector<std::string> problems(count);
   unlocked([&] {
@@ -51,7 +50,7 @@ std::vector<Found> search_forests(const std::vector<const ForestColumns*>& space
   for (std::size_t index = 0; index < count; ++index) {
     Answer& answer = answers[index];
     found.emplace_back(std::move(problems[index]), answer.value, give(std::move(answer.edges)),
-                       answer.part, answer.proven);
+                       answer.part);
   }
   return found;
 }
@@ -66,33 +65,16 @@ std::tuple<bool, std::vector<int>, std::vector<Index>> plan_forest(
   return {forests::fits_single(alignment, forests::longest_sentence(forest)), use, plan.rows};
 }
 
-std::tuple<Matrix<double>, Array<double>, Array<double>> word_ranges(const ForestColumns& forest,
-                                                                     const Floats& bias) {
-  forests::WordRanges ranges(forest, view(bias));
-  std::vector<double> rows;
-  for (const forests::WordRange& each : ranges.node) {
-    rows.insert(rows.end(), {each.fewest, each.most, each.fewest_before, each.most_before,
-                             each.fewest_behind, each.most_behind});
-  }
-  return {give(std::move(rows), ranges.node.size(), 6), give(std::move(ranges.below)),
-          give(std::move(ranges.around))};
-}
-
 }  // namespace
 
 void bind_forest_search(nb::module_& module) {
   module.def("search_forests", &search_forests, nb::arg("forests"), nb::arg("machines"),
-             nb::arg("model_weight"), nb::arg("beam"), nb::arg("band"), nb::arg("most_cells"),
-             nb::arg("workers"),
+             nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
              "Return for each forest why it cannot be searched, or nothing, the best value, the "
-             "edges of a derivation from the top down, its part (-1 if there is none), and if it "
-             "is proven.");
+             "edges of a derivation from the top down, and its part.");
   module.def("plan_forest", &plan_forest, nb::arg("forest"), nb::arg("alignment"),
              "Return if single precision is enough, what is asked of each node (0 nothing, 1 from "
              "the beginning, 2 from anywhere), and how many rows of items it has.");
-  module.def("word_ranges", &word_ranges, nb::arg("forest"), nb::arg("bias"),
-             "Return the fewest and most words of each node, before and behind it, and the best "
-             "score below and around it.");
 }
 
 }  // namespace lattices

@@ -22,19 +22,14 @@ struct Part {
 
 struct Options {
   double model_weight = 0.0;
-  // the beam in units of the value
-  Pruning pruning = {};
   // the most cells that the tables of one part may ask memory for
   std::size_t most_cells = 0;
 };
 
-// The value is kMinusInfinity, and there is no part, if beam and band leave nothing.
 struct Answer {
   double value = kMinusInfinity;
   std::vector<Index> edges;
   Index part = -1;
-  // no sentence has a better value
-  bool proven = false;
 };
 
 // The number of words of the longest sentence; it can be huge.
@@ -64,8 +59,6 @@ class FilledPart {
   virtual ~FilledPart() = default;
   virtual Derivation derivation(Poll& poll) = 0;
   double value = kMinusInfinity;
-  // the highest value that anything left out can have
-  double promise = kMinusInfinity;
 };
 
 template <class Real>
@@ -73,16 +66,15 @@ class FilledTables : public FilledPart {
  public:
   FilledTables(const Forest& forest, const Part& part, const Options& options, Poll& poll)
       : bias_(weighted(forest, options.model_weight * part.denominator)),
-        tables_(forest, *part.alignment, bias_,
-                {options.pruning.beam * part.denominator, options.pruning.band}, poll) {
+        tables_(forest, *part.alignment, bias_, poll) {
     if (tables_.cells() > options.most_cells) {
       throw engine_error("the forest and a reference of " + std::to_string(part.alignment->length) +
                          " words take tables of " + std::to_string(tables_.cells()) +
                          " cells, more than " + std::to_string(options.most_cells));
     }
+    tables_.fill(poll);
     // takes back what the last column carries for deletions
     const double shift = part.bonus - part.alignment->length * part.alignment->deletion;
-    promise = (tables_.fill(poll) + shift) / part.denominator;
     value = (static_cast<double>(tables_.top()) + shift) / part.denominator;
   }
 
@@ -105,12 +97,9 @@ class FilledTables : public FilledPart {
 // with, in vectors of single precision wherever totals allow.
 inline Answer search(const Forest& forest, std::span<const Part> parts, const Options& options,
                      Poll& poll) {
-  // what sums of model scores may be off by
-  constexpr double kRounding = 1e-9;
   Answer answer;
   const double longest = longest_sentence(forest);
   std::vector<std::pair<Index, std::unique_ptr<FilledPart>>> best;
-  std::vector<double> promises;
   for (std::size_t number = 0; number < parts.size(); ++number) {
     const Part& part = parts[number];
     std::unique_ptr<FilledPart> filled;
@@ -119,13 +108,12 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
     } else {
       filled = std::make_unique<FilledTables<double>>(forest, part, options, poll);
     }
-    promises.push_back(filled->promise);
     if (filled->value < answer.value || filled->value == kMinusInfinity) continue;
     if (filled->value > answer.value) best.clear();
     answer.value = filled->value;
     best.emplace_back(static_cast<Index>(number), std::move(filled));
   }
-  if (best.empty()) return answer;
+  if (best.empty()) throw engine_error("no derivation has a finite value");
   double model = kMinusInfinity;
   for (const auto& [number, filled] : best) {
     Derivation found = filled->derivation(poll);
@@ -134,12 +122,6 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
     answer.edges = std::move(found.edges);
     answer.part = number;
   }
-  // whole numbers are exact; sums with model scores are rounded, in another order each
-  const double slack =
-      options.model_weight == 0.0 ? 0.0 : kRounding * std::max(1.0, std::abs(answer.value));
-  answer.proven = std::all_of(promises.begin(), promises.end(), [&](double promise) {
-    return promise == kMinusInfinity || promise <= answer.value - slack;
-  });
   return answer;
 }
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 SUMMARY = "the best sentences of lattices, forests and n-best lists under a metric"
 DESCRIPTION = """\
 Find the sentence of each lattice, forest or n-best list that is best under a metric, exactly.
-For huge forests and long references there are --beam and --band; the output then says for
-every segment whether the answer is still proven to be the best.
 
 tsv   (default) one line a segment, in the order of the input: id, score, words. The score is
       that of the first metric, with all digits it takes to read the same number back.
@@ -55,7 +53,6 @@ examples:
   fstmetrics oracle lattices.jsonl.gz --metric wer
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
   fstmetrics oracle nbest.gz --refs refs.en --metric bleu --corpus
-  fstmetrics oracle forests.jsonl.gz --metric grr --beam 0.1 --band 20
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
 """
 
@@ -100,20 +97,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=size,
         help="bytes that such a search may take, as 500M (default: 2G)",
     )
-    parser.add_argument(
-        "--beam",
-        metavar="X",
-        type=_not_negative,
-        help="of forests: drop what promises less than the best of its node by more than X, in "
-        "units of the metric (default: keep everything)",
-    )
-    parser.add_argument(
-        "--band",
-        metavar="N",
-        type=_places,
-        help="of forests: drop what is more than N reference words outside of the range in which "
-        "its node can stand (default: keep everything)",
-    )
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
@@ -121,19 +104,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
-
-
-def _not_negative(text: str) -> float:
-    number = finite(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is less than 0")
-    return number
-
-
-def _places(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
-    return int(text)
 
 
 def _check_corpus(arguments: argparse.Namespace) -> None:
@@ -172,10 +142,9 @@ def run(arguments: argparse.Namespace) -> int:
         "engine": arguments.engine,
         "budget": arguments.budget or DEFAULT_BUDGET,
     }
-    # only those given: a run without them resumes what a version without them began
-    for name in ("memory", "beam", "band"):
-        if getattr(arguments, name) is not None:
-            search[name] = getattr(arguments, name)
+    # only if given: a run without it resumes what a version without it began
+    if arguments.memory is not None:
+        search["memory"] = arguments.memory
     settings = {name: search[name] for name in ("k", "worst", "model_weight")}
     job: Job[Any] = OracleLines(metrics, references, arguments.format, search)
     if arguments.corpus:
@@ -217,8 +186,7 @@ def _for_people(
     if unproven and "corpus" not in summary:
         lines.append(
             f"{unproven} of {summary['results']} results are the {rank} that were found, perhaps "
-            f"not the {rank} there are (a larger --budget or --memory may tell; for forests a "
-            "wider --beam or --band)"
+            f"not the {rank} there are (a larger --budget or --memory may tell)"
         )
     return "\n".join(lines)
 

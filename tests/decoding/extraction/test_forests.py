@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from decoding.extraction import forests as forest_oracle
 from decoding.extraction.forests import best_derivations
 from fstmetrics import CER, GRR, WER, WRR, quality
-from lattices import Forest, Lattice, OptionError
+from lattices import Forest, Lattice
 from lattices.errors import EngineError
 from lattices.intersection import expanded as forest_expanded
 from lattices.intersection.expanded import best_parse
@@ -97,8 +97,6 @@ def test_what_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(forest_oracle, "MOST_REFERENCE_SENTENCES", 1)
     with pytest.raises(EngineError, match=r"'seg'.*more than 2 states"):
         best_derivations([forest], [WER().against([reference])])
-    with pytest.raises(OptionError, match=r"'seg'.*no beam and no band"):
-        best_derivations([forest], [WER().against([reference])], beam=1.0)
 
 
 def test_every_sentence_of_a_small_forest_is_its_own_oracle():

@@ -11,7 +11,6 @@ from decoding.corpus.runner import Segment
 from decoding.extraction import forests as forest_oracle
 from decoding.extraction import forests as forest_ranked
 from decoding.extraction import ranked
-from decoding.extraction.forests import FoundDerivation
 from decoding.extraction.oracle import oracle, oracles
 from fstmetrics import BLEU, CER, GRR, WER, WRR
 from lattices import Lattice
@@ -168,29 +167,6 @@ def test_batches_of_mixed_spaces(monkeypatch):
     assert batches == [2]
     assert [each.oracles[0].text for each in results] == ["the dog", "a", "the dog"]
     assert [len(each.oracles) for each in OracleJob((WER(),), k=2, worst=True)(segments)] == [2] * 3
-
-
-def test_beam_and_band_are_for_the_best_of_forests(monkeypatch):
-    evaluator = WER().against(["the dog"])
-    lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
-    with pytest.raises(OptionError, match="of forests, and of nothing else"):
-        oracle(lattice, evaluator, beam=1.0)
-    with pytest.raises(OptionError, match="of forests, and of nothing else"):
-        oracles([FOREST, lattice], [evaluator] * 2, band=3)
-    for options in ({"k": 2}, {"worst": True}):
-        with pytest.raises(OptionError, match="not for the k best or the worst"):
-            oracle(FOREST, evaluator, beam=1.0, **options)
-    given_options = {}
-
-    def watched(forests, evaluators, **options):
-        given_options.update(options)
-        return [FoundDerivation(next(FOREST.derivations()), False, "kernel")]
-
-    monkeypatch.setattr(forest_oracle, "best_derivations", watched)
-    forest = FOREST.replaced(references=("the dog",))
-    (result,) = OracleJob((WER(),), beam=0.5, band=4)([Segment(0, "f", 1, forest)])
-    assert (given_options["beam"], given_options["band"]) == (0.5, 4)
-    assert not result.oracles[0].exact
 
 
 @pytest.mark.parametrize("worst", [False, True])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from operator import itemgetter
 from random import Random
@@ -67,15 +65,6 @@ def draw_oracle(rng: Random) -> Trial:
     options += ["--worst"] if known["worst"] else []
     if known["worst"] and rng.random() < 0.3:
         options += ["--budget", str(rng.choice((1, 2, 5, 20)))]
-    elif (
-        kinds == ("forest",)
-        and (known["k"], known["worst"]) == (1, False)
-        and known["engine"] != "openfst"
-        and rng.random() < 0.4
-    ):
-        options += ["--beam", str(rng.choice((0.0, 0.1, 0.5)))] if rng.random() < 0.5 else []
-        options += ["--band", str(rng.choice((0, 1, 3)))]
-        known["narrow"] = True
     return Trial(
         "oracle", rng.getrandbits(32), format, segments, tuple(options), judges, layout, known
     )
@@ -84,12 +73,10 @@ def draw_oracle(rng: Random) -> Trial:
 def judge_oracle(trial: Trial, run: Run, checks: Checks) -> None:
     """Compare with the worth of every path."""
     known, judge = trial.known, trial.judges[0]
-    if known.get("narrow") and run.code:
-        trial = without_lost(trial, run)
     results = by_id(checks, trial, run, run.rows(known["format"]))
     single = known["engine"] == "openfst" and known["k"] == 1 and not known["worst"]
     tolerance = SINGLE if single else ROUNDING
-    limited = bool({"--budget", "--beam", "--band"} & {*trial.options})
+    limited = "--budget" in trial.options
     best, exact = [], 0
     for segment, rows in results:
         checks.place = trial.segments.index(segment)
@@ -117,8 +104,6 @@ def judge_oracle(trial: Trial, run: Run, checks: Checks) -> None:
             proven = all(row["exact"] for row in rows)
             checks.counts[f"oracle: {'' if proven else 'not '}proven within limits"] += 1
         if proven:
-            # a beam or a band breaks ties among what it has kept
-            ties = ties and not known.get("narrow")
             check_ranked(checks, worth, chosen, known["k"], models, tolerance, ties)
         for words in chosen:
             checks.that("sentence of the space", words in worth, words)
@@ -136,15 +121,6 @@ def judge_oracle(trial: Trial, run: Run, checks: Checks) -> None:
     if known["format"] == "jsonl" or not limited:
         right = exact if known["format"] == "jsonl" else count
         checks.equal("summary: exact", summary["exact"], right)
-
-
-def without_lost(trial: Trial, run: Run) -> Trial:
-    """Return a trial without the forests of which, it says, a beam and a band have left nothing."""
-    nothing = "leave no derivation"
-    failures = json.loads(run.summary.read_text())["failures"]
-    lost = {failure["id"] for failure in failures if nothing in failure["reason"]}
-    left = tuple(segment for segment in trial.segments if segment.id not in lost)
-    return replace(trial, segments=left, known={**trial.known, "lost": len(lost)})
 
 
 def check_details(

@@ -118,7 +118,7 @@ class Trial:
 
     def failed(self) -> int:
         """Return how many segments have no results."""
-        return len(self.segments) - len(self.usable()) + int(self.known.get("lost", 0))
+        return len(self.segments) - len(self.usable())
 
     def exit_code(self) -> int:
         """Return the exit code: 1 if some segments fail, 2 if all do."""

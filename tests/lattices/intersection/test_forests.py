@@ -165,6 +165,9 @@ def test_what_cannot_be_searched(monkeypatch):
         ENGINE.best([forest], [machine])
     with pytest.raises(OptionError, match="has no machine"):
         oracle(forest, BLEU().against(["a"]))
+    likely = Forest.from_edges([(0, [], ["a"], -10.0)], id="seg")
+    with pytest.raises(EngineError, match=r"'seg': no derivation has a finite value"):
+        oracle(likely, WER().against(["a"]), model_weight=1e308)
     monkeypatch.setattr(forest_kernel, "MOST_CELLS", 10)
     with pytest.raises(EngineError, match=r"1 words take tables of .* more than 10"):
         oracle(forest, WER().against(["a"]))
