@@ -155,7 +155,7 @@ def _compiled(forest: Forest, evaluator: CompiledEvaluator, engine: str) -> _Pro
     if engine == ENGINE.name:
         evaluator = _spelled_out(evaluator)
     symbol = prepared.forest.symbol
-    words = ints(np.unique(symbol[symbol > 0]))
+    words = ints(symbol[symbol > 0])
     return _Problem(prepared, evaluator.machine(prepared.forest.vocabulary, words))
 
 
