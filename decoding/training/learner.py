@@ -90,8 +90,6 @@ def _feature_range(space: Space) -> tuple[int, float, float]:
     return used, float(values.min(initial=0.0)), float(values.max(initial=0.0))
 
 
-__all__ = ["History", "Learner", "Round", "TrainingTask"]
-
 L = TypeVar("L", bound="Learner")
 T = TypeVar("T")
 

@@ -12,14 +12,8 @@ import numpy as np
 from decoding.extraction.oracle import find_oracles, oracle
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best, hope_fears
-from decoding.training.optimisation import (
-    Constraint,
-    OnlineLearner,
-    Wanted,
-    constraint,
-    highest_entries,
-    margin,
-)
+from decoding.training.optimisation import OnlineLearner, Wanted, highest_entries
+from decoding.training.pair_updates import Constraint, constraint, margin
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError

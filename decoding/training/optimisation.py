@@ -14,7 +14,7 @@ from decoding.extraction.oracle import DEFAULT_BUDGET
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.learner import TrainingTask
-from decoding.training.pair_updates import Constraint, PairLearner, constraint, margin
+from decoding.training.pair_updates import Constraint, PairLearner, margin
 from fstmetrics import quality
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
@@ -144,9 +144,6 @@ class Descent:
         moved = point - rates * gradient
         moved = np.sign(moved) * np.maximum(0.0, np.abs(moved) - rates * self._l1)
         return np.asarray(moved / (1.0 + rates * self._l2))
-
-
-__all__ = ["Constraint", "OnlineLearner", "Wanted", "constraint", "highest_entries", "margin"]
 
 
 class Wanted(NamedTuple):

@@ -13,7 +13,8 @@ from decoding.extraction.oracle import find_oracles, oracle
 from decoding.extraction.results import Oracle, judged
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
-from decoding.training.optimisation import Constraint, OnlineLearner, Wanted, constraint
+from decoding.training.optimisation import OnlineLearner, Wanted
+from decoding.training.pair_updates import Constraint, constraint
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError

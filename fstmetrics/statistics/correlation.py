@@ -422,19 +422,6 @@ def _taus(counts: FloatColumn, variant: str) -> FloatColumn:
     return values
 
 
-__all__ = [
-    "METHODS",
-    "Correlation",
-    "PairCounts",
-    "correlate",
-    "correlate_systems",
-    "graded_kappa",
-    "grades",
-    "kappa",
-    "pair_counts",
-    "wmt_tau",
-]
-
 FEWEST_POINTS = 3
 # up to this many points, looking at all pairs of many rows at once is faster than scipy's tau
 _ALL_PAIRS = 100

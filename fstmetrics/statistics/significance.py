@@ -405,17 +405,6 @@ def _compared(
     )
 
 
-__all__ = [
-    "Comparison",
-    "Estimate",
-    "Interval",
-    "bootstrap",
-    "paired_bootstrap",
-    "randomization",
-    "sign_test",
-    "substitution_test",
-]
-
 Seed = int | np.random.Generator
 
 

@@ -198,17 +198,6 @@ def systems_point(
     return SystemsPoint(value, metric, scores, correlation)
 
 
-__all__ = [
-    "Equivalents",
-    "SystemsPoint",
-    "char_bleu_equivalents",
-    "char_bleu_metrics",
-    "char_bleu_study",
-    "sweep_systems",
-    "systems_point",
-    "with_option",
-]
-
 #: scores this close to each other are the same
 _ROUNDING = 1e-12
 

@@ -228,18 +228,6 @@ class ByteReader:
         return np.frombuffer(self.data, dtype, count, place)
 
 
-__all__ = [
-    "WEIGHT_TYPES",
-    "DecodedFst",
-    "FstColumns",
-    "SymbolTable",
-    "decode",
-    "decode_symbols",
-    "encode",
-    "is_fst",
-    "is_symbol_table",
-]
-
 FST_MAGIC = 2125659606
 _VECTOR_VERSION = 2
 _CONST_ALIGNED_VERSION, _CONST_VERSION = 1, 2

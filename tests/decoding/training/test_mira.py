@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from decoding.training import mira
 from decoding.training.hope_fear import hope_fear
 from decoding.training.mira import MIRA, multipliers
-from decoding.training.optimisation import Constraint, margin
+from decoding.training.pair_updates import Constraint, margin
 from fstmetrics import BLEU, GRR, WER
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
