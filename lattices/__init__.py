@@ -31,6 +31,9 @@ from lattices.formats import read, write
 from lattices.formats.references import read_references
 from lattices.interop import from_fst, from_networkx, to_fst, to_networkx
 from lattices.interop.arrow import from_arrow, to_arrow
+from lattices.interop.generate import from_generate
+from lattices.interop.hypotheses import from_hypotheses
+from lattices.interop.speech import from_k2, from_kaldi, from_pocketsphinx
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 
@@ -54,7 +57,12 @@ __all__ = [
     "forest_to_lattice",
     "from_arrow",
     "from_fst",
+    "from_generate",
+    "from_hypotheses",
+    "from_k2",
+    "from_kaldi",
     "from_networkx",
+    "from_pocketsphinx",
     "inside",
     "k_best",
     "log_path_count",
