@@ -28,6 +28,7 @@ from lattices.algorithms import (
 from lattices.algorithms.semirings import COUNT, LOG, VITERBI
 from lattices.errors import Error, FormatError, OptionError, SpaceError
 from lattices.formats import read, write
+from lattices.formats.lists.rows import from_rows
 from lattices.formats.references import read_references
 from lattices.interop import from_fst, from_networkx, to_fst, to_networkx
 from lattices.interop.arrow import from_arrow, to_arrow
@@ -63,6 +64,7 @@ __all__ = [
     "from_kaldi",
     "from_networkx",
     "from_pocketsphinx",
+    "from_rows",
     "inside",
     "k_best",
     "log_path_count",
