@@ -36,6 +36,8 @@ from lattices.interop.generate import from_generate
 from lattices.interop.hypotheses import from_hypotheses
 from lattices.interop.speech import from_k2, from_kaldi, from_pocketsphinx
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.tokens.posteriors import from_posteriors
+from lattices.tokens.words import to_words
 from lattices.vocabulary import Vocabulary
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "from_kaldi",
     "from_networkx",
     "from_pocketsphinx",
+    "from_posteriors",
     "from_rows",
     "inside",
     "k_best",
@@ -85,6 +88,7 @@ __all__ = [
     "to_characters",
     "to_fst",
     "to_networkx",
+    "to_words",
     "trim",
     "union",
     "write",
