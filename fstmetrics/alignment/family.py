@@ -19,7 +19,7 @@ import numpy as np
 
 from fstmetrics._native import WordMetric, list_statistics
 from fstmetrics.alignment.judgement import Judgement, ReferenceWords
-from fstmetrics.contract import ROUNDING, PreparedLattice, quality
+from fstmetrics.contract import ROUNDING, Prepared, S, quality
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machine import Machine
 from fstmetrics.pairs import alignment_scores, edit_scores
@@ -229,7 +229,7 @@ class AlignmentEvaluator:
     def _sentences(self) -> list[ReferenceWords | dict[int, Lattice]]:
         """The references in the metric's units; a lattice as one lattice for each length."""
         return [
-            lattices_by_length(self.prepare(reference).lattice)
+            lattices_by_length(self.prepare(reference).space)
             if isinstance(reference, Lattice)
             else self._numbered(self.metric.units(tokens_of(reference)))
             for reference in self.references
@@ -353,13 +353,14 @@ class AlignmentEvaluator:
         against = cast(ReferenceWords, self._sentences[reference])
         return Judgement(reference, stats, score, words, against, self.metric)
 
-    def prepare(self, lattice: Lattice) -> PreparedLattice:
-        """Return the lattice in the metric's units."""
+    def prepare(self, space: S) -> Prepared[S]:
+        """Return the lattice or forest in the metric's tokens."""
         if not self.metric.characters:
-            return PreparedLattice(lattice)
+            return Prepared(space)
         from lattices.algorithms import to_characters
 
-        return PreparedLattice(*to_characters(lattice, spaces=self.metric.spaces))
+        # a lattice of a lattice, a forest of a forest
+        return Prepared(*cast(tuple[S, IntColumn], to_characters(space, self.metric.spaces)))
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the exact machine over the words of a space.
@@ -475,6 +476,6 @@ class AlignmentEvaluator:
             ints(numbers[word]), ints(position), floats(weight[position, word]), self._one,
         )  # fmt: skip
         machine = Machine((Part(swapped, 1.0),))
-        found = ENGINES.get("kernel").best([lattice], [machine])[0]
+        found = ENGINES.get("kernel").best([(lattice, machine)])[0]
         closest = vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()
         return self._numbered(closest)
