@@ -21,7 +21,7 @@ from fstmetrics import (
     quality,
 )
 from fstmetrics.alignment.family import WordAlignment
-from fstmetrics.contract import ROUNDING
+from fstmetrics.contract import EVALUATOR, EVALUATORS, ROUNDING
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
@@ -29,6 +29,7 @@ from lattices.errors import OptionError, argument
 from lattices.intersection import choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import LATTICE, SPACE, SPACES, takes
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
@@ -36,6 +37,7 @@ DEFAULT_BUDGET = 1_000_000
 _NO_PATH, _OVERFLOW = 1, 2
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle(
     space: Space,
     evaluator: Evaluator,
@@ -80,6 +82,7 @@ def oracle(
     return find_oracles([space], [evaluator], model_weight=model_weight, engine=engine)[0]
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle_kbest(
     space: Space,
     evaluator: Evaluator,
@@ -118,6 +121,7 @@ def oracle_kbest(
     return _ranked(space, evaluator, k, False, model_weight, budget, memory)
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def worst(
     space: Space,
     evaluator: Evaluator,
@@ -206,6 +210,7 @@ def _ranked(
     return _in_reported_order(found, evaluator, worst, model_weight)
 
 
+@takes(spaces=SPACES, evaluators=EVALUATORS)
 def oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -432,6 +437,7 @@ class DensityPoint(NamedTuple):
     oracle: Oracle
 
 
+@takes(lattice=LATTICE, evaluator=EVALUATOR)
 def density_curve(
     lattice: Lattice,
     evaluator: CompiledEvaluator,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from lattices import _native
 from lattices.arrays import IntColumn
 from lattices.spaces import Forest, Hypothesis, Lattice
+from lattices.spaces.arguments import GRAPH, takes
 
 
+@takes(space=GRAPH)
 def best_path(space: Lattice | Forest) -> IntColumn:
     """Return the arcs, or from the top down the edges, of :func:`best`'s answer.
 
@@ -22,6 +24,7 @@ def best_path(space: Lattice | Forest) -> IntColumn:
     return _native.best_path(space.columns)
 
 
+@takes(space=GRAPH)
 def best(space: Lattice | Forest) -> Hypothesis:
     """Return the sentence of the highest score.
 
@@ -43,6 +46,3 @@ def best(space: Lattice | Forest) -> Hypothesis:
     ('the cat', -1.5)
     """
     return space.hypothesis(best_path(space).tolist())
-
-
-# What follows serves searches that still order by words.

@@ -9,6 +9,7 @@ import numpy as np
 from lattices import _native
 from lattices.arrays import IntColumn, floats, ints
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import LATTICE, takes
 from lattices.spaces.features import reordered_rows
 from lattices.spaces.normal_form import normal_form
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -65,6 +66,7 @@ def _spelling(
     )
 
 
+@takes(lattice=LATTICE)
 def to_characters(
     lattice: Lattice, spaces: bool = True, *, vocabulary: Vocabulary | None = None
 ) -> CharacterLattice:

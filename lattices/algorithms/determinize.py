@@ -15,11 +15,13 @@ from lattices.errors import OptionError
 from lattices.interop import from_fst, to_fst
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
+from lattices.spaces.arguments import LATTICE, takes
 
 #: losses that differ by less count as equal when states are merged
 DELTA = 2.0**-20
 
 
+@takes(lattice=LATTICE)
 def determinize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool = False) -> Lattice:
     """Return a lattice that spells every sentence of ``lattice`` on exactly one path.
 
@@ -66,6 +68,7 @@ def determinize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool =
     return _deterministic(lattice, delta, minimal=False)
 
 
+@takes(lattice=LATTICE)
 def minimize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool = False) -> Lattice:
     """Return the smallest deterministic lattice with the sentences and best scores of ``lattice``.
 

@@ -16,11 +16,13 @@ from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice
+from lattices.spaces.arguments import GRAPH, takes
 
 #: no search gives more, and no column of edges holds more: there is no room for them
 _MOST = 2**31 - 1
 
 
+@takes(space=GRAPH)
 def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypothesis]:
     """Return the ``k`` best paths or derivations, best first, or all if there are fewer.
 
@@ -67,6 +69,7 @@ def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypo
     return hypotheses(space, k_best_paths(space, k, distinct))
 
 
+@takes(space=GRAPH)
 def k_best_paths(space: Lattice | Forest, k: int, distinct: bool = False) -> Paths:
     """Return the paths or derivations of :func:`k_best`, in columns.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from lattices import _native
 from lattices.arrays import FloatColumn
 from lattices.spaces import Lattice
+from lattices.spaces.arguments import LATTICE, takes
 
 
 class PushedScores(NamedTuple):
@@ -42,6 +43,7 @@ def pushed_scores(lattice: Lattice) -> PushedScores:
     return PushedScores(*_native.push(lattice.columns, "ahead"))
 
 
+@takes(lattice=LATTICE)
 def push(lattice: Lattice, to_final: bool = False) -> Lattice:
     """Return the lattice with its scores moved as near to the start, or to the end, as they go.
 
