@@ -13,7 +13,7 @@ import lattices
 from benchmarks.data import DATA, MULTI30K
 from decoding.extraction.oracle import oracle, oracles, worst
 from decoding.training.envelope import EnvelopeCorpus
-from decoding.training.line_search import line_search
+from decoding.training.mert import line_search
 from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, BLEUSBP, GRR, Evaluator, Metric
 from lattices import Space

@@ -24,7 +24,6 @@ import numpy as np
 
 import lattices
 from decoding import mbr, oracle, oracles
-from decoding.training.line_search import line_search
 from decoding.training.mert import MERT
 from fstmetrics import BLEU, CER, GRR, WER, Metric, nbest_stats, parse_metric, scores_of
 from lattices.formats.weights import read_weights
@@ -33,9 +32,11 @@ try:
     from decoding import oracle_kbest, worst
     from decoding.minimum_risk.mbr import method_with
     from decoding.training.envelope import EnvelopeCorpus
+    from decoding.training.mert import line_search
     from decoding.training.risk.expected import risk
 except ImportError:  # where the last version with numba has them
     from decoding.training.envelope_corpus import EnvelopeCorpus
+    from decoding.training.line_search import line_search
 
     from decoding.training.risk import risk
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import Linear, mbr
-from decoding.cli.commands import tune_mbr
+from decoding.cli.choice import tune_mbr
 from decoding.cli.main import main
 from decoding.corpus.jobs import one_best
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
