@@ -20,7 +20,8 @@ from decoding.corpus.jobs import one_best
 from decoding.minimum_risk.evidence import evidence_of
 from decoding.minimum_risk.results import Method
 from decoding.minimum_risk.tuning import tune_linear
-from fstmetrics import BLEU, GRR, WER, Metric, corpus_stats, paired_bootstrap
+from fstmetrics import BLEU, GRR, WER, Metric, corpus_stats
+from fstmetrics.statistics import paired_bootstrap
 from lattices import Lattice, NBest, Space
 from lattices.spaces import Hypothesis
 

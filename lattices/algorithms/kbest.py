@@ -59,9 +59,6 @@ def best(space: Lattice | Forest) -> Hypothesis:
     return space.hypothesis(best_path(space).tolist())
 
 
-# What follows serves searches that still order by words.
-
-
 #: no search gives more, and no column of edges holds more: there is no room for them
 _MOST = 2**31 - 1
 
