@@ -21,7 +21,7 @@ from fstmetrics import (
     quality,
 )
 from fstmetrics.alignment.family import WordAlignment
-from fstmetrics.contract import ROUNDING, Prepared, compile_for
+from fstmetrics.contract import EVALUATOR, EVALUATORS, ROUNDING, Prepared, compile_for
 from fstmetrics.machine import Machine
 from lattices._native import check_sums
 from lattices.algorithms import density_masks, max_marginals, subset
@@ -31,6 +31,7 @@ from lattices.errors import OptionError, argument
 from lattices.intersection import Engine, choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import LATTICE, SPACE, SPACES, takes
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
@@ -38,6 +39,7 @@ DEFAULT_BUDGET = 1_000_000
 _NO_PATH, _OVERFLOW = 1, 2
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle(
     space: Space,
     evaluator: Evaluator,
@@ -82,6 +84,7 @@ def oracle(
     return find_oracles([space], [evaluator], model_weight=model_weight, engine=engine)[0]
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle_kbest(
     space: Space,
     evaluator: Evaluator,
@@ -121,6 +124,7 @@ def oracle_kbest(
     return _ranked(space, evaluator, k, False, model_weight, budget, memory, engine)
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def worst(
     space: Space,
     evaluator: Evaluator,
@@ -212,6 +216,7 @@ def _ranked(
     return _in_reported_order(found, evaluator, worst, model_weight)
 
 
+@takes(spaces=SPACES, evaluators=EVALUATORS)
 def oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -430,6 +435,7 @@ class DensityPoint(NamedTuple):
     oracle: Oracle
 
 
+@takes(lattice=LATTICE, evaluator=EVALUATOR)
 def density_curve(
     lattice: Lattice,
     evaluator: CompiledEvaluator,

@@ -23,7 +23,8 @@ from decoding.cli.arguments import (
 
 if TYPE_CHECKING:
     from decoding.cli.systems import System
-    from fstmetrics import Comparison, Metric
+    from fstmetrics import Metric
+    from fstmetrics.statistics import Comparison
     from lattices.arrays import FloatColumn
 
 TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
@@ -119,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tests(arguments: argparse.Namespace) -> list[Callable[..., Comparison]]:
     """Return the tests that were asked for, each once, with their options."""
-    from fstmetrics import paired_bootstrap, randomization, sign_test, substitution_test
+    from fstmetrics.statistics import paired_bootstrap, randomization, sign_test, substitution_test
 
     alternative, seed, ties = arguments.alternative, arguments.seed, arguments.ties
     known: dict[str, Callable[..., Comparison]] = {

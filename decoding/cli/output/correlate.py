@@ -15,7 +15,8 @@ from lattices.errors import FormatError
 
 if TYPE_CHECKING:
     from decoding.cli.plots import Scatter
-    from fstmetrics import Interval, Metric
+    from fstmetrics import Metric
+    from fstmetrics.statistics import Interval
     from lattices.formats.references import References
 
 GRADES = 10
@@ -103,7 +104,7 @@ def _by_system(
     metrics: Sequence[Metric],
     arguments: argparse.Namespace,
 ) -> _Found:
-    from fstmetrics import correlate_systems
+    from fstmetrics.statistics import correlate_systems
     from fstmetrics.statistics.correlation import METHODS
 
     entries = [entry for entry in human.entries if entry.system in systems]
@@ -141,7 +142,8 @@ def _by_segment(
 ) -> _Found:
     import numpy as np
 
-    from fstmetrics import correlate, graded_kappa, scores_of, wmt_tau
+    from fstmetrics import scores_of
+    from fstmetrics.statistics import correlate, graded_kappa, wmt_tau
     from fstmetrics.statistics.correlation import METHODS
 
     entries = [entry for entry in human.entries if entry.system in systems]

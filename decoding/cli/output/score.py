@@ -12,7 +12,8 @@ from decoding.cli.systems import System
 from decoding.cli.tables import below, headings, table
 
 if TYPE_CHECKING:
-    from fstmetrics import Estimate, Metric
+    from fstmetrics import Metric
+    from fstmetrics.statistics import Estimate
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Report:
         cls, systems: Sequence[System], metrics: tuple[Metric, ...], arguments: argparse.Namespace
     ) -> Report:
         """Return the report that the arguments ask for."""
-        from fstmetrics import bootstrap
+        from fstmetrics.statistics import bootstrap
 
         samples, seed, level = arguments.samples, arguments.seed, arguments.level
         estimates = None

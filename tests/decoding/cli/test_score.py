@@ -9,7 +9,8 @@ import pytest
 
 from decoding.cli.main import main
 from decoding.cli.output.tables import latex
-from fstmetrics import GRR, WER, bootstrap, corpus_stats
+from fstmetrics import GRR, WER, corpus_stats
+from fstmetrics.statistics import bootstrap
 from tests.decoding.cli.commandline import words
 
 REFS = ["the cat sat", "on the mat", "and slept there", "all day long"]
