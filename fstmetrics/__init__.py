@@ -46,7 +46,7 @@ from fstmetrics.statistics.significance import (
     sign_test,
     substitution_test,
 )
-from fstmetrics.statistics.sweeps import SweepPoint, threshold_sweep
+from fstmetrics.statistics.studies import SweepPoint, threshold_sweep
 
 __all__ = [
     "BLEU",

@@ -132,7 +132,7 @@ class _SummaryFile:
 
 def _check(totals: Totals, references: References | None, done: str) -> None:
     """Refuse to write results if there are none, or if they may belong to other references."""
-    from decoding.corpus.jobs import NO_REFERENCES
+    from decoding.corpus.outcomes import NO_REFERENCES
     from lattices.errors import FormatError, OptionError
 
     failures = totals.failures

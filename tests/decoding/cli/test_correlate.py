@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decoding.cli.human import match_systems, read_human, short_names
 from decoding.cli.main import main
 from decoding.cli.plots import Scatter, plot_format, scatter_plots
 from fstmetrics import (
@@ -22,6 +21,7 @@ from fstmetrics import (
     graded_kappa,
     wmt_tau,
 )
+from fstmetrics.statistics.human import match_systems, read_human, short_names
 from lattices.errors import FormatError, OptionError
 from tests.decoding.cli.commandline import words
 
