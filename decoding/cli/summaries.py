@@ -1,23 +1,25 @@
-"""What commands share that write lines for each segment and sum up the corpus at the end."""
+"""Summaries of a corpus, at the end of commands that write lines for each segment."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from decoding.cli.arguments import report_failures, settling
+from decoding.cli.arguments import report_failures, say, settling
 from decoding.cli.running import corpus_outcomes, file_stamps, resumable_output
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
-    from decoding.cli.output.oracle import Totals
-    from decoding.corpus.outcomes import Failure
+    from decoding.cli.output.tally import Tally
+    from decoding.corpus.outcomes import Done, Failure
     from decoding.corpus.runner import Job
     from fstmetrics import Metric
     from lattices.formats.references import References
+
+    Outcome: TypeAlias = Done[Any] | Failure
 
 
 def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> dict[str, Any]:
@@ -38,14 +40,16 @@ def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -
 def write_summarised(
     arguments: argparse.Namespace,
     job: Job[Any],
-    totals: Totals,
+    tally: Tally,
     references: References | None,
     *,
     task: Mapping[str, Any],
     settings: Mapping[str, Any],
     done: str,
     for_people: Callable[[dict[str, Any]], str],
-    warn: Callable[[dict[str, Any]], None] | None = None,
+    decide: Callable[[Iterator[Outcome]], Iterator[Outcome]] = iter,
+    conclude: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    for_failed: bytes = b"",
 ) -> int:
     """Run a job over the corpus, write its lines and the summary, and return the exit code.
 
@@ -55,20 +59,24 @@ def write_summarised(
         Those of :func:`~.running.add_running` and :func:`~.running.add_resuming`, the output
         and the file of the summary.
     job : Job
-        Returns lines, which ``totals`` counts and turns into bytes.
-    totals : Totals
+        Returns lines, which ``tally`` counts and turns into bytes.
+    tally : Tally
     references : References, optional
         Must have been used up in the end.
     task : mapping
         All that the output depends on: :func:`task_over_corpus` and what else there is.
     settings : mapping
-        What the summary tells beyond ``totals``.
+        What the summary tells beyond ``tally``.
     done : str
         What the command does to segments, such as "searched", for the error that none could be.
     for_people : function
         Turns the summary into what is shown, unless the user wants quiet.
-    warn : function, optional
-        Tells of anything in the summary that the user must know all the same.
+    decide : function, optional
+        Turns what the job returns into what is written and counted.
+    conclude : function, optional
+        Turns the summary of the tally into the command's own.
+    for_failed : bytes
+        What is written for a segment that failed.
     """
     from decoding.corpus.outcomes import Failure
     from lattices.formats.streams import created
@@ -81,7 +89,7 @@ def write_summarised(
         )
 
         def count_earlier(failure: Failure) -> None:
-            totals.failures.append(failure)
+            tally.failures.append(failure)
             if summary_file is not None:
                 summary_file.add(failure)
 
@@ -89,23 +97,33 @@ def write_summarised(
         outcomes = stack.enter_context(
             corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
         )
-        totals.start(journal.state)
-        for outcome in totals.decide(outcomes):
-            journal.write(outcome, totals.add(outcome))
-            if isinstance(outcome, Failure) and summary_file is not None:
-                summary_file.add(outcome)
+        tally.start(journal.state)
+        for outcome in decide(outcomes):
+            written = tally.add(outcome)
+            if isinstance(outcome, Failure):
+                # what is wrong with a whole file is no segment
+                written = for_failed if outcome.position >= 0 else b""
+                if summary_file is not None:
+                    summary_file.add(outcome)
+            journal.write(outcome, written)
             if journal.is_due:
-                journal.enter(totals.state())
-        _check(totals, references, done)
-        summary = {**totals.summary(), **settings}
+                journal.enter(tally.state())
+        _check(tally, references, done)
+        summary = {**conclude(tally.summary()), **settings}
         if summary_file is not None:
             summary_file.finish(summary)
-    report_failures(totals.failures)
-    if warn is not None:
-        warn(summary)
+    report_failures(tally.failures)
+    say_unweighted(list(tally.unweighted))
     if not arguments.quiet:
         print(for_people(summary), file=sys.stderr)
-    return 1 if totals.failures else 0
+    return 1 if tally.failures else 0
+
+
+def say_unweighted(names: Sequence[str]) -> None:
+    """Tell of the features that have no weight, if there are any."""
+    if names:
+        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if names[10:] else "")
+        say(f"no weight for the features {shown}: they counted nothing")
 
 
 class _SummaryFile:
@@ -130,20 +148,20 @@ class _SummaryFile:
         self._stream.write(text.encode())
 
 
-def _check(totals: Totals, references: References | None, done: str) -> None:
+def _check(tally: Tally, references: References | None, done: str) -> None:
     """Refuse to write results if there are none, or if they may belong to other references."""
     from decoding.corpus.outcomes import NO_REFERENCES
     from lattices.errors import FormatError, OptionError
 
-    failures = totals.failures
-    if references is not None and totals.records:
+    failures = tally.failures
+    if references is not None and tally.records:
         try:
-            references.finish(totals.records)
+            references.finish(tally.records)
         except FormatError:
             # a file that could not be read may be what makes the numbers differ
             report_failures(failures)
             raise
-    if totals.segments:
+    if tally.segments:
         return
     without = failures.count(NO_REFERENCES)
     if without:
