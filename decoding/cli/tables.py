@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple, TextIO
-
-if TYPE_CHECKING:
-    from fstmetrics import Metric
-    from fstmetrics.alignment.judgement import Edit
-
-
-import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from decoding.cli.arguments import tsv_cell
 from decoding.plain_json import json_text
+
+if TYPE_CHECKING:
+    from fstmetrics import Metric
+    from fstmetrics.alignment.family import Edit
 
 DELETED = "***"
 LEGEND = (("[word]", "substitution"), ("{word}", "insertion"), (DELETED, "deletion"))

@@ -15,7 +15,7 @@ from lattices.arrays import FloatColumn
 from lattices.errors import Error, FormatError
 from lattices.formats import Format, parse_record
 from lattices.formats.base import decoded_lines, split_words
-from lattices.formats.known import available, named, sniffs
+from lattices.formats.reading import available, named, sniffs
 from lattices.formats.references import References
 from lattices.formats.references.ids import IdTemplate
 from lattices.formats.references.nist import READERS, Lines, looks_like, second_line

@@ -10,7 +10,7 @@ from lattices import _native
 from lattices.arrays import IntColumn, floats, ints
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.features import reordered_rows
-from lattices.spaces.normal_form import normal_form
+from lattices.spaces.lattice import normal_form
 from lattices.vocabulary import EPSILON, Vocabulary
 
 _SPACE = " "

@@ -19,8 +19,11 @@ from decoding.cli.arguments import (
     parsed_metrics,
     positive,
 )
-from decoding.cli.running import add_resuming, add_running, check_running, file_stamps
-from decoding.cli.summaries import (
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
+    file_stamps,
     scores_table,
     segments_line,
     task_over_corpus,

@@ -18,8 +18,10 @@ from decoding.cli.arguments import (
     positive,
     size,
 )
-from decoding.cli.running import add_resuming, add_running, check_running
-from decoding.cli.summaries import (
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
     scores_table,
     task_over_corpus,
     unscored_lines,

@@ -21,8 +21,6 @@ from decoding.cli.running import (
     add_running,
     check_running,
     corpus_outcomes,
-)
-from decoding.cli.summaries import (
     say_unweighted,
     scores_table,
     segments_line,
