@@ -20,10 +20,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from decoding.corpus.batches import Batch, Pace, batches, without_first
-from decoding.corpus.inputs import Inputs
+from decoding.corpus.inputs import Batch, Inputs, Pace, batches, parsed, without_first
 from decoding.corpus.outcomes import Done, Failure, Segment
-from decoding.corpus.units import parsed
 from decoding.overlap import Overlap, VocabularyWarning, overlap_of_segments
 from lattices.errors import (
     EngineError,

@@ -11,7 +11,7 @@ from lattices.arrays import IntColumn, floats, ints
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, takes
 from lattices.spaces.features import reordered_rows
-from lattices.spaces.normal_form import normal_form
+from lattices.spaces.lattice import normal_form
 from lattices.vocabulary import EPSILON, Vocabulary
 
 _SPACE = " "

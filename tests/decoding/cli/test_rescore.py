@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding.cli import main as cli
-from decoding.cli.output import rescore as rescore_output
+from decoding.cli.output.tally import Tally
 from decoding.corpus import journal
 from lattices import Forest, Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import write_weights
@@ -204,7 +204,7 @@ def test_resuming(
     flags = [source, "--weights", file, "--missing", "zero", "--metric", "wer", "-q"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(*flags, "-o", whole, "--summary", summaries[0]) == 0
-    original, done = rescore_output.RescoreTotals.add, 0
+    original, done = Tally.add, 0
 
     def interrupted(self: Any, outcome: Any) -> bytes:
         nonlocal done
@@ -214,7 +214,7 @@ def test_resuming(
         return original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rescore_output.RescoreTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(*flags, "-o", parts) == 130
     assert "--resume goes on from here" in capsys.readouterr().err
     words(file, "tm 2")
@@ -223,7 +223,7 @@ def test_resuming(
     with pytest.MonkeyPatch.context() as patch:
         # so few are left
         done = 29
-        patch.setattr(rescore_output.RescoreTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(*flags, "-o", parts, "--resume", "--summary", summaries[1]) == 0
     assert parts.read_text() == whole.read_text()
     one, two = (json.loads(each.read_text()) for each in summaries)
