@@ -158,7 +158,8 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
         default="auto",
         help="layout of the references: kaldi (id words), plain (line i is segment i), trn, ctm, "
-        "stm, or auto: whichever fits and has the ids, plain if first words cannot be ids",
+        "stm, or auto: whichever fits and has the ids, plain if first words cannot be ids (a few "
+        "lines, all of whose first words differ, may have some: say plain)",
     )
     add_reference_ids(parser)
 

@@ -126,21 +126,26 @@ class References:
 
     def _refuse(self, layouts: Sequence[str], names: Sequence[str]) -> NoReturn:
         """Raise the error of the first file in doubt, or of a plain one among others."""
-        odd = layouts.index("" if "" in layouts else "plain")
-        file = self._files[odd]
+        file = self._files[layouts.index("" if "" in layouts else "plain")]
+        pairs = zip(self._files, layouts, strict=True)
+        by_id = next((one for one, layout in pairs if layout not in ("", "plain")), None)
         found = next((name for name in names if name in file.first_words), "")
         missing = next((name for name in names if name not in file.first_words), "")
-        if layouts[odd] == "plain":
-            by_id = self._files[[one == "plain" for one in layouts].index(False)]
-            problem = f"no line begins with {missing!r}, but {by_id.path} is by id"
-        elif not file.last_ids.isdisjoint(names):
+        if not file.last_ids.isdisjoint(names):
             problem = "some lines end in ids, as those of a trn do, and others do not"
+        elif by_id is not None:
+            problem = f"no line begins with {missing!r}, but {by_id.path} is by id"
         elif found:
             problem = f"a line begins with the id {found!r}, but none with {missing!r}"
-        else:
+        elif file.begins_with_ids():
             problem = (
                 f"no line for {missing!r}, though lines begin with what look like ids "
                 f"({next(iter(file.first_words))!r})"
+            )
+        else:
+            problem = (
+                f"no line begins with {missing!r}, and first words, which are all different, could "
+                f"be other ids ({next(iter(file.first_words))!r})"
             )
         raise FormatError(problem + self._both_readings(), file.path)
 
@@ -246,9 +251,10 @@ def read_references(
         All the segments, if they are known: then everything is checked now.
     format : {"auto", "kaldi", "plain", "trn", "ctm", "stm"}
         The layout. ``auto`` takes one by id in which all lines fit and the ids are found; else
-        plain, if there are as many lines as segments and the first words cannot be ids: no
-        segment has such an id, and not most of them have a digit or a ``_``. Where that does
-        not decide, and for an id that two lines have, it is an error.
+        plain, if there are as many lines as segments and the first words cannot be ids: not most
+        of them have a digit or a ``_``, and they are not all different, or the segments are
+        mere numbers, none of which is among them. Where that does not decide, and for an id that
+        two lines have, it is an error.
     id_template : str, optional
         How ids are made of the fields of trn, ctm or stm, such as ``{file}-{channel}``; see
         :mod:`lattices.formats.references.nist`.

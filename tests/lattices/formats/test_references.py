@@ -150,6 +150,10 @@ def test_ids_are_not_taken_for_words(tmp_path: Path) -> None:
         by_any.get("unheard", 0)
     plain = tmp_path / "plain"
     plain.write_text("3 men\ntwo men\n")
+    assert read_references([plain]).get("1", 1) == ("two men",)
+    with pytest.raises(FormatError, match=r"no line begins with 'seg-1', and first words"):
+        read_references([plain]).get("seg-1", 1)
+    plain.write_text("3 men\ntwo men\ntwo more\n")
     assert read_references([plain]).get("seg-1", 1) == ("two men",)
 
 
@@ -198,7 +202,50 @@ def test_one_line_whose_id_is_none_of_the_segments(tmp_path: Path, known: bool) 
     paths = made(tmp_path, b"utt1 a house\n")
     with pytest.raises(FormatError, match="no line for 'utt7', though lines begin with what look"):
         read_references(paths, ["utt7"] if known else None).get("utt7", 0)
-    assert read_references(made(tmp_path, b"a house\n")).get("utt7", 0) == ("a house",)
+
+
+BOTH = "; format=kaldi takes the first word .* its id, format=plain takes line i for segment i"
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("ids", [["utt7"], ["abd", "b"], ["0", "utt7"], ["9a", "utt7", "x"]])
+def test_first_words_that_may_be_ids_are_not_taken_for_words(
+    tmp_path: Path, ids: list[str], known: bool
+) -> None:
+    lines = ["abc a small house", "we need it", "Abc a house"][: len(ids)]
+    paths = made(tmp_path, "\n".join(lines).encode())
+    with pytest.raises(FormatError, match=f"'{ids[0]}', .* could be other ids .'abc'.{BOTH}"):
+        read_references(paths, ids if known else None).settle(ids)
+    plain = read_references(paths, ids, format="plain")
+    assert all_of(plain, *ids) == [(line,) for line in lines]
+    # one file of two is in doubt
+    with pytest.raises(FormatError, match="ref1: no line begins with"):
+        blank = b"\n" * len(ids)
+        read_references(made(tmp_path, blank, paths[0].read_bytes())).settle(ids)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("ids", "lines"),
+    [
+        # numbers are what segments without names have, and a blank is in no id
+        (["0"], ["abc a small house"]),
+        (["1", "2"], ["a house", "the house"]),
+        ([""], ["a house"]),
+        (["line 1"], ["a house"]),
+        # what begins two lines is no id, nor is what is not there
+        (["utt1", "utt2"], ["a house", "a home"]),
+        (["utt1", "utt2", "utt3"], ["one", "the house", "the home"]),
+        (["utt1", "utt2"], ["", ""]),
+    ],
+)
+def test_first_words_that_cannot_be_ids_are_words(
+    tmp_path: Path, ids: list[str], lines: list[str], known: bool
+) -> None:
+    paths = made(tmp_path, ("\n".join(lines) + "\n").encode())
+    references = read_references(paths, ids if known else None)
+    assert all_of(references, *ids) == [(line,) for line in lines]
+    assert references.layout == "plain"
 
 
 @pytest.mark.parametrize("known", [False, True])
