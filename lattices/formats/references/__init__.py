@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats.references.files import ReferenceFile, hint, read_file
+from lattices.formats.references.files import ReferenceFile, hint, in_another_case, read_file
 from lattices.formats.references.ids import FIELDS, IdTemplate
 from lattices.formats.references.nist import Alternatives, Table
 from lattices.formats.streams import PathLike
@@ -131,7 +131,9 @@ class References:
         by_id = next((one for one, layout in pairs if layout not in ("", "plain")), None)
         found = next((name for name in names if name in file.first_words), "")
         missing = next((name for name in names if name not in file.first_words), "")
-        if not file.last_ids.isdisjoint(names):
+        if not file.first_words:
+            problem = f"no words in {len(file.lines)} lines"
+        elif not file.last_ids.isdisjoint(names):
             problem = "some lines end in ids, as those of a trn do, and others do not"
         elif by_id is not None:
             problem = f"no line begins with {missing!r}, but {by_id.path} is by id"
@@ -147,7 +149,8 @@ class References:
                 f"no line begins with {missing!r}, and first words, which are all different, could "
                 f"be other ids ({next(iter(file.first_words))!r})"
             )
-        raise FormatError(problem + self._both_readings(), file.path)
+        case = "" if found else in_another_case(missing, file.first_words)
+        raise FormatError(problem + case + self._both_readings(), file.path)
 
     def decide(self, ids: Sequence[str]) -> None:
         """Settle the layout for these segments, which are all there are.

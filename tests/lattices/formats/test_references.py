@@ -218,10 +218,34 @@ def test_first_words_that_may_be_ids_are_not_taken_for_words(
         read_references(paths, ids if known else None).settle(ids)
     plain = read_references(paths, ids, format="plain")
     assert all_of(plain, *ids) == [(line,) for line in lines]
-    # one file of two is in doubt
-    with pytest.raises(FormatError, match="ref1: no line begins with"):
-        blank = b"\n" * len(ids)
-        read_references(made(tmp_path, blank, paths[0].read_bytes())).settle(ids)
+
+
+def test_one_file_of_two_may_begin_with_ids(tmp_path: Path) -> None:
+    both = read_references(made(tmp_path, b"the cat\nthe dog\n", b"a cat\nthe dog\n"))
+    with pytest.raises(FormatError, match=f"ref1: no line begins with 'utt1'.*{BOTH}"):
+        both.settle(["utt1", "utt2"])
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("data", [b"\n", b"\r\n\r\n", b"\xef\xbb\xbf\n"])
+@pytest.mark.parametrize("name", ["utt1", "0"])
+def test_a_file_without_a_word_is_no_reference_by_itself(
+    tmp_path: Path, data: bytes, name: str, known: bool
+) -> None:
+    paths = made(tmp_path, data)
+    count = data.count(b"\n")
+    ids = [name, "utt2"][:count]
+    with pytest.raises(FormatError, match=f"ref0: no words in {count} lines{BOTH}"):
+        read_references(paths, ids if known else None).settle(ids)
+    assert all_of(read_references(paths, ids, format="plain"), *ids) == [("",)] * count
+
+
+@pytest.mark.parametrize("format", ["auto", "kaldi", "trn"])
+def test_an_id_in_another_case_is_told(tmp_path: Path, format: str) -> None:
+    line = b"it is (UTT-A1)\n" if format == "trn" else b"UTT-A1 it is\n"
+    references = read_references(made(tmp_path, line), format=format)
+    with pytest.raises(FormatError, match=r"'utt-a1'.*; 'UTT-A1' is it in another case"):
+        references.get("utt-a1", 0)
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -233,10 +257,10 @@ def test_first_words_that_may_be_ids_are_not_taken_for_words(
         (["1", "2"], ["a house", "the house"]),
         ([""], ["a house"]),
         (["line 1"], ["a house"]),
-        # what begins two lines is no id, nor is what is not there
+        # what begins two lines is no id
         (["utt1", "utt2"], ["a house", "a home"]),
         (["utt1", "utt2", "utt3"], ["one", "the house", "the home"]),
-        (["utt1", "utt2"], ["", ""]),
+        (["utt1", "utt2", "utt3"], ["", "a", "a"]),
     ],
 )
 def test_first_words_that_cannot_be_ids_are_words(
