@@ -7,13 +7,13 @@ corpus. One word in common shows that it is none of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from fstmetrics.references import Reference, tokens_of
 from lattices.errors import Error
-from lattices.spaces import Lattice, Space
+from lattices.spaces import Lattice
 
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Segment
@@ -48,18 +48,18 @@ class Overlap(IntEnum):
         return ""
 
 
-def overlap(space: Space, references: Iterable[Reference]) -> Overlap:
-    """Return what references share with the vocabulary of a space; ends at the first word.
+def overlap(known: Container[str], references: Iterable[Reference]) -> Overlap:
+    """Return what references share with the words of a space; ends at the first one.
 
-    The vocabulary may be that of many spaces: it is the corpus that is asked about.
+    The words may be those of many spaces: it is the corpus that is asked about.
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "the"), (1, 2, "CAT")], finals=[2])
-    >>> [overlap(lattice, [text]).name for text in ("on the mat", "cat", "dog", "")]
+    >>> known = lattice.vocabulary
+    >>> [overlap(known, [text]).name for text in ("on the mat", "cat", "dog", "")]
     ['WORDS', 'OTHER_CASE', 'NOTHING', 'UNKNOWN']
     """
-    known = space.vocabulary
     found = Overlap.UNKNOWN
     for reference in references:
         some = reference.vocabulary if isinstance(reference, Lattice) else tokens_of(reference)
@@ -88,7 +88,7 @@ def overlap_of_segments(job: Any, segments: Sequence[Segment]) -> Overlap:
             given = segment.space.references
             if job.references is not None:
                 given = job.references.get(segment.id, segment.position)
-            found = max(found, overlap(segment.space, given))
+            found = max(found, overlap(segment.space.vocabulary, given))
         except Error:
             # the job has the same to say
             continue

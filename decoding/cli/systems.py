@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from decoding.cli.arguments import say
 from decoding.corpus.outcomes import Failure, Failures
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Judges:
         How ids are made of the fields of trn or ctm.
     keep
         Whether to keep what was made ready: for more than one system.
+
+    Attributes
+    ----------
+    shared : Overlap
+        What references and sentences have in common, so far.
     """
 
     def __init__(
@@ -46,12 +52,18 @@ class Judges:
         *,
         keep: bool = True,
     ) -> None:
+        from decoding.overlap import Overlap, compares_words
+
         self.metrics, self.references, self.id_template = metrics, references, id_template
+        self.shared = Overlap.UNKNOWN
+        self._compare_words = any(map(compares_words, metrics))
         self._keep = keep
         self._evaluators: dict[tuple[str, int], tuple[Evaluator, ...]] = {}
 
     def stats(self, name: str, position: int, words: Sequence[str]) -> list[FloatColumn]:
         """Return the statistics of one segment under each metric."""
+        from decoding.overlap import overlap
+
         # the layout of the references knows which of the two decides
         segment = name, position
         evaluators = self._evaluators.get(segment)
@@ -60,6 +72,9 @@ class Judges:
             evaluators = tuple(one.against(references) for one in self.metrics)
             if self._keep:
                 self._evaluators[segment] = evaluators
+        if self._compare_words and self.shared < self.shared.WORDS:
+            common = overlap(frozenset(words), self.references.get(name, position))
+            self.shared = max(self.shared, common)
         return [evaluator.stats(words) for evaluator in evaluators]
 
 
@@ -106,6 +121,7 @@ def read_system(path: str, format: str | None, judges: Judges) -> System:
     from lattices.formats.streams import display_name, opened
 
     system = System(display_name(path), judges.metrics)
+    judges.shared = judges.shared.UNKNOWN
     with opened(path) as (head, stream):
         found = _format(head, format)
         if found is None:
@@ -113,6 +129,8 @@ def read_system(path: str, format: str | None, judges: Judges) -> System:
         else:
             system.note = f"the best entry of each {found.name} list is scored"
             _score_lists(found, stream, system, judges)
+    if judges.shared.problem:
+        say(f"warning: {system.name}: {judges.shared.problem}")
     return system
 
 
@@ -189,11 +207,13 @@ def _score_lines(stream: BinaryIO, system: System, judges: Judges, format: str |
     for number, line in text_lines(stream):
         text = Record(line, system.name, number, number - 1).text()
         lines.append((number, text, split_words(text)))
+    if not lines:
+        raise FormatError(f"0 lines for {len(judges.references)} references", system.name)
     transcripts = _transcripts(lines, system.name, judges, format)
     if transcripts:
         for position, (name, text) in enumerate(transcripts.items()):
             _add(system, judges, name, position, split_words(text), 0)
-    elif _are_by_id(lines, judges.references):
+    elif _are_by_id(lines, system.name, judges.references):
         places: dict[str, int] = {}
         for number, _, words in lines:
             if not words:
@@ -226,16 +246,30 @@ def _unnamed(number: int) -> str:
     return f"line {number}"
 
 
-def _are_by_id(lines: list[Line], references: References) -> bool:
+def _are_by_id(lines: list[Line], path: str, references: References) -> bool:
     """Tell whether lines of text begin with ids, and settle the layout of the references.
 
     Two plain files may begin with the same words; so first words count as ids only if they
-    all have a digit in them, and are ids of the references.
+    all have a digit in them, and are ids of the references. Where they look like ids, and the
+    references were found to have none, they are not taken for words either.
     """
+    from lattices.errors import FormatError
+    from lattices.formats.references.files import is_own_id
+
     names = [words[0] for _, _, words in lines if words]
     likely = all(any(letter.isdigit() for letter in name) for name in names)
     references.settle(names[:_LOOKED_AT] if likely and names else [_unnamed(1)])
-    return references.layout == "kaldi"
+    if references.layout == "kaldi":
+        return True
+    different = len(set(names)) == len(names)
+    alike = len(names) > 1 or any(map(is_own_id, names))
+    if references.guessed and likely and different and alike:
+        raise FormatError(
+            f"lines begin with what look like ids ({names[0]!r}), and those of the references do "
+            f"not{references.both_readings()}",
+            path,
+        )
+    return False
 
 
 def _transcripts(

@@ -207,7 +207,7 @@ def oracles(
         if shared is Overlap.WORDS:
             break
         if compares_words(evaluator.metric):
-            shared = max(shared, overlap(space, evaluator.references))
+            shared = max(shared, overlap(space.vocabulary, evaluator.references))
     if shared.problem:
         warnings.warn(shared.problem, VocabularyWarning, stacklevel=2)
     return found

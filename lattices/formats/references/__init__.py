@@ -12,7 +12,13 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats.references.files import ReferenceFile, hint, in_another_case, read_file
+from lattices.formats.references.files import (
+    ReferenceFile,
+    first_column,
+    hint,
+    in_another_case,
+    read_file,
+)
 from lattices.formats.references.ids import FIELDS, IdTemplate
 from lattices.formats.references.nist import Alternatives, Table
 from lattices.formats.streams import PathLike
@@ -30,6 +36,11 @@ class References:
     first words cannot be ids; an error where there is a doubt. Each file may have its own
     layout by id.
 
+    Attributes
+    ----------
+    guessed : bool
+        Whether the layout was not given, but is found by what is in the files.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -46,6 +57,7 @@ class References:
     ) -> None:
         self._files = tuple(files)
         self._option = option
+        self.guessed = layout == "auto"
         self._tables: list[Table] = []
         self._layouts: tuple[str, ...] = (layout,) * len(self._files)
         if layout not in ("auto", "plain"):
@@ -77,7 +89,7 @@ class References:
         ]
         self._layouts = tuple(layouts)
 
-    def _both_readings(self) -> str:
+    def both_readings(self) -> str:
         """Return how to say whether lines begin with ids, to be put behind what is wrong."""
         return (
             f"; {self._option}kaldi takes the first word of each line for its id, "
@@ -114,7 +126,7 @@ class References:
             return
         layouts = [file.layout_for(names) for file in self._files]
         if all(layouts) and "plain" not in layouts:
-            self._use(layouts, self._both_readings())
+            self._use(layouts, self.both_readings())
         elif set(layouts) == {"plain"}:
             self._layouts = tuple(layouts)
         else:
@@ -140,8 +152,10 @@ class References:
         elif found:
             problem = f"a line begins with the id {found!r}, but none with {missing!r}"
         elif file.begins_with_ids():
+            unnamed = first_column(missing) != missing or not missing
+            nothing = "segments have no ids" if unnamed else f"no line for {missing!r}"
             problem = (
-                f"no line for {missing!r}, though lines begin with what look like ids "
+                f"{nothing}, though lines begin with what look like ids "
                 f"({next(iter(file.first_words))!r})"
             )
         else:
@@ -150,7 +164,7 @@ class References:
                 f"be other ids ({next(iter(file.first_words))!r})"
             )
         case = "" if found else in_another_case(missing, file.first_words)
-        raise FormatError(problem + case + self._both_readings(), file.path)
+        raise FormatError(problem + case + self.both_readings(), file.path)
 
     def decide(self, ids: Sequence[str]) -> None:
         """Settle the layout for these segments, which are all there are.

@@ -175,6 +175,33 @@ def test_one_line_of_a_system_that_begins_with_another_id(
     assert run("score", words(tmp_path / "plain", "um yes"), "--refs", refs) == 0
 
 
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_ids_of_systems_are_not_taken_for_words(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ["um yes", "um no", "no"]
+    plain, refs = words(tmp_path / "plain", *said), words(tmp_path / "refs", *said)
+    by_id = words(tmp_path / "text", *(f"utt-{n} {line}" for n, line in enumerate(said)))
+    for systems in ([plain, by_id], [by_id, plain]):
+        arguments = (command, *systems, "--refs", refs, "--metric", "wer")
+        assert run(*arguments) == 2
+        told = capsys.readouterr().err
+        assert f"{by_id}: lines begin with what look like ids ('utt-0')" in told
+        assert "--refs-format plain takes line i for segment i" in told
+        assert run(*arguments, "--refs-format", "plain") == 0
+        capsys.readouterr()
+    # the other way round
+    assert run(command, plain, plain, "--refs", by_id) == 2
+    assert "segments have no ids, though lines begin with" in capsys.readouterr().err
+
+
+def test_a_system_that_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = words(tmp_path / "empty")
+    for line in ("u1 um yes", "um yes"):
+        assert run("score", empty, "--refs", words(tmp_path / "refs", line)) == 2
+        assert capsys.readouterr().err == f"fstmetrics: error: {empty}: 0 lines for 1 references\n"
+
+
 def test_scores_with_an_id_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = ["u1 um yes", "u2 uh yes", "u3 yes"]
     bad = ["u1 um yes", "u2 uh yes", "u2 yes"]
