@@ -12,7 +12,6 @@ from decoding._native import search_words
 from decoding.extraction.ranked import ranked_entries, ranked_sentences, spell_out
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
-from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from fstmetrics import (
     AlignmentEvaluator,
     CompiledEvaluator,
@@ -23,6 +22,7 @@ from fstmetrics import (
 from fstmetrics.alignment.family import WordAlignment
 from fstmetrics.contract import EVALUATOR, EVALUATORS, ROUNDING, Prepared, compile_for
 from fstmetrics.machine import Machine
+from fstmetrics.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from lattices._native import check_sums
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
@@ -269,7 +269,7 @@ def oracles(
         if shared is Overlap.WORDS:
             break
         if compares_words(evaluator.metric):
-            shared = max(shared, overlap(space, evaluator.references))
+            shared = max(shared, overlap(space.vocabulary, evaluator.references))
     if shared.problem:
         warnings.warn(shared.problem, VocabularyWarning, stacklevel=2)
     return found
