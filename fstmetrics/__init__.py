@@ -27,6 +27,8 @@ from fstmetrics.machine import Machine
 from fstmetrics.ngram.bleu import BLEU, BLEUSBP, BLEUEvaluator
 from fstmetrics.ngram.per import PER
 from fstmetrics.ngram.tbleu import TBLEU
+from fstmetrics.normalisation.metric import Normalised
+from fstmetrics.normalisation.normalisers import NORMALISERS
 from fstmetrics.signature import METRICS, SIMILARITIES, parse_metric
 from fstmetrics.similarity.affix import AffixSimilarity, Similarity, affix_distance, affix_distances
 from fstmetrics.similarity.modif import BLEUModif, WERModif
@@ -38,6 +40,7 @@ __all__ = [
     "CER",
     "GRR",
     "METRICS",
+    "NORMALISERS",
     "PARSERS",
     "PER",
     "SIMILARITIES",
@@ -58,6 +61,7 @@ __all__ = [
     "ListEvaluator",
     "Machine",
     "Metric",
+    "Normalised",
     "Parse",
     "ParseTable",
     "RowScorer",
