@@ -124,7 +124,7 @@ NUMBERS = """one two ten twenty thirty-five hundred thousand and a half point fi
 zero first second third fifth twenties dollars dollar cents cent pounds euro percent per minus plus
 5 17 3.5 1,000 $20 2nd 20% ones one's"""
 OTHERS = """it's he'd been gone done got mr. Mr dr can't won't colour uh um hmm, [noise] (laughs)
-the cat okay. well, O'Neil re-use the"""
+the cat okay. well, O'Neil re-use the 'em 'cause 'til '90s 'round o'clock let ma y won can"""
 TRICKY = [*NUMBERS.split(), *OTHERS.split()]
 
 
