@@ -253,6 +253,7 @@ class WhisperBasic:
 #: what a word is to its neighbours hangs on more than them where it begins or ends so
 _ALONE = re.compile(r"[%.$¢€£].*|.*[$¢€£]|'(?:s|t|d|m|ll|re|ve|all|am|ma)\W*|'\W*", re.IGNORECASE)
 _PERFECT = ("'d", "'s")
+_HALF = {"and", "a", "half"}
 
 
 class WhisperEnglish(WhisperBasic):
@@ -267,8 +268,8 @@ class WhisperEnglish(WhisperBasic):
 
     @cached_property
     def _joining(self) -> frozenset[str]:
-        """Words that make numbers together, and the rest of `and a half`."""
-        return frozenset(self._normalise.standardize_numbers.words) | {"a", "half"}
+        """Words that make numbers together."""
+        return frozenset(self._normalise.standardize_numbers.words)
 
     @cached_property
     def _stays(self) -> Callable[[str], bool]:
@@ -290,8 +291,13 @@ class WhisperEnglish(WhisperBasic):
         return False
 
     def covers(self, words: Iterable[str]) -> bool:
-        """Tell whether no word begins or ends with what its neighbours decide upon."""
-        return not any(map(_ALONE.fullmatch, words))
+        """Tell whether no word begins or ends with what its neighbours decide upon.
+
+        Nor may there be ``and a half``, which hangs on any word before it.
+        """
+        known = set(words)
+        half = {piece for word in known for piece in re.findall(r"\w+", word.lower())}
+        return not _HALF.issubset(half) and not any(map(_ALONE.fullmatch, known))
 
 
 NORMALISERS: Registry[Any] = Registry(
