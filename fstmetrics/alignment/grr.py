@@ -64,16 +64,16 @@ class GRR(AlignmentMetric):
         return f"{self.n}-GRR"
 
     @property
-    def order(self) -> int:  # type: ignore[override]
+    def order(self) -> int:
         """The longest n-gram that is counted."""
         return self.n
 
     @property
-    def insertion(self) -> float:  # type: ignore[override]
+    def insertion(self) -> float:
         """The cost of an insertion."""
         return self.alpha
 
     @property
-    def deletion(self) -> float:  # type: ignore[override]
+    def deletion(self) -> float:
         """The cost of a deletion."""
         return self.beta

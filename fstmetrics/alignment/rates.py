@@ -34,9 +34,9 @@ class WRR(AlignmentMetric):
     """
 
     name: ClassVar[str] = "wrr"
-    order: ClassVar[int] = 1  # type: ignore[misc]
-    insertion: ClassVar[float] = 1.0  # type: ignore[misc]
-    deletion: ClassVar[float] = 0.0  # type: ignore[misc]
+    order: ClassVar[int] = 1
+    insertion: ClassVar[float] = 1.0
+    deletion: ClassVar[float] = 0.0
     similarity: Similarity | None = None
 
 
@@ -73,9 +73,9 @@ class CER(AlignmentMetric):
     """
 
     name: ClassVar[str] = "cer"
-    order: ClassVar[int] = 1  # type: ignore[misc]
-    insertion: ClassVar[float] = 1.0  # type: ignore[misc]
-    deletion: ClassVar[float] = 0.0  # type: ignore[misc]
+    order: ClassVar[int] = 1
+    insertion: ClassVar[float] = 1.0
+    deletion: ClassVar[float] = 0.0
     characters: ClassVar[bool] = True
     error_rate: ClassVar[bool] = True
     spaces: bool = option(True)
