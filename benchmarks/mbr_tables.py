@@ -16,13 +16,13 @@ import lattices
 from benchmarks.data import DATA, MULTI30K, referenced
 from benchmarks.pages import write_page
 from decoding import ExactRisk, FastConsensus, Linear, corpus_oracle, mbr, oracle
-from decoding.corpus.jobs import one_best
 from decoding.minimum_risk.evidence import evidence_of
 from decoding.minimum_risk.results import Method
 from decoding.minimum_risk.tuning import tune_linear
 from fstmetrics import BLEU, GRR, WER, Metric, corpus_stats
 from fstmetrics.statistics import paired_bootstrap
 from lattices import Lattice, NBest, Space
+from lattices.algorithms import best_words
 from lattices.spaces import Hypothesis
 
 METRICS: tuple[Metric, ...] = (BLEU(), WER(), GRR())
@@ -91,7 +91,7 @@ class Table:
         """Score the model's own choice."""
         self.references = [space.references for space in self.spaces]
         self.words = sum(len(str(some[0]).split()) for some in self.references)
-        self.first = [one_best(space) for space in self.spaces]
+        self.first = [best_words(space) for space in self.spaces]
         self.first_stats = [self.stats(metric, self.first) for metric in self.metrics]
         names = " | ".join(_short(metric) for metric in self.metrics)
         self.lines = [

@@ -6,10 +6,8 @@ correlations, is in :mod:`fstmetrics.statistics`.
 
 from __future__ import annotations
 
-from fstmetrics.alignment.family import AlignmentEvaluator, AlignmentMetric
-from fstmetrics.alignment.grr import GRR
-from fstmetrics.alignment.judgement import Edit, Judgement
-from fstmetrics.alignment.rates import CER, WER, WRR
+from fstmetrics.alignment.family import AlignmentEvaluator, AlignmentMetric, Edit, Judgement
+from fstmetrics.alignment.rates import CER, GRR, WER, WRR
 from fstmetrics.contract import (
     CompiledEvaluator,
     Evaluator,

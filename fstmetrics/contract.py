@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, TypeGuard, cast, runtime_checkable
+from typing import Generic, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from fstmetrics.machine import Machine
 from fstmetrics.references import Reference
-from lattices.arrays import FloatColumn, IntColumn
+from lattices import _native
+from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
-from lattices.spaces import Lattice, NBest
+from lattices.spaces import Forest, Lattice, NBest
 from lattices.spaces.arguments import Each, Kind
 from lattices.vocabulary import Vocabulary
+
+#: a space that a machine can search
+S = TypeVar("S", bound=Lattice | Forest)
 
 
 @runtime_checkable
@@ -63,13 +67,13 @@ class Metric(Protocol):
 
 @runtime_checkable
 class CompiledEvaluator(Evaluator, Protocol):
-    """An evaluator that can search lattices."""
+    """An evaluator that can search lattices and forests."""
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the machine over the words of a space, or over those that ``labels`` lists."""
 
-    def prepare(self, lattice: Lattice) -> PreparedLattice:
-        """Return the lattice in the metric's own units: words, or characters."""
+    def prepare(self, space: S) -> Prepared[S]:
+        """Return the lattice or forest in the metric's own tokens: words, or characters."""
 
 
 @runtime_checkable
@@ -114,7 +118,7 @@ def offers(kind: type, ability: str, rests_on: frozenset[str]) -> bool:
 
 
 def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
-    """Tell whether an evaluator can search lattices; much cheaper than ``isinstance``."""
+    """Tell whether an evaluator can search spaces; much cheaper than ``isinstance``."""
     return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
 
 
@@ -124,18 +128,56 @@ def quality(metric: Metric, score: float) -> float:
 
 
 @dataclass(frozen=True)
-class PreparedLattice:
-    """A lattice in the units of a metric, and the way back to the original arcs."""
+class Prepared(Generic[S]):
+    """A lattice or forest in the tokens of a metric, and the way back to the original.
 
-    lattice: Lattice
+    Attributes
+    ----------
+    space : Lattice or Forest
+    origin : int32 column, optional
+        The arc or edge of the original behind each of :attr:`space`, -1 for none; nothing where
+        the space is the original itself.
+    """
+
+    space: S
     origin: IntColumn | None = None
 
     def original(self, arcs: IntColumn) -> tuple[int, ...]:
-        """Return a path of the prepared lattice as a path of the original one."""
+        """Return a path or derivation of the prepared space as one of the original."""
         if self.origin is None:
             return tuple(arcs.tolist())
         origin = self.origin[arcs]
         return tuple(origin[origin >= 0].tolist())
+
+    def labels(self) -> IntColumn:
+        """Return the tokens of the space, in any order: the labels of arcs, or of target sides."""
+        if isinstance(self.space, Lattice):
+            return self.space.label
+        return ints(self.space.symbol[self.space.symbol > 0])
+
+    def words(self, original: S) -> IntColumn | None:
+        """Return the word that each label begins, 0 for none; None if labels are the words."""
+        if self.origin is None:
+            return None
+        if isinstance(original, Lattice):
+            return ints(np.where(self.origin < 0, 0, original.label[self.origin]))
+        spelt = cast(Forest, self.space)
+        return ints(_native.words_said(spelt.columns, original.columns, self.origin))
+
+
+def compile_for(space: S, evaluator: CompiledEvaluator) -> tuple[Prepared[S], Machine]:
+    """Return a space in the tokens of a metric, and the metric's machine over them.
+
+    Examples
+    --------
+    >>> from fstmetrics import CER
+    >>> forest = Forest.from_edges([(0, [], ["on"]), (0, [], ["in"])])
+    >>> prepared, machine = compile_for(forest, CER().against(["in"]))
+    >>> prepared.space.vocabulary.decode([1, 2, 3]), machine.relation
+    (('o', 'n', 'i'), 'exact')
+    """
+    prepared = evaluator.prepare(space)
+    return prepared, evaluator.machine(prepared.space.vocabulary, prepared.labels())
 
 
 #: scores closer than this, of metrics that do not count in whole units, differ by rounding

@@ -110,7 +110,7 @@ def evidence_graph(
     lattice = (
         forest_to_lattice(evidence, FOREST_STATES) if isinstance(evidence, Forest) else evidence
     )
-    prepared = metric.against([()]).prepare(lattice).lattice
+    prepared = metric.against([()]).prepare(lattice).space
     return EvidenceGraph(length_graph(prepared, scale), prepared.vocabulary)
 
 

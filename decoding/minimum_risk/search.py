@@ -181,7 +181,7 @@ def _searched(
 ) -> tuple[tuple[int, ...], bool]:
     """Return the arcs of the best path that was found, and whether none is better."""
     prepared = metric.against([()]).prepare(lattice)
-    units = prepared.lattice
+    units = prepared.space
     alive = useful_states(units)
     if not alive[units.start]:
         raise no_complete_path(lattice)

@@ -8,7 +8,6 @@ from itertools import product
 
 import numpy as np
 
-from decoding.corpus.jobs import NO_REFERENCES, one_best
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.evidence import as_systems, checked_scale
 from decoding.minimum_risk.linear import (
@@ -20,6 +19,7 @@ from decoding.minimum_risk.linear import (
 )
 from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.references import Reference
+from lattices.algorithms import best_words
 from lattices.algorithms.ngrams import PRESENCE, check_kinds
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, argument
@@ -110,7 +110,7 @@ class LinearGrid:
     def stats(self, space: Space | Sequence[Space], evaluator: Evaluator) -> FloatColumn:
         """Return the statistics of the model's best, then of what is chosen at each point."""
         known: dict[tuple[str, ...], FloatColumn] = {}
-        words = [one_best(as_systems(space)[0]), *self.choices(space)]
+        words = [best_words(as_systems(space)[0]), *self.choices(space)]
         for each in words:
             if each not in known:
                 known[each] = evaluator.stats(each)
@@ -254,13 +254,9 @@ class TuningJob:
     def __call__(self, segments: Sequence[Segment]) -> list[FloatColumn]:
         """Return the statistics of each segment."""
         return [
-            self.grid.stats(segment.space, self.metric.against(self._references(segment)))
+            self.grid.stats(
+                segment.space,
+                self.metric.against(segment.references(self.references, required=True)),
+            )
             for segment in segments
         ]
-
-    def _references(self, segment: Segment) -> tuple[Reference, ...]:
-        if self.references is not None:
-            return self.references.get(segment.id, segment.position)
-        if not segment.space.references:
-            raise OptionError(NO_REFERENCES)
-        return segment.space.references

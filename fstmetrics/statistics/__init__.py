@@ -19,7 +19,7 @@ from fstmetrics.statistics.significance import (
     sign_test,
     substitution_test,
 )
-from fstmetrics.statistics.sweeps import SweepPoint, threshold_sweep
+from fstmetrics.statistics.studies import SweepPoint, threshold_sweep
 
 __all__ = [
     "Comparison",

@@ -14,7 +14,7 @@ from lattices.algorithms.counting import (
 from lattices.algorithms.determinize import determinize, minimize, push
 from lattices.algorithms.epsilon import remove_epsilon
 from lattices.algorithms.expansion import forest_to_lattice
-from lattices.algorithms.kbest import best, best_path, k_best, k_best_paths
+from lattices.algorithms.kbest import best, best_path, best_words, k_best, k_best_paths
 from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
 from lattices.algorithms.paths import Paths, hypotheses
 from lattices.algorithms.posteriors import (
@@ -47,6 +47,7 @@ __all__ = [
     "Trimmed",
     "best",
     "best_path",
+    "best_words",
     "density",
     "density_masks",
     "determinize",

@@ -19,8 +19,11 @@ from decoding.cli.arguments import (
     parsed_metrics,
     positive,
 )
-from decoding.cli.running import add_resuming, add_running, check_running, file_stamps
-from decoding.cli.summaries import (
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
+    file_stamps,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -130,7 +133,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
-    from decoding.cli.output.mbr import MBRLines, MBRTotals
+    from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
+    from decoding.cli.output.tally import Tally
 
     # an expectation may be had without what it takes to score against references
     metrics = parsed_metrics(arguments, check=bool(arguments.refs))
@@ -154,7 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
     return write_summarised(
         arguments,
         job,
-        MBRTotals(metrics),
+        Tally(metrics, COUNTS, KINDS),
         references,
         task={
             **task_over_corpus(arguments, metrics),
@@ -169,6 +173,7 @@ def run(arguments: argparse.Namespace) -> int:
         settings={"scale": arguments.scale, "k": arguments.k, **weighted, **options},
         done="decoded",
         for_people=lambda summary: _for_people(summary, metrics),
+        conclude=conclude,
     )
 
 

@@ -187,7 +187,7 @@ def test_what_is_refused(
 
 def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that is interrupted goes on, and ends as if it had not been."""
-    from decoding.cli.output import mbr as mbr_output
+    from decoding.cli.output.tally import Tally
 
     path = tmp_path / "many.jsonl"
     path.write_text("".join(lattice_line(f"s{n}", CAT, ["the cat"]) for n in range(300)))
@@ -195,7 +195,7 @@ def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]
     flags = ["--metric", "grr", "wer", "--method", "pairwise"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(path, *flags, "-o", whole, "--summary", summaries[0], "-q") == 0
-    original, done = mbr_output.MBRTotals.add, 0
+    original, done = Tally.add, 0
 
     def interrupted(self: Any, outcome: Any) -> bytes:
         nonlocal done
@@ -205,7 +205,7 @@ def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]
         return original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mbr_output.MBRTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(path, *flags, "-o", parts, "-q") == 130
     assert run(path, *flags, "-o", parts, "--resume", "--summary", summaries[1], "-q") == 0
     assert parts.read_text() == whole.read_text()

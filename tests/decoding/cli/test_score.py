@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from decoding.cli.main import main
-from decoding.cli.output.tables import latex
+from decoding.cli.tables import latex
 from fstmetrics import GRR, WER, corpus_stats
 from fstmetrics.statistics import bootstrap
 from tests.decoding.cli.commandline import words

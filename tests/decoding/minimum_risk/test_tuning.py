@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from decoding import Linear, mbr
 from decoding.cli.choice import tune_mbr
 from decoding.cli.main import main
-from decoding.corpus.jobs import one_best
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from fstmetrics import BLEU, GRR, WER, Metric, corpus_score, quality
 from lattices import Forest, Lattice, NBest, OptionError, Space, read
+from lattices.algorithms import best_words
 from lattices.errors import FormatError
 from tests.strategies import sentences, small_forests, small_lattices
 
@@ -59,7 +59,7 @@ def test_every_point_is_what_decoding_scores(
     scores = [quality(metric, point.score) for point in table.points]
     assert scores == sorted(scores, reverse=True)
     assert table.best == table.points[0]
-    own = [one_best(space) for space in spaces]
+    own = [best_words(space) for space in spaces]
     assert table.one_best == pytest.approx(corpus_score(metric, own, references))
     assert (table.metric, table.segments) == (str(metric), len(spaces))
 
