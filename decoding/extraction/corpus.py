@@ -20,7 +20,7 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import SPACES, takes
+from lattices.spaces.arguments import SPACES, check_filled, takes
 
 #: sentences that are looked through for one that scores best against the reference it was
 #: found by: a few, which mostly do, and then more
@@ -99,9 +99,7 @@ def corpus_oracle(
     if len(spaces) != len(references):
         kind = "lists" if all(isinstance(space, NBest) for space in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but references for {len(references)} segments")
-    for position, space in enumerate(spaces):
-        if isinstance(space, NBest) and not len(space):
-            raise OptionError(f"n-best list {space.id or position!r} is empty")
+    check_filled(spaces)
     evaluators = [metric.against(of_segment) for of_segment in references]
     found = candidates(spaces, evaluators, engine=engine, workers=workers)
     choice = choose(found, metric)

@@ -15,12 +15,12 @@ import numpy as np
 from lattices import _native
 from lattices._native import NgramTrie
 from lattices.algorithms.determinize import determinize
-from lattices.algorithms.expansion import forest_to_lattice
+from lattices.algorithms.expansion import to_lattice
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.arguments import SPACE, takes
+from lattices.spaces.arguments import SPACE, check_filled, takes
 from lattices.vocabulary import Vocabulary
 
 #: edges that an unfolded space may have
@@ -239,8 +239,7 @@ def merged_by_best(space: Lattice | Forest) -> Lattice:
     >>> [path.score for path in merged_by_best(lattice).paths()]
     [-1.0]
     """
-    lattice = forest_to_lattice(space) if isinstance(space, Forest) else space
-    return determinize(lattice, drop_features=True)
+    return determinize(to_lattice(space), drop_features=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,8 +373,7 @@ def list_weights(nbest: NBest, scale: float = 1.0, merge: str = "sum") -> FloatC
     >>> list_weights(NBest.from_hypotheses(some), merge="max").tolist()
     [0.5, 0.5, 0.0]
     """
-    if not len(nbest):
-        raise SpaceError(f"n-best list {nbest.id!r} is empty")
+    check_filled([nbest])
     if not np.isfinite(scale):
         raise OptionError(f"the scale is {scale}, expected a finite number")
     kept = _best_of_each(nbest) if merge == MAX else slice(None)

@@ -19,7 +19,6 @@ FILES = "lattices.read(path) reads them from a file"
 
 #: each verb with what it takes besides, as a call of one argument
 VERBS = {
-    "best": lattices.best,
     "density": lattices.density,
     "inside": lattices.inside,
     "k_best": lambda space: lattices.k_best(space, 3),
@@ -66,8 +65,8 @@ def test_a_forest_instead_of_a_lattice(verb):
 
 def test_other_values():
     def what(value):
-        start, end = "best: space is ", "expected a Lattice or a Forest"
-        found = said(lattices.best, value)
+        start, end = "path_count: space is ", "expected a Lattice or a Forest"
+        found = said(lattices.path_count, value)
         assert found.startswith(start)
         return found.removeprefix(start).replace(f", {end}", "")
 
