@@ -13,7 +13,7 @@ from lattices.intersection.expanded import ranked_lattice_sentences
 from lattices.intersection.forest_rows import forest_row_product, ranked_forest_sentences
 from lattices.intersection.rows import RowMachine, row_product
 from lattices.spaces import Forest
-from tests.lattices.intersection.test_forest_ranked import METRICS, check_ties, ranking
+from tests.laws.test_forest_ranked import METRICS, check_ties, ranking
 from tests.strategies import sentences, small_forests, small_lattices
 
 REFERENCES = st.lists(sentences("abc"), min_size=1, max_size=3)
