@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
-from tests.decoding.cli.commandline import lattice_line, words
+from tests.decoding.cli.commandline import command, lattice_line, words
 
-
-def run(*argv: object) -> int:
-    return main(list(map(str, argv)))
+run = command()
 
 
 @pytest.fixture
