@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from lattices.errors import FormatError, argument
-from lattices.formats.base import text_lines
+from lattices.formats.base import decoded_lines
 from lattices.formats.references.ids import FIELDS, IdTemplate, utterance_of
 from lattices.formats.references.nist import READERS, Lines, Table, looks_like, second_line, trn_id
 from lattices.formats.streams import PathLike, display_name, opened
@@ -156,13 +156,8 @@ def hint(layout: str, table: Table, id: str) -> str:
 def read_file(path: PathLike, format: str, template: IdTemplate | None) -> ReferenceFile:
     """Return a file, with the tables of its layout, or of those that its content fits in."""
     name = display_name(path)
-    lines: list[str] = []
     with opened(path) as (_, stream):
-        for number, line in text_lines(stream):
-            try:
-                lines.append(line.decode("utf-8").strip(_BLANKS))
-            except UnicodeDecodeError as problem:
-                raise FormatError(f"invalid UTF-8: {problem.reason}", name, number) from problem
+        lines = [line.strip(_BLANKS) for _, line in decoded_lines(stream, name)]
     if not lines:
         raise FormatError("the file is empty", name)
     layouts = [format] if format in FIELDS else []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding.cli import main as cli
-from decoding.cli.output import rescore as rescore_output
+from decoding.cli.output.tally import Tally
 from decoding.corpus import journal
 from lattices import Forest, Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import write_weights
@@ -26,11 +26,6 @@ ARCS: list[Any] = [
     (1, 2, "hat", -0.2, {"lm": -1.0, "tm": 0.5}),
     (1, 2, "cat", -0.7, {"lm": -1.5, "tm": 2.0}),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rescore"))))
 
 
 def run(*argv: object) -> int:
@@ -118,11 +113,9 @@ def test_the_best_by_enumeration(space: Lattice | Forest, values: list[float]) -
         source, out, file = (Path(folder, name) for name in ("a.jsonl", "o.tsv", "w.txt"))
         write(source, [space])
         write_weights(weight, file)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rescore"))))
-            assert run(source, "--weights", file, "-o", out, "-q") == 0
-            assert run(source, "--weights", file, "-k", 3, "-o", f"{out}.jsonl", "-q") == 0
-            assert run(source, "--weights", file, "--spaces", "-o", f"{out}.gz.jsonl", "-q") == 0
+        assert run(source, "--weights", file, "-o", out, "-q") == 0
+        assert run(source, "--weights", file, "-k", 3, "-o", f"{out}.jsonl", "-q") == 0
+        assert run(source, "--weights", file, "--spaces", "-o", f"{out}.gz.jsonl", "-q") == 0
         _, score, text = out.read_text().rstrip("\n").split("\t")
         (nbest,) = read(f"{out}.jsonl")
         (whole,) = read(f"{out}.gz.jsonl")
@@ -212,7 +205,7 @@ def test_resuming(
     flags = [source, "--weights", file, "--missing", "zero", "--metric", "wer", "-q"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(*flags, "-o", whole, "--summary", summaries[0]) == 0
-    original, done = rescore_output.RescoreTotals.add, 0
+    original, done = Tally.add, 0
 
     def interrupted(self: Any, outcome: Any) -> bytes:
         nonlocal done
@@ -222,7 +215,7 @@ def test_resuming(
         return original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rescore_output.RescoreTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(*flags, "-o", parts) == 130
     assert "--resume goes on from here" in capsys.readouterr().err
     words(file, "tm 2")
@@ -231,7 +224,7 @@ def test_resuming(
     with pytest.MonkeyPatch.context() as patch:
         # so few are left
         done = 29
-        patch.setattr(rescore_output.RescoreTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(*flags, "-o", parts, "--resume", "--summary", summaries[1]) == 0
     assert parts.read_text() == whole.read_text()
     one, two = (json.loads(each.read_text()) for each in summaries)
