@@ -1,4 +1,4 @@
-"""What a decision by minimum Bayes risk says of itself."""
+"""Results of minimum-Bayes-risk decoding."""
 
 from __future__ import annotations
 
