@@ -146,8 +146,8 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         type=values,
         required=True,
-        help="values of the option, such as 0,0.1,0.5 or, in equal steps, 0,0.05,...,1; write --values=-1,0 if "
-        "the first is negative",
+        help="values of the option, such as 0,0.1,0.5 or, in equal steps, 0,0.05,...,1; write "
+        "--values=-1,0 if the first is negative",
     )
     parser.add_argument(
         "--human", metavar="FILE", help="file of human scores of the systems, higher is better"

@@ -59,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start",
         metavar="FILE",
-        help="initial sentences: lines in the order of the segments, Kaldi's 'id words', or trn, ctm "
-        "or stm (default: the best paths)",
+        help="initial sentences: lines in the order of the segments, Kaldi's 'id words', or trn, "
+        "ctm or stm (default: the best paths)",
     )
     parser.add_argument(
         "--start-format",

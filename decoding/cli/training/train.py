@@ -114,8 +114,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--weights-format",
         choices=("plain", "travatar", "moses"),
         default="plain",
-        help="format of weights: plain (name value), travatar (name=value) or moses (the section of a "
-        "moses.ini) (default: plain)",
+        help="format of weights: plain (name value), travatar (name=value) or moses (the section of "
+        "a moses.ini) (default: plain)",
     )
     parser.add_argument(
         "--template", metavar="FILE", help="moses.ini to copy, with its section of weights replaced"
