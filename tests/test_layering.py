@@ -201,6 +201,6 @@ def test_every_module_has_tests_that_one_finds():
         likely = (stem, folder, f"{folder}_{stem}", f"{stem}_{folder}")
         if stem != "__init__" and has_logic(path) and not names & {f"test_{one}" for one in likely}:
             lost[str(path.relative_to(ROOT).with_suffix(""))] = path
-    assert lost.keys() == TESTED_IN.keys()
+    assert lost.keys() <= TESTED_IN.keys()
     for place in TESTED_IN.values():
         assert (ROOT / "tests" / f"{place}.py").is_file(), place

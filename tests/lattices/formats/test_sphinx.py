@@ -5,20 +5,19 @@ from __future__ import annotations
 import io
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from lattices.algorithms import k_best, path_count
 from lattices.errors import FormatError, OptionError
-from lattices.formats import FORMATS, parse_record, read, write
-from lattices.formats.base import Losses, Record
+from lattices.formats import FORMATS, read, write
+from lattices.formats.base import Losses
 from lattices.formats.htk.sphinx import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sample_lattices, sentences
-from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import structure
+from tests.lattices.formats.parsing import parser
 
 SMALL = """\
 # getcwd: /somewhere
@@ -51,10 +50,7 @@ End
 """
 
 
-def parsed(text: str, **options: Any) -> Lattice:
-    found = parse_record(FORMAT, Record(text.encode(), "f", 1, 0), Vocabulary(), **options)
-    assert isinstance(found, Lattice)
-    return found
+parsed = parser(FORMAT, Lattice)
 
 
 def test_laws() -> None:
