@@ -88,6 +88,7 @@ ROOMS = {
     "lattices.interop": {"lattices.spaces", "lattices.formats"},
     "lattices.formats": {"lattices.spaces", "lattices.algorithms", "lattices.interop"},
     "lattices.intersection": {"lattices.spaces", "lattices.algorithms", "lattices.formats"},
+    "lattices.tokens": {"lattices.spaces", "lattices.formats"},
     "lattices.testing": {"lattices.spaces", "lattices.formats"},
     "fstmetrics.external": set(),
     "fstmetrics.dependency": set(),
