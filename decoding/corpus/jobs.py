@@ -1,4 +1,4 @@
-"""What can be done for a batch of segments: the jobs of :func:`decoding.corpus.runner.run`."""
+"""Jobs over batches of segments, for :func:`decoding.corpus.runner.run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The true expected metric of a sentence over everything a system could have said.
+"""Exact expectation of a metric, over all sentences of a space.
 
 ``pairwise`` averages over a list of evidence, ``edit`` minimises a bound. Here the mean of WER,
 WRR, CER or GRR is over *all* paths of a lattice, each with its posterior probability:

@@ -1,4 +1,4 @@
-"""Minimum-Bayes-risk decoding: the sentence of which most can be expected."""
+"""Minimum-Bayes-risk decoding: the sentence with the best expected metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best sentence of a whole lattice under the expected metric, not the best of a list.
+"""Search of a whole lattice for the sentence with the best expected metric.
 
 Prefixes are extended word by word, each with one row for each sentence of the evidence: where
 its alignments stand. Prefixes of one lattice state with equal rows have the same future, and

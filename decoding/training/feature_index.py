@@ -1,4 +1,4 @@
-"""What learners know of their task by number: features in columns, sentences with their quality."""
+"""Feature columns of a training task, and sentences with their quality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all learners share: rounds of training that can be watched, stopped and taken up again.
+"""Base class of learners: rounds that can be watched, stopped and resumed.
 
 A learner is made of options and of a state. The options are the fields of its class; the state
 is plain JSON and changes once a round. Whoever stops a learner between two rounds, or in one, and

@@ -1,4 +1,4 @@
-"""What can be asked of a lattice or a forest, and what can be made of it: one module a family."""
+"""Algorithms over lattices and forests, one module a family."""
 
 from __future__ import annotations
 

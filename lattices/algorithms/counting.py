@@ -1,4 +1,4 @@
-"""How many paths, derivations and sentences there are, how long they are, how many arcs a word."""
+"""Counts of paths, derivations and sentences; lengths; density."""
 
 from __future__ import annotations
 

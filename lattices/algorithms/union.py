@@ -1,4 +1,4 @@
-"""Several lattices as one, several forests as one."""
+"""Union of lattices, and of forests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file format is: records that are cut cheaply, and parsed one by one.
+"""File format protocol: records that are cut cheaply, and parsed one by one.
 
 Cutting a file needs no understanding of it beyond where one segment ends and the next
 begins. A record is plain data, so it can be pickled and parsed in another process, and a

@@ -68,12 +68,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         metavar="NAME",
         default="auto",
-        help="auto, kernel or openfst: who intersects (default: auto, the kernel where it can)",
+        help="search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
     )
     parser.add_argument(
-        "-k", metavar="K", type=positive, default=1, help="the K best of each segment (default: 1)"
+        "-k",
+        metavar="K",
+        type=positive,
+        default=1,
+        help="number of best sentences of each segment to write (default: 1)",
     )
-    parser.add_argument("--worst", action="store_true", help="look for the worst instead")
+    parser.add_argument(
+        "--worst", action="store_true", help="find the worst sentences instead of the best"
+    )
     parser.add_argument(
         "--corpus",
         action="store_true",
@@ -91,21 +97,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="N",
         type=positive,
-        help="prefixes a search for the worst may keep before it settles for less than a proof",
+        help="maximum number of prefixes kept in a search for k best or worst; beyond it, a result "
+        "is not proven (default: 1 million)",
     )
     parser.add_argument(
         "--memory",
         metavar="SIZE",
         type=size,
-        help="bytes that such a search may take, as 500M (default: 2G)",
+        help="maximum memory of such a search, such as 500M (default: 2G)",
     )
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default: tsv)"
+        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
     )
     add_output(parser)
-    parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
 
 
 def _check_corpus(arguments: argparse.Namespace) -> None:

@@ -16,11 +16,9 @@ from decoding.corpus import progress
 from fstmetrics import GRR, WER, corpus_score
 from lattices.formats import read, write
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from tests.decoding.cli.commandline import CAT, cats, lattice_line, words
+from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
 
-
-def run(*argv: object) -> int:
-    return main(["oracle", *map(str, argv)])
+run = command("oracle")
 
 
 def table(text: str) -> list[list[str]]:
