@@ -24,7 +24,6 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, column, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import check_filled
 from lattices.spaces.features import FeatureMatrix, Weights, matrix_columns, weight_vector
 from lattices.vocabulary import Vocabulary
 
@@ -190,7 +189,8 @@ def _of_graphs(
 
 
 def _of_list(nbest: NBest, lines: FloatColumn) -> Envelope:
-    check_filled([nbest])
+    if not len(nbest):
+        raise SpaceError(f"n-best list {nbest.id!r} is empty")
     if not np.abs(lines).max() < 1e300:
         raise SpaceError(f"the scores of n-best list {nbest.id!r} are too large")
     return next(_cut([nbest], *list_envelope(lines, nbest.label, nbest.offset)[:-2]))

@@ -56,8 +56,9 @@ def to_lattice(space: Space, max_states: int = 1_000_000) -> Lattice:
     Traceback (most recent call last):
         ...
     lattices.errors.SpaceError: forest '' takes more than 3 states as a lattice: ...
+    >>> from lattices import Hypothesis
     >>> nbest = NBest.from_hypotheses([Hypothesis(("a",), -1.0), Hypothesis(("b", "c"), -2.0)])
-    >>> [(path.text, path.score) for path in to_lattice(nbest).paths()]
+    >>> sorted((path.text, path.score) for path in to_lattice(nbest).paths())
     [('a', -1.0), ('b c', -2.0)]
     """
     if index(max_states) < 1:

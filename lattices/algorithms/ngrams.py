@@ -20,7 +20,7 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.arguments import SPACE, check_filled, takes
+from lattices.spaces.arguments import SPACE, takes
 from lattices.vocabulary import Vocabulary
 
 #: edges that an unfolded space may have
@@ -373,7 +373,8 @@ def list_weights(nbest: NBest, scale: float = 1.0, merge: str = "sum") -> FloatC
     >>> list_weights(NBest.from_hypotheses(some), merge="max").tolist()
     [0.5, 0.5, 0.0]
     """
-    check_filled([nbest])
+    if not len(nbest):
+        raise SpaceError(f"n-best list {nbest.id!r} is empty")
     if not np.isfinite(scale):
         raise OptionError(f"the scale is {scale}, expected a finite number")
     kept = _best_of_each(nbest) if merge == MAX else slice(None)

@@ -30,6 +30,7 @@ VERBS = {
     "prune": lambda space: lattices.prune(space, beam=1.0),
     "sample": lambda space: lattices.sample(space, 1, np.random.default_rng(0)),
     "sentence_count": lattices.sentence_count,
+    "to_characters": lattices.to_characters,
     "trim": lattices.trim,
 }
 LATTICE_VERBS = {
@@ -37,7 +38,6 @@ LATTICE_VERBS = {
     "minimize": lattices.minimize,
     "push": lattices.push,
     "remove_epsilon": lattices.remove_epsilon,
-    "to_characters": lattices.to_characters,
     "to_networkx": lattices.to_networkx,
 }
 
