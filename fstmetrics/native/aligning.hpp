@@ -17,6 +17,7 @@
 
 #include "fstmetrics/native/sentences.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/scratch.hpp"
 
 namespace fstmetrics {
 
@@ -83,6 +84,12 @@ class Aligner {
     columns_ = length + 1;
     const auto cells = (words + 1) * columns_;
     if (cells > cell_.size()) {
+      if (common == 0) {
+        // nothing is kept, so nothing has to be copied
+        cell_.clear();
+        best_.clear();
+        value_.clear();
+      }
       cell_.resize(cells);
       best_.resize(cells);
       value_.resize(cells * costs_.order);
@@ -211,8 +218,9 @@ class Aligner {
 
   AlignmentCosts costs_;
   std::size_t columns_ = 1;
-  std::vector<double> value_, best_;
-  std::vector<Cell> cell_;
+  // a long sentence and a long reference take gigabytes: `fill` writes them, and polls
+  lattices::RawVector<double> value_, best_;
+  lattices::RawVector<Cell> cell_;
   std::vector<Step> steps_;
 };
 
