@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite
 from typing import Any, NamedTuple, cast
@@ -14,25 +14,24 @@ from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
 from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from fstmetrics import (
-    AlignmentEvaluator,
     CompiledEvaluator,
     Evaluator,
     has_machine,
     quality,
 )
-from fstmetrics.alignment.family import WordAlignment
 from fstmetrics.contract import ROUNDING
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.errors import OptionError, argument
 from lattices.intersection import choose, kernel
+from lattices.intersection import forests as forest_kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
-#: what a native search says of a lattice; the third outcome is that there are too many cells
+#: what a native search says of a space; the third outcome is that another engine has to try
 _NO_PATH, _OVERFLOW = 1, 2
 
 
@@ -276,27 +275,19 @@ def find_oracles(
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    results: dict[int, Oracle] = {}
-    by_words: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]] = {}
+    found = _by_words(spaces, evaluators, model_weight, engine, workers)
     lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
     forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
-    ours = engine in ("auto", "kernel")
-    for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
-        if isinstance(space, Lattice):
-            alignment = getattr(evaluator, "word_alignment", None) if ours else None
-            if alignment is not None:
-                by_words[index] = space, cast(AlignmentEvaluator, evaluator), alignment
-            elif has_machine(evaluator):
-                lattices[index] = space, evaluator
-            else:
-                raise _no_machine(evaluator)
-        elif isinstance(space, NBest):
+    results = found.oracles
+    for index in found.others:
+        space, evaluator = spaces[index], evaluators[index]
+        if isinstance(space, NBest):
             (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
-        elif has_machine(evaluator):
-            forests[index] = space, evaluator
+        elif isinstance(space, Lattice):
+            lattices[index] = space, cast(CompiledEvaluator, evaluator)
         else:
-            raise _no_machine(evaluator)
+            forests[index] = space, cast(CompiledEvaluator, evaluator)
     if forests:
         # a tenth of a second to import, and most corpora have none
         from decoding.extraction.forests import best_derivations
@@ -308,55 +299,75 @@ def find_oracles(
             engine=engine,
             workers=workers,
         )
-        for index, found in zip(forests, derivations, strict=True):
-            results[index] = judged(found.hypothesis, evaluators[index], found.exact, found.engine)
-    if by_words:
-        of_words, too_large = _by_words(by_words, model_weight, workers)
-        results |= of_words
-        lattices |= {index: by_words[index][:2] for index in too_large}
+        for index, best in zip(forests, derivations, strict=True):
+            results[index] = judged(best.hypothesis, evaluators[index], best.exact, best.engine)
     if lattices:
-        results |= _of_lattices(lattices, model_weight, engine, workers)
-    return [results[index] for index in range(len(spaces))]
+        for index, each in _of_lattices(lattices, model_weight, engine, workers).items():
+            results[index] = each
+    return cast(list[Oracle], results)
+
+
+class _ByWords(NamedTuple):
+    """The oracles of those of a batch that were searched, and the places of the others."""
+
+    oracles: list[Oracle | None]
+    others: list[int]
 
 
 def _by_words(
-    problems: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]],
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
     model_weight: float,
+    engine: str,
     workers: int,
-) -> tuple[dict[int, Oracle], list[int]]:
-    """Return oracles under metrics that align equal words, and what is too large for the kernel.
+) -> _ByWords:
+    """Search lattices and forests under metrics that align equal words.
 
-    One native call compiles, searches, scores and makes objects.
+    One native call compiles, searches, scores and makes objects, and reads problems while others
+    are searched. Others are lists, what has to be searched by another machine or engine, and what
+    is too large for the kernel.
     """
+    others: list[int] = []
+    indexes: list[int] = []
+
+    def problems() -> Iterator[Any]:
+        for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
+            if not isinstance(space, NBest):
+                alignment = getattr(evaluator, "word_alignment", None) if ours else None
+                if alignment is not None:
+                    vocabulary = space.vocabulary
+                    indexes.append(index)
+                    yield (
+                        space.columns, space.feature_columns,
+                        vocabulary.numbers, vocabulary.strings, evaluator, *alignment,
+                    )  # fmt: skip
+                    continue
+                if not has_machine(evaluator):
+                    raise _no_machine(evaluator)
+            others.append(index)
+
+    ours = engine in ("auto", "kernel")
     found, trouble = search_words(
-        (
-            (
-                lattice.columns,
-                lattice.feature_columns,
-                lattice.vocabulary.numbers,
-                lattice.vocabulary.strings,
-                evaluator,
-                *alignment,
-            )
-            for lattice, evaluator, alignment in problems.values()
-        ),
-        len(problems),
+        problems(),
+        len(spaces),
         (Oracle, Hypothesis),
         model_weight,
-        kernel.MOST_CELLS,
+        (kernel.MOST_CELLS, forest_kernel.MOST_CELLS),
         workers,
     )
-    results = dict(zip(problems, cast(list[Oracle], found), strict=True))
-    too_large: list[int] = []
-    indexes = list(problems)
     for place, outcome, arcs in trouble:
-        lattice = problems[indexes[place]][0]
+        # what is wrong with a forest its own engine says
+        lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
             raise no_complete_path(lattice)
         if outcome == _OVERFLOW:
             lattice.hypothesis(arcs)  # which says so
-        too_large.append(indexes[place])
-    return results, too_large
+        others.append(indexes[place])
+    results = cast("list[Oracle | None]", found)
+    if len(results) < len(spaces):
+        at = dict(zip(indexes, results, strict=True))
+        results = [at.get(index) for index in range(len(spaces))]
+    return _ByWords(results, others)
 
 
 def _of_lattices(
