@@ -32,17 +32,15 @@ import numpy as np
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Format, Losses, Record, split_words, whole_file
-from lattices.formats.forests.losses import (
+from lattices.formats.forests.scores import (
     BAR,
+    SCORES,
+    WEIGHTS,
+    feature_table,
     nodes_below_root,
     note_losses,
     spelled_words,
     target_sides,
-)
-from lattices.formats.forests.scores import (
-    SCORES,
-    WEIGHTS,
-    feature_table,
     weighted,
     written_features,
 )

@@ -40,14 +40,16 @@ from lattices.formats.base import (
     whole_file,
 )
 from lattices.formats.forests.lines import NODE, TAGS, EdgeLines, separate
-from lattices.formats.forests.losses import (
+from lattices.formats.forests.scores import (
     BAR,
+    SCORES,
+    WEIGHTS,
     nodes_below_root,
     note_losses,
     spelled_words,
     target_sides,
+    written_features,
 )
-from lattices.formats.forests.scores import SCORES, WEIGHTS, written_features
 from lattices.spaces import Forest, Space
 from lattices.vocabulary import Vocabulary
 

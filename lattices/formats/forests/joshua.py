@@ -36,8 +36,7 @@ from lattices.formats.base import (
     whole_file,
 )
 from lattices.formats.forests.lines import EdgeLines
-from lattices.formats.forests.losses import BAR
-from lattices.formats.forests.scores import WEIGHTS
+from lattices.formats.forests.scores import BAR, WEIGHTS
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
 

@@ -30,8 +30,7 @@ import numpy as np
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.formats.base import Format, Losses, Record, split_words, text_lines
-from lattices.formats.forests.losses import note_losses
-from lattices.formats.forests.scores import WEIGHTS, products
+from lattices.formats.forests.scores import WEIGHTS, note_losses, products
 from lattices.formats.json.fields import (
     ENCODER,
     check_types,
