@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decoding.corpus.jobs import InfoJob, MBRJob, OracleJob
-    from decoding.corpus.runner import Done, Failure, Segment, VocabularyWarning, run
+    from decoding.corpus.runner import Done, Failure, Segment, run
     from decoding.extraction.corpus import CorpusOracle, corpus_oracle
     from decoding.extraction.oracle import (
         DensityPoint,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from decoding.minimum_risk.evidence import Evidence, evidence_of
     from decoding.minimum_risk.mbr import mbr
     from decoding.minimum_risk.results import Consensus
+    from decoding.overlap import VocabularyWarning
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
     from decoding.training.mert import MERT
     from decoding.training.mira import MIRA
@@ -88,7 +89,7 @@ _HOMES = {
     "Risk": "training.risk.learner",
     "Segment": "corpus.runner",
     "SoftmaxMargin": "training.softmax_margin",
-    "VocabularyWarning": "corpus.runner",
+    "VocabularyWarning": "overlap",
     "corpus_oracle": "extraction.corpus",
     "density_curve": "extraction.oracle",
     "evidence_of": "minimum_risk.evidence",

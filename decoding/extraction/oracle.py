@@ -9,10 +9,10 @@ from math import isfinite
 from typing import Any, NamedTuple, cast
 
 from decoding._native import search_words
-from decoding.corpus.runner import Overlap, VocabularyWarning, compares_words, overlap
 from decoding.extraction.ranked import compiled, ranked_entries, ranked_sentences
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
+from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from fstmetrics import (
     AlignmentEvaluator,
     CompiledEvaluator,
