@@ -158,7 +158,6 @@ TESTED_IN = {
     "fstmetrics/machine": "fstmetrics/test_machines",
     "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
     "fstmetrics/signature": "fstmetrics/test_metrics",
-    "fstmetrics/similarity/files": "fstmetrics/similarity/test_vectors",
     "fstmetrics/testing": "fstmetrics/test_metrics",
     "decoding/cli/arguments": "decoding/cli/test_main",
     "decoding/cli/choice/tune_mbr": "decoding/minimum_risk/test_tuning",
