@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
@@ -45,7 +45,7 @@ import numpy as np
 from lattices._native import json_arcs
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
-from lattices.formats.base import Format, Losses, Record, split_words, text_lines
+from lattices.formats.base import Format, Losses, Record, split_words
 from lattices.formats.forests.cdec import OPENING as CDEC_OPENING
 from lattices.formats.forests.travatar import OPENING as TRAVATAR_OPENING
 from lattices.formats.json.fields import (
@@ -357,12 +357,6 @@ class JsonLines(Format):
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line begins an object, and none of cdec or Travatar."""
         return bool(_OPENING.match(head)) and not any(other.match(head) for other in _OTHERS)
-
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Cut at line ends; blank lines are nothing."""
-        lines = ((line, text) for line, text in text_lines(stream) if text.strip())
-        for number, (line, text) in enumerate(lines):
-            yield Record(text, path, line, number)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the segment of one line, in time linear in its length."""
