@@ -159,8 +159,9 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         "--refs-format",
         choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
         default="auto",
-        help="layout of the reference files: plain (line i is segment i), kaldi ('id words'), trn, "
-        "ctm, stm, or auto: found by content and segment ids (default: auto)",
+        help="layout of the reference files: kaldi ('id words'), plain (line i is segment i), trn, "
+        "ctm, stm, or auto: found by content and segment ids; plain if first words cannot be ids "
+        "(a few lines whose first words all differ may have ids: say plain) (default: auto)",
     )
     add_reference_ids(parser)
 
@@ -420,10 +421,17 @@ def read_systems(
     scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
     systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
     for system in systems:
-        if system.note:
-            say(f"{system.name}: {system.note}")
+        describe_system(system)
     say(describe_layout(references))
     return systems, references
+
+
+def describe_system(system: System) -> None:
+    """Say how a system was read, and what is suspicious about it."""
+    if system.note:
+        say(f"{system.name}: {system.note}")
+    if system.problem:
+        say(f"warning: {system.name}: {system.problem}")
 
 
 def required_references(arguments: argparse.Namespace) -> References:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from decoding.extraction.oracle import (
     worst,
 )
 from decoding.minimum_risk.evidence import Spaces
-from decoding.minimum_risk.mbr import mbr
-from decoding.minimum_risk.results import Consensus
+from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
+from decoding.minimum_risk.results import Consensus, Method
 from decoding.training.learner import space_size
 from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.fractions import decomposes
@@ -520,14 +520,11 @@ class MBRJob:
     Attributes
     ----------
     metrics : tuple of Metric
-        The first one decides, where the method takes a metric; the others score.
+        The first one decides, unless the method has an objective of its own; the others score.
     references : References or None
         Those of the segments themselves if None; where a segment has none nothing is scored.
-    method, scale, k, options
-        As in :func:`decoding.minimum_risk.mbr.mbr`; ``options`` has the rest of its arguments.
-    objective : bool
-        Whether the first metric is given to the method; False for ``linear`` and others that
-        have their own.
+    method, scale, k, system_weights
+        As in :func:`decoding.mbr` and :func:`decoding.mbr_kbest`.
     oracles : bool
         Whether the oracle of each segment is searched for, too.
     evidence : mapping of str to Space, optional
@@ -551,11 +548,10 @@ class MBRJob:
 
     metrics: tuple[Metric, ...]
     references: References | None = None
-    method: str = "auto"
+    method: str | Method = "auto"
     scale: float = 1.0
     k: int = 1
-    options: Mapping[str, Any] = field(default_factory=dict)
-    objective: bool = True
+    system_weights: Sequence[float] | None = None
     oracles: bool = True
     evidence: Mapping[str, Space] | None = None
     systems: tuple[Mapping[str, Space], ...] = ()
@@ -587,17 +583,27 @@ class MBRJob:
         )
 
     def _chosen(self, segment: Segment) -> list[Consensus]:
-        metric = self.metrics[0] if self.objective else None
-        given: dict[str, Any] = {"scale": self.scale, "method": self.method, **self.options}
+        method, evidence = self.method, None
+        if isinstance(method, str) and method != "auto":
+            method = method_class(method)()
+        own = isinstance(method, Method) and method.own_objective
+        metric = None if own else self.metrics[0]
         spaces: Spaces = segment.space
         if self.systems:
             others = [_same_segment(segment, table, "another system") for table in self.systems]
             spaces = [segment.space, *others]
         if self.evidence is not None:
-            given["evidence"] = _same_segment(segment, self.evidence, "the evidence")
+            evidence = _same_segment(segment, self.evidence, "the evidence")
         if self.k > 1:
-            return mbr(spaces, metric, k=self.k, **given)
-        return [mbr(spaces, metric, **given)]
+            return mbr_kbest(
+                spaces, metric, k=self.k, evidence=evidence, scale=self.scale, method=method,
+                system_weights=self.system_weights,
+            )  # fmt: skip
+        found = mbr(
+            spaces, metric, evidence=evidence, scale=self.scale, method=method,
+            system_weights=self.system_weights,
+        )  # fmt: skip
+        return [found]
 
 
 def _same_segment(segment: Segment, table: Mapping[str, Space], where: str) -> Space:

@@ -18,6 +18,7 @@ from lattices.algorithms import k_best, k_best_paths, prune
 from lattices.errors import OptionError
 from lattices.formats.references import References
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.tokens.words import to_words
 
 #: from one segment to the space to write; picklable, for worker processes
 Transform: TypeAlias = Callable[[Segment], Space]
@@ -38,6 +39,23 @@ class WithReferences:
         """Return the space with its references."""
         found = self.references.get(segment.id, segment.position)
         return segment.space.replaced(references=found)
+
+
+@dataclass(frozen=True)
+class InWords:
+    """The words that the pieces of a lattice or list make, as :func:`lattices.to_words` has it."""
+
+    boundary: str
+    then: Transform
+
+    def __call__(self, segment: Segment) -> Space:
+        """Return the space of words."""
+        space = self.then(segment)
+        if isinstance(space, Forest):
+            raise OptionError(
+                "the pieces of a forest cannot be put together, those of a lattice can"
+            )
+        return to_words(space, self.boundary)
 
 
 @dataclass(frozen=True)

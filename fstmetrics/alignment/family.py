@@ -25,7 +25,7 @@ from fstmetrics._native import (
     number_statistics,
     soft_statistics,
 )
-from fstmetrics.contract import ROUNDING, PreparedLattice, quality
+from fstmetrics.contract import ROUNDING, Prepared, S, quality
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machine import Machine
 from fstmetrics.pairs import alignment_scores, edit_scores
@@ -193,27 +193,39 @@ class AlignmentMetric(Signature):
 
     Attributes
     ----------
-    order : int
-        k-grams of 1..order are counted.
-    insertion, deletion : float
-        Costs, in matches.
     characters : bool
         Whether the units are characters, with blanks between words if ``spaces``.
-    similarity : Similarity or None
-        Makes matches soft: aligning words of similarity s > 0 counts as s matches, of each
-        k-gram that ends there.
     error_rate : bool
         Whether the score is 1 minus the rate, lower is better: with order 1,
         ``(S + insertion * I + (1 + deletion) * D) / |r|``.
     """
 
-    order: int
-    insertion: float
-    deletion: float
     characters: ClassVar[bool] = False
     spaces: bool = True
-    similarity: Similarity | None = None
     error_rate: ClassVar[bool] = False
+
+    @property
+    def order(self) -> int:
+        """The longest k-grams that are counted, beside all shorter ones."""
+        raise NotImplementedError
+
+    @property
+    def insertion(self) -> float:
+        """The cost of an insertion, in matches."""
+        raise NotImplementedError
+
+    @property
+    def deletion(self) -> float:
+        """The cost of a deletion, in matches."""
+        raise NotImplementedError
+
+    @property
+    def similarity(self) -> Similarity | None:
+        """What makes matches soft, if anything.
+
+        Aligning words of similarity s > 0 counts as s matches, of each k-gram that ends there.
+        """
+        return None
 
     @property
     def higher_is_better(self) -> bool:
@@ -349,7 +361,7 @@ class AlignmentEvaluator:
     def _sentences(self) -> list[ReferenceWords | dict[int, Lattice]]:
         """The references in the metric's units; a lattice as one lattice for each length."""
         return [
-            lattices_by_length(self.prepare(reference).lattice)
+            lattices_by_length(self.prepare(reference).space)
             if isinstance(reference, Lattice)
             else self._numbered(self.metric.units(tokens_of(reference)))
             for reference in self.references
@@ -473,13 +485,14 @@ class AlignmentEvaluator:
         against = cast(ReferenceWords, self._sentences[reference])
         return Judgement(reference, stats, score, words, against, self.metric)
 
-    def prepare(self, lattice: Lattice) -> PreparedLattice:
-        """Return the lattice in the metric's units."""
+    def prepare(self, space: S) -> Prepared[S]:
+        """Return the lattice or forest in the metric's tokens."""
         if not self.metric.characters:
-            return PreparedLattice(lattice)
+            return Prepared(space)
         from lattices.algorithms import to_characters
 
-        return PreparedLattice(*to_characters(lattice, spaces=self.metric.spaces))
+        # a lattice of a lattice, a forest of a forest
+        return Prepared(*cast(tuple[S, IntColumn], to_characters(space, self.metric.spaces)))
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the exact machine over the words of a space.
@@ -595,6 +608,6 @@ class AlignmentEvaluator:
             ints(numbers[word]), ints(position), floats(weight[position, word]), self._one,
         )  # fmt: skip
         machine = Machine((Part(swapped, 1.0),))
-        found = ENGINES.get("kernel").best([lattice], [machine])[0]
+        found = ENGINES.get("kernel").best([(lattice, machine)])[0]
         closest = vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()
         return self._numbered(closest)

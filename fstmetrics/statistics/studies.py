@@ -202,7 +202,7 @@ def sweep_systems(
     """Return the scores of systems under each value of an option.
 
     What does not depend on the option is computed once for each segment, as in
-    :func:`fstmetrics.threshold_sweep`.
+    :func:`fstmetrics.statistics.threshold_sweep`.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from fstmetrics.contract import Evaluator, Metric
+from fstmetrics.overlap import Overlap, compares_words, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.algorithms.kbest import best_words
 from lattices.arrays import FloatColumn
@@ -17,6 +18,7 @@ from lattices.formats import Format, parse_record
 from lattices.formats.base import decoded_lines, split_words
 from lattices.formats.reading import available, named, sniffs
 from lattices.formats.references import References
+from lattices.formats.references.files import is_own_id
 from lattices.formats.references.ids import IdTemplate
 from lattices.formats.references.nist import READERS, Lines, looks_like, second_line
 from lattices.formats.streams import display_name, opened
@@ -44,6 +46,11 @@ class Scorer:
         How ids are made of the fields of trn or ctm.
     keep
         Whether to keep what was made ready: for more than one system.
+
+    Attributes
+    ----------
+    shared : Overlap
+        What references and sentences have in common, so far.
     """
 
     def __init__(
@@ -55,6 +62,8 @@ class Scorer:
         keep: bool = True,
     ) -> None:
         self.metrics, self.references, self.id_template = metrics, references, id_template
+        self.shared = Overlap.UNKNOWN
+        self._compare_words = any(map(compares_words, metrics))
         self._keep = keep
         self._evaluators: dict[tuple[str, int], tuple[Evaluator, ...]] = {}
 
@@ -68,6 +77,9 @@ class Scorer:
             evaluators = tuple(one.against(references) for one in self.metrics)
             if self._keep:
                 self._evaluators[segment] = evaluators
+        if self._compare_words and self.shared < Overlap.WORDS:
+            common = overlap(frozenset(words), self.references.get(name, position))
+            self.shared = max(self.shared, common)
         return [evaluator.stats(words) for evaluator in evaluators]
 
 
@@ -82,6 +94,8 @@ class System:
     metrics : tuple of Metric
     note : str
         What a reader of its scores should know.
+    problem : str
+        Why it may be no system for these references: it shares no word with them.
     stats : dict
         From the id of a segment to one row of statistics for each metric.
     failures : list of FormatError
@@ -91,6 +105,7 @@ class System:
     name: str
     metrics: tuple[Metric, ...]
     note: str = ""
+    problem: str = ""
     stats: dict[str, list[FloatColumn]] = field(default_factory=dict)
     failures: list[FormatError] = field(default_factory=list)
 
@@ -138,6 +153,7 @@ def read_system(path: str, format: str | None, scorer: Scorer) -> System:
         is in the failures.
     """
     system = System(display_name(path), scorer.metrics)
+    scorer.shared = Overlap.UNKNOWN
     with opened(path) as (head, stream):
         found = _format(head, format)
         if found is None:
@@ -145,6 +161,7 @@ def read_system(path: str, format: str | None, scorer: Scorer) -> System:
         else:
             system.note = f"the best entry of each {found.name} list is scored"
             _score_lists(found, stream, system, scorer)
+    system.problem = scorer.shared.problem
     return system
 
 
@@ -257,11 +274,13 @@ def _format(head: bytes, name: str | None) -> Format | None:
 
 def _score_lines(stream: BinaryIO, system: System, scorer: Scorer, format: str | None) -> None:
     lines = [(n, text, split_words(text)) for n, text in decoded_lines(stream, system.name)]
+    if not lines:
+        raise FormatError(f"0 lines for {len(scorer.references)} references", system.name)
     transcripts = _transcripts(lines, system.name, scorer, format)
     if transcripts:
         for position, (name, text) in enumerate(transcripts.items()):
             _add(system, scorer, name, position, split_words(text), 0)
-    elif _are_by_id(lines, scorer.references):
+    elif _are_by_id(lines, system.name, scorer.references):
         places: dict[str, int] = {}
         for number, _, words in lines:
             if not words:
@@ -292,16 +311,27 @@ def _unnamed(number: int) -> str:
     return f"line {number}"
 
 
-def _are_by_id(lines: list[Line], references: References) -> bool:
+def _are_by_id(lines: list[Line], path: str, references: References) -> bool:
     """Tell whether lines of text begin with ids, and settle the layout of the references.
 
     Two plain files may begin with the same words; so first words count as ids only if they
-    all have a digit in them, and are ids of the references.
+    all have a digit in them, and are ids of the references. Where they look like ids, and the
+    references were found to have none, they are not taken for words either.
     """
     names = [words[0] for _, _, words in lines if words]
     likely = all(any(letter.isdigit() for letter in name) for name in names)
     references.settle(names[:_LOOKED_AT] if likely and names else [_unnamed(1)])
-    return references.layout == "kaldi"
+    if references.layout == "kaldi":
+        return True
+    different = len(set(names)) == len(names)
+    alike = len(names) > 1 or any(map(is_own_id, names))
+    if references.guessed and likely and different and alike:
+        raise FormatError(
+            f"lines begin with what look like ids ({names[0]!r}), and those of the references do "
+            f"not{references.both_readings()}",
+            path,
+        )
+    return False
 
 
 def _transcripts(

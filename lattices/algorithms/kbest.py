@@ -18,8 +18,10 @@ from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import GRAPH, SPACE, takes
 
 
+@takes(space=GRAPH)
 def best_path(space: Lattice | Forest) -> IntColumn:
     """Return the arcs, or from the top down the edges, of :func:`best`'s answer.
 
@@ -35,6 +37,7 @@ def best_path(space: Lattice | Forest) -> IntColumn:
     return _native.best_path(space.columns)
 
 
+@takes(space=SPACE)
 def best(space: Space) -> Hypothesis:
     """Return the sentence of the highest score; of a list, the first entry that has it.
 
@@ -81,13 +84,11 @@ def _highest(nbest: NBest) -> int:
     return int(np.argmax(nbest.score))
 
 
-# What follows serves searches that still order by words.
-
-
 #: no search gives more, and no column of edges holds more: there is no room for them
 _MOST = 2**31 - 1
 
 
+@takes(space=GRAPH)
 def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypothesis]:
     """Return the ``k`` best paths or derivations, best first, or all if there are fewer.
 
@@ -134,6 +135,7 @@ def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypo
     return hypotheses(space, k_best_paths(space, k, distinct))
 
 
+@takes(space=GRAPH)
 def k_best_paths(space: Lattice | Forest, k: int, distinct: bool = False) -> Paths:
     """Return the paths or derivations of :func:`k_best`, in columns.
 

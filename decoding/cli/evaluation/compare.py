@@ -22,7 +22,7 @@ from decoding.cli.arguments import (
 
 if TYPE_CHECKING:
     from decoding.cli.tables import Report
-    from fstmetrics import Comparison
+    from fstmetrics.statistics import Comparison
     from fstmetrics.statistics.systems import System, SystemComparison
 
 TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tests(arguments: argparse.Namespace) -> list[Callable[..., Comparison]]:
     """Return the tests that were asked for, each once, with their options."""
-    from fstmetrics import paired_bootstrap, randomization, sign_test, substitution_test
+    from fstmetrics.statistics import paired_bootstrap, randomization, sign_test, substitution_test
 
     alternative, seed, ties = arguments.alternative, arguments.seed, arguments.ties
     known: dict[str, Callable[..., Comparison]] = {

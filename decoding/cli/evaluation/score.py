@@ -12,6 +12,7 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
+    describe_system,
     parsed_metrics,
     report_failures,
     required_references,
@@ -77,8 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         if left > 0:
             say(f"{system.name}: no hypotheses for {left} of {len(references)} references")
         failed = failed or bool(system.failures) or left > 0
-        if system.note:
-            say(f"{system.name}: {system.note}")
+        describe_system(system)
         systems.append(system)
     say(describe_layout(references))
     write_report(arguments, written(systems, arguments))

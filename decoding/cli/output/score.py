@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from decoding.cli.tables import Report, headings, resampling_note, table
 
 if TYPE_CHECKING:
-    from fstmetrics import Estimate, Metric
+    from fstmetrics import Metric
+    from fstmetrics.statistics import Estimate
     from fstmetrics.statistics.systems import System
 
 #: with intervals, one for each system and metric

@@ -284,7 +284,7 @@ def test_references_are_attached(layout: str, workers: int, tmp_path: Path) -> N
 
 def test_references_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = cats(tmp_path / "a.jsonl", 3), tmp_path / "o.jsonl"
-    refs = words(tmp_path / "refs", "one", "two", "three", "four")
+    refs = words(tmp_path / "refs", "one", "two", "two", "four")
     assert run("convert", source, "-o", out, "--refs", refs) == 2
     assert "4 lines for 3 segments" in capsys.readouterr().err
     assert not out.exists()
@@ -388,3 +388,25 @@ def test_oracles_after_conversions(tmp_path: Path, capsys: pytest.CaptureFixture
         assert [line.split("\t")[:2] for line in tables[single, metric]] == [
             line.split("\t")[:2] for line in wanted
         ]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_words_of_pieces(workers: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    pieces = [(0, 1, "▁the", -0.5), (1, 2, "▁c", -1.0), (1, 2, "▁h", -2.0), (2, 3, "at", 0.0)]
+    source.write_text(
+        lattice_line("s", pieces, ["the hat"])
+        + '{"id":"n","nbest":[{"words":"▁the ▁c at","score":-1.5}]}\n'
+    )
+    assert run("convert", source, "--words", "▁", "-o", out, "--workers", workers) == 0
+    lattice, nbest = read(out)
+    assert isinstance(lattice, Lattice)
+    assert sorted((path.text, path.score) for path in lattice.paths()) == [
+        ("the cat", -1.5),
+        ("the hat", -2.5),
+    ]
+    assert lattice.references == ("the hat",)
+    assert isinstance(nbest, lattices.NBest)
+    assert [each.text for each in nbest] == ["the cat"]
+    assert run("convert", source, "--words", "", "-o", out) == 2
+    assert "--words is empty" in capsys.readouterr().err

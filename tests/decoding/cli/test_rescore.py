@@ -81,7 +81,8 @@ def test_summary_before_and_after(
 ) -> None:
     source = corpus(tmp_path / "a.jsonl", 2)
     refs, summary = words(tmp_path / "refs", "the cat", "a cat"), tmp_path / "s.json"
-    argv = ["--weights", weights, "--refs", refs, "--metric", "wer", "grr", "--summary", summary]
+    argv = ["--weights", weights, "--refs", refs, "--refs-format", "plain"]
+    argv += ["--metric", "wer", "grr", "--summary", summary]
     assert run(source, *argv, "-o", tmp_path / "o.tsv") == 0
     found = json.loads(summary.read_text())
     # "a hat" in the file has 2 + 1 errors, "the cat" now 0 + 1

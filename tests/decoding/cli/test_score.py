@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from decoding.cli.tables import latex
-from fstmetrics import GRR, WER, bootstrap, corpus_stats
+from fstmetrics import GRR, WER, corpus_stats
+from fstmetrics.statistics import bootstrap
 from tests.decoding.cli.commandline import command, words
 
 REFS = ["the cat sat", "on the mat", "and slept there", "all day long"]

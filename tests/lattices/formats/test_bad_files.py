@@ -121,7 +121,8 @@ def test_byte_order_mark_and_carriage_returns_change_nothing(
         data = data.replace(b"\n", b"\r\n")
     file.write_bytes(data if change == "carriage returns" else b"\xef\xbb\xbf" + data)
     assert [parts(space) for space in read(file, fmt_name)] == expected
-    assert [parts(space) for space in read(file)] == expected
+    if fmt_name != "espnet":  # whose files are told by where they are
+        assert [parts(space) for space in read(file)] == expected
 
 
 @pytest.mark.parametrize("fmt_name", FORMATS.names())
@@ -164,7 +165,10 @@ def _cut_places(data: bytes) -> list[int]:
 
 #: Files without a count or a terminator. Whoever cuts one of them behind a line, or within the
 #: last one, has made another good file: fewer arcs, hypotheses or words, and nothing tells.
-OPEN = {"moses-graph", "moses-nbest", "nbest-tsv", "openfst-text", "srilm-nbest"}
+OPEN = {
+    "moses-graph", "moses-nbest", "nbest-tsv", "openfst-text", "srilm-nbest",
+    "csv", "espnet", "fairseq", "json-rows",
+}  # fmt: skip
 #: Files that say how many lines there are, but not where the last one ends: `a=-1.25` may have
 #: been `a=-1.257`, and `lat.ark:2` of a script file `lat.ark:278`.
 COUNTED = {"htk", "hypergraph", "joshua-forest", "kaldi-scp", "mesh"}
