@@ -157,6 +157,8 @@ TESTED_IN = {
     "lattices/intersection/openfst": "laws/test_engines",
     "lattices/optional": "test_extras",
     "lattices/registry": "test_plugins",
+    "lattices/tokens/language_model": "laws/test_posteriors",
+    "lattices/tokens/transduction": "laws/test_posteriors",
     "lattices/testing/samples": "lattices/formats/test_round_trips",
     "fstmetrics/alignment/family": "fstmetrics/test_metrics",
     "fstmetrics/alignment/rates": "fstmetrics/test_metrics",
