@@ -24,7 +24,7 @@ from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, created
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureMatrix, widened_rows
 from lattices.vocabulary import Vocabulary
 
 L = TypeVar("L", bound=Learner)
@@ -274,7 +274,9 @@ def accumulate(old: NBest, new: NBest) -> NBest:
     features = None
     keys = [b""] * (len(old) + len(new))
     if old.features is not None or new.features is not None:
-        features = csr_array(vstack([_columns(one, names) for one in (old, new)], format="csr"))
+        column = {name: place for place, name in enumerate(names)}
+        both = [widened_rows(x.features, x.feature_names, column, len(x)) for x in (old, new)]
+        features = csr_array(vstack(both, format="csr"))
         features.sum_duplicates()
         features.eliminate_zeros()
         keys = _row_keys(features)
@@ -331,17 +333,6 @@ def _labels(nbest: NBest, vocabulary: Vocabulary) -> IntColumn:
     used, place = np.unique(nbest.label, return_inverse=True)
     numbers = vocabulary.add_all(map(nbest.vocabulary.word, used.tolist()))
     return ints(np.array(numbers, dtype=np.int32)[place])
-
-
-def _columns(nbest: NBest, names: tuple[str, ...]) -> FeatureMatrix:
-    """Return the features of a list in other columns."""
-    shape = (len(nbest), len(names))
-    if nbest.features is None or not nbest.feature_names:
-        return csr_array(shape)
-    number = {name: place for place, name in enumerate(names)}
-    columns = np.array([number[name] for name in nbest.feature_names], dtype=np.int32)
-    rows = nbest.features
-    return csr_array((rows.data, columns[rows.indices], rows.indptr), shape=shape)
 
 
 def _row_keys(features: FeatureMatrix) -> list[bytes]:
