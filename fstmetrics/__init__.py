@@ -22,7 +22,11 @@ from fstmetrics.contract import (
 from fstmetrics.dependency.bllip import Bllip, bllip_score
 from fstmetrics.dependency.parses import PARSERS, Parse, ParseTable, load_parses
 from fstmetrics.machine import Machine
+from fstmetrics.matching.gtm import GTM
+from fstmetrics.matching.maxsim import MAXSIM
+from fstmetrics.matching.meteor import METEOR
 from fstmetrics.ngram.bleu import BLEU, BLEUSBP, BLEUEvaluator
+from fstmetrics.ngram.nist import NIST, ReferenceSet
 from fstmetrics.ngram.per import PER
 from fstmetrics.ngram.tbleu import TBLEU
 from fstmetrics.signature import METRICS, SIMILARITIES, parse_metric
@@ -53,7 +57,11 @@ __all__ = [
     "BLEUSBP",
     "CER",
     "GRR",
+    "GTM",
+    "MAXSIM",
+    "METEOR",
     "METRICS",
+    "NIST",
     "PARSERS",
     "PER",
     "SIMILARITIES",
@@ -79,6 +87,7 @@ __all__ = [
     "Metric",
     "Parse",
     "ParseTable",
+    "ReferenceSet",
     "RowScorer",
     "Similarity",
     "SweepPoint",

@@ -67,6 +67,7 @@ ROOMS = {
     "lattices.testing": {"lattices.spaces", "lattices.formats"},
     "fstmetrics.external": set(),
     "fstmetrics.dependency": set(),
+    "fstmetrics.matching": {"fstmetrics.similarity"},
     "fstmetrics.similarity": {"fstmetrics.alignment", "fstmetrics.ngram"},
     "fstmetrics.alignment": {"fstmetrics.similarity"},
     "fstmetrics.ngram": {"fstmetrics.external", "fstmetrics.similarity"},
