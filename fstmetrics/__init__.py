@@ -26,6 +26,7 @@ from fstmetrics.matching.gtm import GTM
 from fstmetrics.matching.maxsim import MAXSIM
 from fstmetrics.matching.meteor import METEOR
 from fstmetrics.ngram.bleu import BLEU, BLEUSBP, BLEUEvaluator
+from fstmetrics.ngram.linear import LinearBLEU
 from fstmetrics.ngram.nist import NIST, ReferenceSet
 from fstmetrics.ngram.per import PER
 from fstmetrics.ngram.tbleu import TBLEU
@@ -82,6 +83,7 @@ __all__ = [
     "Evaluator",
     "Interval",
     "Judgement",
+    "LinearBLEU",
     "ListEvaluator",
     "Machine",
     "Metric",

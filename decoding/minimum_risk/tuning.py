@@ -13,13 +13,13 @@ from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.evidence import checked_scale
 from decoding.minimum_risk.linear import (
     checked_weights,
-    linear_factors,
     listed,
     made_ready,
     merged,
     mixed_values,
 )
 from fstmetrics import Evaluator, Metric, quality
+from fstmetrics.ngram.linear import linear_factors
 from fstmetrics.references import Reference
 from lattices.algorithms.ngrams import PRESENCE, check_kinds
 from lattices.arrays import FloatColumn
