@@ -13,6 +13,7 @@ import numpy as np
 from decoding import _native
 from decoding.minimum_risk.evidence import checked_scale
 from decoding.minimum_risk.results import Consensus
+from fstmetrics import Machine
 from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
 from lattices._native import NgramTrie
 from lattices.algorithms import NgramPosteriors, Paths, hypotheses
@@ -287,6 +288,24 @@ class ListSearch:
 
 
 Search: TypeAlias = GraphSearch | ListSearch
+
+
+def linear_machine(
+    space: Space, factors: Factors, *, scale: float = 1.0, merge: str = "sum"
+) -> Machine:
+    """Return the automaton whose best path in a space is what :func:`linear` chooses.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "a")], finals=[2])
+    >>> linear_machine(lattice, linear_factors(order=2))
+    <Machine of 3 states, 7 arcs, proxy>
+    """
+    checked_scale(scale)
+    check_kinds(PRESENCE, merge)
+    search = search_of(space, factors.order)
+    value = search.posteriors(scale, PRESENCE, merge).values_of(search.ngrams, search.vocabulary)
+    return ngram_machine(search.ngrams, value, factors)
 
 
 def intersected(search: Search, factors: Factors, value: FloatColumn, engine: str) -> Ranked:
