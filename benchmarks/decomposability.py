@@ -27,17 +27,15 @@ from fstmetrics import (
     METEOR,
     NIST,
     WER,
-    Comparison,
     Metric,
     ReferenceSet,
     corpus_stats,
-    paired_bootstrap,
     quality,
     scores_of,
-    substitution_test,
 )
 from fstmetrics.external.sacrebleu import TER
 from fstmetrics.references import Reference
+from fstmetrics.statistics import Comparison, paired_bootstrap, substitution_test
 from lattices import Lattice, NBest
 from lattices.arrays import FloatColumn
 

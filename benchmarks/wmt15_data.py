@@ -11,10 +11,10 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 
 from benchmarks.data import DATA, ROOT
-from decoding.cli.human import match_systems, read_human
 from fstmetrics import Metric, corpus_stats
 from fstmetrics.external.sacrebleu import SacreBLEUMetric
 from fstmetrics.external.tokenizers import tokenizer
+from fstmetrics.statistics.human import match_systems, read_human
 from lattices.arrays import FloatColumn
 
 FOLDER = DATA / "wmt15"

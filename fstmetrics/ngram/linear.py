@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fstmetrics.contract import PreparedLattice
+from fstmetrics.contract import Prepared, S
 from fstmetrics.machine import Machine
 from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
 from fstmetrics.references import Reference, checked_references
@@ -20,7 +20,6 @@ from lattices.algorithms.ngrams import checked_order
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
 from lattices.intersection.automata import ANY, Automaton, Part
-from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
 #: gains are multiples of the largest factor over this power of two
@@ -306,9 +305,9 @@ class LinearBLEUEvaluator(BLEUEvaluator):
 
     metric: LinearBLEU
 
-    def prepare(self, lattice: Lattice) -> PreparedLattice:
-        """Return the lattice as it is: its words are those of the metric."""
-        return PreparedLattice(lattice)
+    def prepare(self, space: S) -> Prepared[S]:
+        """Return the lattice or forest as it is: its words are those of the metric."""
+        return Prepared(space)
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the machine over the words of a space, or over those that ``labels`` lists."""

@@ -15,9 +15,9 @@ from fstmetrics.external.tokenizers import NO_TOKENIZER, check_tokenizer
 from fstmetrics.ngram.bleu import BLEU
 from fstmetrics.references import Reference, Tokens, checked_references
 from fstmetrics.signature import Signature, option
-from fstmetrics.text_files import numbered_lines
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
+from lattices.formats.streams import numbered_lines
 from lattices.spaces import Lattice
 
 SEGMENT = "segment"

@@ -52,7 +52,7 @@ class TBLEU(BLEU):
         substring of twenty letters for each that differs: with the default, tBLEU is BLEU in
         practice (no system of WMT15 scores differently by 0.01 per cent), although the paper
         reports small differences there. What is meant to be tolerant needs 0.2 or more; see
-        :func:`fstmetrics.threshold_sweep`.
+        :func:`fstmetrics.statistics.threshold_sweep`.
     **others
         As for :class:`fstmetrics.BLEU`.
 
@@ -65,7 +65,8 @@ class TBLEU(BLEU):
     >>> evaluator = TBLEU(order=2, epsilon=0.2).against(["we walked home"])
     >>> evaluator.stats("we talked home").tolist()
     [2.8, 1.8, 3.0, 2.0, 3.0, 3.0]
-    >>> from fstmetrics import affix_distance, threshold_sweep
+    >>> from fstmetrics import affix_distance
+    >>> from fstmetrics.statistics import threshold_sweep
     >>> affix_distance("internationalisierung", "internationalisierungs") == 1 / 21
     True
     >>> affix_distance("walked", "walks")

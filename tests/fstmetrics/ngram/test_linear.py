@@ -48,7 +48,7 @@ def test_the_best_path_gains_most(lattice, references, metric, engine):
     if engine == "openfst":
         pytest.importorskip("pynini")
     machine = metric.against(references).machine(lattice.vocabulary, lattice.label)
-    found = ENGINES.get(engine).best([lattice], [machine])[0]
+    found = ENGINES.get(engine).best([(lattice, machine)])[0]
     expected = max(gain(path.tokens, references, metric) for path in lattice.paths())
     near = pytest.approx(expected, rel=1e-5, abs=1e-5)
     assert found.value == near
@@ -89,7 +89,7 @@ def test_values_of_ngrams_are_weights():
         line = Lattice.from_arcs(
             arcs, finals=[len(words)], states=len(words) + 1, vocabulary=vocabulary
         )
-        assert ENGINES.get("kernel").best([line], [machine])[0].value == value
+        assert ENGINES.get("kernel").best([(line, machine)])[0].value == value
 
 
 def test_the_factors_are_those_of_the_paper():
