@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite
 from typing import Any, NamedTuple, cast
@@ -13,13 +13,11 @@ from decoding.extraction.ranked import ranked_entries, ranked_sentences, spell_o
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
 from fstmetrics import (
-    AlignmentEvaluator,
     CompiledEvaluator,
     Evaluator,
     has_machine,
     quality,
 )
-from fstmetrics.alignment.family import WordAlignment
 from fstmetrics.contract import EVALUATOR, EVALUATORS, ROUNDING, Prepared, compile_for
 from fstmetrics.machine import Machine
 from fstmetrics.overlap import Overlap, VocabularyWarning, compares_words, overlap
@@ -35,7 +33,7 @@ from lattices.spaces.arguments import LATTICE, SPACE, SPACES, takes
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
-#: what a native search says of a lattice; the third outcome is that there are too many cells
+#: what a native search says of a space; the third outcome is that another engine has to try
 _NO_PATH, _OVERFLOW = 1, 2
 
 
@@ -287,70 +285,83 @@ def find_oracles(
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    results: dict[int, Oracle] = {}
-    by_words: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]] = {}
+    found = _by_words(spaces, evaluators, model_weight, engine, workers)
+    results = found.oracles
     by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
-    ours = engine in ("auto", "kernel")
-    for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
+    for index in found.others:
+        space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
             (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
-            continue
-        if ours and isinstance(space, Lattice):
-            alignment = getattr(evaluator, "word_alignment", None)
-            if alignment is not None:
-                by_words[index] = space, cast(AlignmentEvaluator, evaluator), alignment
-                continue
-        if not has_machine(evaluator):
-            raise _no_machine(evaluator)
-        by_engine[index] = space, evaluator
-    if by_words:
-        of_words, too_large = _by_words(by_words, model_weight, workers)
-        results |= of_words
-        by_engine |= {index: by_words[index][:2] for index in too_large}
+        else:
+            by_engine[index] = space, cast(CompiledEvaluator, evaluator)
     if by_engine:
-        results |= _by_engine(by_engine, model_weight, engine, workers)
-    return [results[index] for index in range(len(spaces))]
+        for index, each in _by_engine(by_engine, model_weight, engine, workers).items():
+            results[index] = each
+    return cast(list[Oracle], results)
+
+
+class _ByWords(NamedTuple):
+    """The oracles of those of a batch that were searched, and the places of the others."""
+
+    oracles: list[Oracle | None]
+    others: list[int]
 
 
 def _by_words(
-    problems: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]],
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
     model_weight: float,
+    engine: str,
     workers: int,
-) -> tuple[dict[int, Oracle], list[int]]:
-    """Return oracles under metrics that align equal words, and what is too large for the kernel.
+) -> _ByWords:
+    """Search lattices and forests under metrics that align equal words.
 
-    One native call compiles, searches, scores and makes objects.
+    One native call compiles, searches, scores and makes objects, and reads problems while others
+    are searched. Others are lists, what has to be searched by another machine or engine, and what
+    is too large for the kernel.
     """
+    others: list[int] = []
+    indexes: list[int] = []
+
+    def problems() -> Iterator[Any]:
+        for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
+            if not isinstance(space, NBest):
+                alignment = getattr(evaluator, "word_alignment", None) if ours else None
+                if alignment is not None:
+                    vocabulary = space.vocabulary
+                    indexes.append(index)
+                    yield (
+                        space.columns, space.feature_columns,
+                        vocabulary.numbers, vocabulary.strings, evaluator, *alignment,
+                    )  # fmt: skip
+                    continue
+                if not has_machine(evaluator):
+                    raise _no_machine(evaluator)
+            others.append(index)
+
+    ours = engine in ("auto", "kernel")
     found, trouble = search_words(
-        (
-            (
-                lattice.columns,
-                lattice.feature_columns,
-                lattice.vocabulary.numbers,
-                lattice.vocabulary.strings,
-                evaluator,
-                *alignment,
-            )
-            for lattice, evaluator, alignment in problems.values()
-        ),
-        len(problems),
+        problems(),
+        len(spaces),
         (Oracle, Hypothesis),
         model_weight,
-        kernel.MOST_CELLS,
+        (kernel.MOST_CELLS, kernel.MOST_FOREST_CELLS),
         workers,
     )
-    results = dict(zip(problems, cast(list[Oracle], found), strict=True))
-    too_large: list[int] = []
-    indexes = list(problems)
     for place, outcome, arcs in trouble:
-        lattice = problems[indexes[place]][0]
+        # what is wrong with a forest its own engine says
+        lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
             raise no_complete_path(lattice)
         if outcome == _OVERFLOW:
             lattice.hypothesis(arcs)  # which says so
-        too_large.append(indexes[place])
-    return results, too_large
+        others.append(indexes[place])
+    results = cast("list[Oracle | None]", found)
+    if len(results) < len(spaces):
+        at = dict(zip(indexes, results, strict=True))
+        results = [at.get(index) for index in range(len(spaces))]
+    return _ByWords(results, others)
 
 
 def _by_engine(
