@@ -256,7 +256,7 @@ _WRITTEN = {
 _READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
          "human", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
-_METRIC_FILES = re.compile(r"\b(?:vectors|parses)=([^,()]+)")
+_METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
 
 def identities_read(arguments: argparse.Namespace) -> set[tuple[int, int]]:
