@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from decoding.corpus.jobs import InfoJob, MBRJob, OracleJob
     from decoding.corpus.runner import Done, Failure, Segment, run
     from decoding.extraction.corpus import CorpusOracle, corpus_oracle
-    from decoding.extraction.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
+    from decoding.extraction.oracle import (
+        DensityPoint,
+        Oracle,
+        density_curve,
+        oracle,
+        oracle_kbest,
+        oracles,
+        worst,
+    )
     from decoding.lists import rerank
     from decoding.minimum_risk.evidence import Evidence, evidence_of
     from decoding.minimum_risk.mbr import mbr
@@ -54,10 +62,12 @@ __all__ = [
     "hope_fears",
     "mbr",
     "oracle",
+    "oracle_kbest",
     "oracles",
     "rerank",
     "run",
     "sample_data",
+    "worst",
 ]
 
 _HOMES = {
@@ -87,9 +97,11 @@ _HOMES = {
     "hope_fears": "training.hope_fear",
     "mbr": "minimum_risk.mbr",
     "oracle": "extraction.oracle",
+    "oracle_kbest": "extraction.oracle",
     "oracles": "extraction.oracle",
     "rerank": "lists",
     "run": "corpus.runner",
+    "worst": "extraction.oracle",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,15 @@ ROOMS = {
         "decoding.corpus", "decoding.extraction", "decoding.minimum_risk", "decoding.training",
     },
 }  # fmt: skip
+
+
+#: a folder with more is no one concept any more
+MOST_FILES = 15
+
+
+def test_folders_are_not_crowded():
+    folders = [path.parent for path in modules()]
+    assert {one: count for one, count in Counter(folders).items() if count > MOST_FILES} == {}
 
 
 def room_of(module: str) -> str:

@@ -11,7 +11,15 @@ import numpy as np
 from decoding.corpus.runner import Job, Segment
 from decoding.corpus.transforms import Rescored, unweighted
 from decoding.extraction.corpus import Candidates, candidates
-from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, find_oracles, judged, oracle
+from decoding.extraction.oracle import (
+    DEFAULT_BUDGET,
+    Oracle,
+    find_oracles,
+    judged,
+    oracle,
+    oracle_kbest,
+    worst,
+)
 from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr
 from decoding.minimum_risk.results import Consensus
@@ -138,8 +146,11 @@ class OracleJob:
     metrics : tuple of Metric
     references : References or None
         Those of the segments themselves if None.
-    k, worst, model_weight, engine, budget, memory
-        As in :func:`decoding.extraction.oracle.oracle`; the best alone are found batch by batch.
+    k, model_weight, engine, budget, memory
+        As in :func:`decoding.oracle`, :func:`decoding.oracle_kbest` and :func:`decoding.worst`;
+        the best alone are found batch by batch.
+    worst : bool
+        Look for the worst instead.
 
     Examples
     --------
@@ -194,13 +205,12 @@ class OracleJob:
         return [[each] for each in found]
 
     def _alone(self, space: Space, evaluator: Evaluator) -> list[Oracle]:
-        return oracle(
+        ranked = worst if self.worst else oracle_kbest
+        return ranked(
             space,
             evaluator,
-            k=self.k,
-            worst=self.worst,
+            self.k,
             model_weight=self.model_weight,
-            engine=self.engine,
             budget=self.budget,
             memory=self.memory,
         )
@@ -264,7 +274,7 @@ class CandidatesJob:
     metrics, references
         As in :class:`OracleJob`.
     engine, budget, memory
-        As in :func:`decoding.extraction.oracle.oracle`.
+        As in :func:`decoding.oracle` and :func:`decoding.oracle_kbest`.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding.extraction.choice import BoundedScore, CorpusChoice, corpus_choice, undominated
-from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
+from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, oracle_kbest, oracles
 from decoding.extraction.ranked import ranked_places
 from fstmetrics import Evaluator, Metric, nbest_stats
 from fstmetrics.fractions import by_denominator, has_fractions
@@ -274,7 +274,7 @@ class _Sentences:
             return [row]
         seen = 0
         for k in _LOOKED_THROUGH:
-            following = oracle(space, part, k=k, budget=budget, memory=memory)
+            following = oracle_kbest(space, part, k, budget=budget, memory=memory)
             for each in following[seen:]:
                 if not each.exact:
                     return [row]

@@ -27,7 +27,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from decoding.extraction.oracle import DEFAULT_BUDGET, find_oracles, oracle
+from decoding.extraction.oracle import DEFAULT_BUDGET, find_oracles, worst
 from decoding.extraction.results import Oracle, judged
 from fstmetrics import Evaluator, has_machine, nbest_stats, quality, scores_of
 from lattices.algorithms import best
@@ -165,7 +165,7 @@ def _of_graphs(
     tops = find_oracles(spaces, evaluators, workers=workers)
 
     def fear(pair: tuple[Lattice | Forest, Evaluator]) -> Oracle:
-        return oracle(*pair, worst=True, model_weight=-model_weight, budget=budget)
+        return worst(*pair, model_weight=-model_weight, budget=budget)[0]
 
     fears = _in_threads(fear, pairs, workers)
     bests = [judged(best(space), evaluator, True, "model") for space, evaluator in pairs]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lattices.algorithms.best import best, best_path
 from lattices.algorithms.characters import CharacterLattice, to_characters
 from lattices.algorithms.counting import (
     PathLengths,
@@ -12,10 +11,10 @@ from lattices.algorithms.counting import (
     path_lengths,
     sentence_count,
 )
-from lattices.algorithms.determinize import determinize, minimize
+from lattices.algorithms.determinize import determinize, minimize, push
 from lattices.algorithms.epsilon import remove_epsilon
 from lattices.algorithms.expansion import forest_to_lattice
-from lattices.algorithms.kbest import k_best, k_best_paths
+from lattices.algorithms.kbest import best, best_path, k_best, k_best_paths
 from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
 from lattices.algorithms.paths import Paths, hypotheses
 from lattices.algorithms.posteriors import (
@@ -38,7 +37,6 @@ from lattices.algorithms.pruning import (
     prune_density,
     prune_posterior,
 )
-from lattices.algorithms.push import push
 from lattices.algorithms.sampling import sample, sample_paths
 from lattices.algorithms.trimming import Trimmed, TrimmedForest, forest_subset, subset, trim
 from lattices.algorithms.union import union

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lattices import _native
-from lattices.algorithms.best import best_path
 from lattices.algorithms.expansion import forest_to_lattice
+from lattices.algorithms.kbest import best_path
 from lattices.algorithms.posteriors import inside, outside
 from lattices.algorithms.semirings import COUNT, LOG
 from lattices.algorithms.trimming import trim

@@ -1,4 +1,4 @@
-"""The k best paths or derivations, or the k best sentences, found lazily from the top.
+"""The best and the k best paths, derivations or sentences, found lazily from the top.
 
 Every state of a lattice keeps the list of its best suffixes, every node of a forest that of its
 best derivations, best first, and makes the next one only when it is asked for (algorithm 3 of
@@ -16,6 +16,48 @@ from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice
+
+
+def best_path(space: Lattice | Forest) -> IntColumn:
+    """Return the arcs, or from the top down the edges, of :func:`best`'s answer.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0)], finals=[1])
+    >>> best_path(lattice).tolist()
+    [1]
+    >>> forest = Forest.from_edges([(0, [], ["a"], -2.0), (0, [], ["b"], -1.0), (1, [0], [0])])
+    >>> best_path(forest).tolist()
+    [2, 1]
+    """
+    return _native.best_path(space.columns)
+
+
+def best(space: Lattice | Forest) -> Hypothesis:
+    """Return the sentence of the highest score.
+
+    Which of several is returned whose score is the highest is not specified, but always the same
+    one. Scores are compared at every state and node: two sums that differ before they are rounded
+    together are no tie. Cost: O(arcs), or O(edges and tails).
+
+    Raises
+    ------
+    SpaceError
+        If the lattice has no complete path, or if the scores of paths overflow.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "the", -0.5), (0, 1, "a", -0.7), (1, 2, "cat", -1.0)], finals=[2]
+    ... )
+    >>> best(lattice).text, best(Forest.from_lattice(lattice)).score
+    ('the cat', -1.5)
+    """
+    return space.hypothesis(best_path(space).tolist())
+
+
+# What follows serves searches that still order by words.
+
 
 #: no search gives more, and no column of edges holds more: there is no room for them
 _MOST = 2**31 - 1

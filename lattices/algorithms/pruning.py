@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lattices import _native
-from lattices.algorithms.best import best_path
 from lattices.algorithms.counting import words_of_best
+from lattices.algorithms.kbest import best_path
 from lattices.algorithms.posteriors import posteriors
 from lattices.algorithms.trimming import forest_subset, subset
 from lattices.arrays import FloatColumn

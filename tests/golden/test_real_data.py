@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lattices
-from decoding import oracle, oracles
+from decoding import oracle, oracle_kbest, oracles, worst
 from fstmetrics import GRR, WER, WRR, corpus_score
 
 MULTI30K = "multi30k-deen/val.de-en.lat.{}.jsonl.gz"
@@ -78,12 +78,12 @@ def test_librispeech_ten_best(shared_data, part, best, first):
 def test_worst_and_k_best_on_real_lattices(shared_data):
     for segment in islice(lattices.read(shared_data / MULTI30K.format("d10")), 40):
         evaluator = GRR().against(segment.references)
-        ranked = oracle(segment, evaluator, k=100)
+        ranked = oracle_kbest(segment, evaluator, 100)
         scores = [each.score for each in ranked]
         assert scores == sorted(scores, reverse=True)
         assert len({each.tokens for each in ranked}) == len(ranked)
         assert ranked[0].hypothesis == oracle(segment, evaluator).hypothesis
         if len(ranked) < 100:  # these are all the sentences there are
-            assert oracle(segment, evaluator, worst=True).score == scores[-1]
-            upwards = oracle(segment, evaluator, k=100, worst=True)
+            assert worst(segment, evaluator)[0].score == scores[-1]
+            upwards = worst(segment, evaluator, 100)
             assert [each.score for each in upwards] == scores[::-1]

@@ -26,11 +26,6 @@ VOTES: list[Arc] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "confusion"))))
-
-
 def run(*argv: object) -> int:
     return cli.main(["confusion", *map(str, argv)])
 

@@ -52,8 +52,8 @@ def test_a_command_loads_only_what_it_needs(tmp_path: Path) -> None:
     unused = {"networkx", "pynini", "pyarrow", "scipy.optimize", "scipy.stats", "ssl"}
     unused |= {
         "concurrent.futures.process",
-        "decoding.cli.commands.mbr",
-        "decoding.cli.commands.train",
+        "decoding.cli.choice.mbr",
+        "decoding.cli.training.train",
     }
     assert not unused & set(modules)
 

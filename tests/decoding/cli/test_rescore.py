@@ -28,11 +28,6 @@ ARCS: list[Any] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rescore"))))
-
-
 def run(*argv: object) -> int:
     return cli.main(["rescore", *map(str, argv)])
 
@@ -117,11 +112,9 @@ def test_the_best_by_enumeration(space: Lattice | Forest, values: list[float]) -
         source, out, file = (Path(folder, name) for name in ("a.jsonl", "o.tsv", "w.txt"))
         write(source, [space])
         write_weights(weight, file)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rescore"))))
-            assert run(source, "--weights", file, "-o", out, "-q") == 0
-            assert run(source, "--weights", file, "-k", 3, "-o", f"{out}.jsonl", "-q") == 0
-            assert run(source, "--weights", file, "--spaces", "-o", f"{out}.gz.jsonl", "-q") == 0
+        assert run(source, "--weights", file, "-o", out, "-q") == 0
+        assert run(source, "--weights", file, "-k", 3, "-o", f"{out}.jsonl", "-q") == 0
+        assert run(source, "--weights", file, "--spaces", "-o", f"{out}.gz.jsonl", "-q") == 0
         _, score, text = out.read_text().rstrip("\n").split("\t")
         (nbest,) = read(f"{out}.jsonl")
         (whole,) = read(f"{out}.gz.jsonl")

@@ -23,11 +23,6 @@ from tests.decoding.training.test_mert import UNIFORM, separable
 LEARNERS = ("mert", "mira", "pro", "perceptron", "softmax-margin", "risk")
 
 
-@pytest.fixture(autouse=True)
-def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rescore", "train"))))
-
-
 def run(*argv: object) -> int:
     return cli.main(["train", *map(str, argv)])
 
@@ -295,7 +290,6 @@ def test_wrong_usage(
 SCRIPT = """\
 import sys
 from decoding.cli import main as cli
-cli.COMMANDS = tuple(dict.fromkeys((*cli.COMMANDS, "rescore")))
 sys.exit(cli.main(["rescore", *sys.argv[1:]]))
 """
 

@@ -56,7 +56,7 @@ def test_segments_are_joined_by_id(
 
 
 def test_same_order_is_read_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from decoding.cli.commands import union
+    from decoding.cli.spaces import union
 
     held: list[int] = []
     find = union._Source.find

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.cli.commands import tune_mbr
+from decoding.cli.choice import tune_mbr
 from decoding.cli.main import main
 from decoding.corpus.jobs import one_best
 from decoding.minimum_risk.linear import linear

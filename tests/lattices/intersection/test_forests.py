@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding import oracle
+from decoding import oracle, oracle_kbest
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity
 from lattices import Lattice
 from lattices._native import plan_forest
@@ -187,7 +187,7 @@ def test_the_oracle_of_a_forest_carries_what_that_of_a_lattice_does():
     assert found.hypothesis.features == {"lm": 1.0, "tm": 3.0}
     assert (found.score, found.reference) == (1 / 3, 1)
     assert [edit.operation for edit in found.edits] == ["match", "match", "deletion"]
-    assert oracle(forest, WER().against(["the cat"]), k=1)[0].text == "the cat"
+    assert oracle_kbest(forest, WER().against(["the cat"]), 1)[0].text == "the cat"
     hopeful = oracle(forest, WER().against(["the cat"]), model_weight=2.0)
     assert hopeful.text == "the hat"
 

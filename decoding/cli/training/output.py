@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.cli.tables import headings, table
-from decoding.cli.train_corpus import TrainingCorpus
+from decoding.cli.training.corpus import TrainingCorpus
 from decoding.training.learner import History
 from fstmetrics import Metric
 from lattices.formats.streams import created

@@ -25,7 +25,7 @@ from decoding.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from decoding.cli.train_corpus import TrainingCorpus
+    from decoding.cli.training.corpus import TrainingCorpus
     from decoding.training.learner import Learner
     from fstmetrics import Metric
     from lattices.formats.references import References
@@ -145,7 +145,7 @@ def _seed(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     _check_usage(arguments)
-    from decoding.cli.train_options import learner_options
+    from decoding.cli.training.options import learner_options
     from decoding.training.known import learner as learner_named
     from lattices.formats.weights import read_weights
 
@@ -199,7 +199,7 @@ def _held_out(arguments: argparse.Namespace) -> TrainingCorpus | None:
     """Return the spaces of --dev; whatever is wrong with them is said before training."""
     if not arguments.dev:
         return None
-    from decoding.cli.train_corpus import read_corpus
+    from decoding.cli.training.corpus import read_corpus
 
     others = {"paths": arguments.dev, "refs": arguments.dev_refs}
     asked = argparse.Namespace(**{**vars(arguments), **others})
@@ -213,13 +213,13 @@ def _run_spaces(
     references: References | None,
     dev: TrainingCorpus | None,
 ) -> int:
-    from decoding.cli.output.train import (
+    from decoding.cli.training.corpus import read_corpus
+    from decoding.cli.training.options import taken_up
+    from decoding.cli.training.output import (
         print_scores,
         write_results,
         write_weights_as_asked,
     )
-    from decoding.cli.train_corpus import read_corpus
-    from decoding.cli.train_options import taken_up
     from decoding.training.learner import TrainingTask
 
     corpus = read_corpus(arguments, references)
@@ -265,13 +265,13 @@ def _run_decoder(
     references: References,
     dev: TrainingCorpus | None,
 ) -> int:
-    from decoding.cli.output.train import (
+    from decoding.cli.training.decoder import CommandDecoder, run_loop
+    from decoding.cli.training.output import (
         print_scores,
         print_table,
         write_results,
         write_weights_as_asked,
     )
-    from decoding.cli.train_decoder import CommandDecoder, run_loop
 
     begun = dict(learner.weights)
     write_weights_as_asked(arguments, begun, os.devnull)
