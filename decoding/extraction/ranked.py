@@ -85,7 +85,7 @@ def compiled(lattice: Lattice, evaluator: CompiledEvaluator) -> tuple[PreparedLa
     return prepared, evaluator.machine(prepared.lattice.vocabulary, prepared.lattice.label)
 
 
-def _words(lattice: Lattice, prepared: PreparedLattice) -> IntColumn | None:
+def words_of(lattice: Lattice, prepared: PreparedLattice) -> IntColumn | None:
     """Return the word that each arc of a prepared lattice begins, if its labels are no words."""
     if prepared.origin is None:
         return None
@@ -101,7 +101,7 @@ def _k_best(
         machine.automaton,
         k,
         model_weight / machine.unit,
-        _words(lattice, prepared),
+        words_of(lattice, prepared),
     )
     exact = machine.proves
     return [
@@ -135,7 +135,7 @@ def _worst(
             )
         paths = [found[1]]
     else:
-        words = _words(lattice, prepared)
+        words = words_of(lattice, prepared)
         ranked = worst_sentences(prepared.lattice, rows, k, weight, budget, words, memory=memory)
         if ranked is None:
             return None

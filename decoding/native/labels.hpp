@@ -677,7 +677,10 @@ class LabelSearch {
       const bool complete = bounded_pass(problem, answer, poll);
       answer.labels += labels_.size();
       left_ -= std::min(left_, labels_.size());
-      if (!complete) return answer;
+      if (!complete) {
+        if (options_.front && !answer.complete) bound_front(*problem.space, answer);
+        return answer;
+      }
       answer.complete = true;
       collect_ends(*problem.space);
       if (ends_.empty()) {
@@ -755,9 +758,7 @@ class LabelSearch {
     L next = label;
     if (word > 0 && options_.k > 1) append_key(next, static_cast<std::uint64_t>(word), kBase);
     if (word_class < 0) return next;
-    if (label.length == Counts<W>::kMost) {
-      throw lattices::engine_error("sentences of more than 32767 words cannot be searched");
-    }
+    if (label.length == Counts<W>::kMost) throw too_long();
     const Index gram = grams_.step(label.right, word_class);
     next.count += clipping_.gain(gram);
     if (clipping_.touches(gram)) {
@@ -768,6 +769,10 @@ class LabelSearch {
     next.right = grams_[gram].context;
     ++next.length;
     return next;
+  }
+
+  static lattices::Error too_long() {
+    return lattices::engine_error("sentences of more than 32767 words or characters are too long");
   }
 
   static constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1,
@@ -976,6 +981,7 @@ class LabelSearch {
   }
 
   L joined(const L& one, const L& other) {
+    if (one.length + other.length > Counts<W>::kMost) throw too_long();
     L both = one;
     both.model += other.model;
     both.length += other.length;
@@ -1293,6 +1299,58 @@ class LabelSearch {
     }
     return needed;
   }
+
+  // Rows that dominate whatever a space may have, of each length.
+  template <class Space>
+  void bound_front(const Space& space, LabelAnswer& answer) {
+    constexpr Index kNone = std::numeric_limits<Index>::max();
+    std::vector<std::pair<Index, Index>> range(space.num_nodes(), {kNone, -1});
+    Index shortest = kNone, longest = -1;
+    for (Index node = 0; node < space.num_nodes(); ++node) {
+      auto& [low, high] = range[node];
+      if (space.begins(node)) low = high = 0;
+      for (const Index edge : space.incoming(node)) {
+        Index least = words_in(space, edge), most = least;
+        bool reached = true;
+        for (const Index tail : space.tails(edge)) {
+          reached &= range[tail].second >= 0;
+          if (!reached) break;
+          least += range[tail].first;
+          most += range[tail].second;
+        }
+        if (!reached) continue;
+        low = std::min(low, least);
+        high = std::max(high, most);
+      }
+      if (!ends(space, node) || high < 0) continue;
+      shortest = std::min(shortest, low);
+      longest = std::max(longest, high);
+    }
+    std::vector<double> most(metric_.order(), 0.0);
+    for (std::size_t gram = 1; gram < grams_.size(); ++gram) {
+      const auto& each = grams_[static_cast<Index>(gram)];
+      most[each.length - 1] += each.limit;
+    }
+    for (Index length = shortest; length <= longest; ++length) {
+      lengths_->write(length, metric_.strict, row_);
+      for (Index n = 0; n < metric_.order(); ++n) {
+        row_[n] = std::min(most[n], row_[metric_.order() + n]);
+      }
+      answer.outer.insert(answer.outer.end(), row_.begin(), row_.end());
+    }
+  }
+  Index words_in(const Lattice&, Index arc) const { return classes_[arc] >= 0; }
+  Index words_in(const Forest& forest, Index edge) const {
+    Index count = 0;
+    for (auto at = forest.symbol_offset[edge]; at < forest.symbol_offset[edge + 1]; ++at) {
+      count += classes_[at] >= 0;
+    }
+    return count;
+  }
+  static bool ends(const Lattice& lattice, Index state) {
+    return !std::isinf(lattice.final[state]);
+  }
+  static bool ends(const Forest& forest, Index node) { return node == forest.root; }
 
   const LabelMetric metric_;
   const LabelOptions options_;

@@ -1,0 +1,259 @@
+"""Labels: the search of lattices and forests under BLEU.
+
+For a fixed length BLEU grows with the clipped matches of each order. So of all beginnings of a
+sentence that end in the same state with the same length, and whose last words can be continued to
+the same matches, those count that no other one surpasses in the matches of every order. They are
+followed through the space; see ``decoding/native/labels.hpp`` for how matches are clipped, and why
+what is found is proven to be the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from decoding._native import search_labels
+from decoding.extraction.forests import PreparedForest
+from decoding.extraction.ranked import STAND_INS, RankedSentence, ranked_places, words_of
+from fstmetrics.contract import ClippedMatches, MatchEvaluator, PreparedLattice
+from lattices import _native
+from lattices.algorithms import k_best, to_characters
+from lattices.algorithms.characters import forest_to_characters
+from lattices.algorithms.paths import no_complete_path
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError, SpaceError
+from lattices.intersection.rows import MEMORY
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest
+from lattices.vocabulary import Vocabulary
+
+#: labels that a search may keep before it settles for less than a proof
+BUDGET = 1_000_000
+#: who finds sentences so
+ENGINE = "labels"
+#: stands for words of references that no space has
+_UNKNOWN = 2**31 - 1
+
+
+class Labelled(NamedTuple):
+    """What a search by labels found.
+
+    Attributes
+    ----------
+    sentences : list of RankedSentence
+        The best first.
+    bound : float
+        No sentence surpasses this (with ``worst``: none falls below it): the metric, with the
+        model score times its weight added.
+    """
+
+    sentences: list[RankedSentence]
+    bound: float
+
+
+class StatisticsFront(NamedTuple):
+    """The rows of statistics of a segment that no other sentence's dominate.
+
+    Attributes
+    ----------
+    rows : float64 array
+        The statistics of each sentence.
+    hypotheses : tuple of Hypothesis
+        A sentence for each row, that with the highest model score.
+    outer : float64 array
+        Every row that the segment can have is one of these or dominated by one: the same as
+        ``rows`` where the front is exact.
+    exact : bool
+        Whether nothing is missing.
+    """
+
+    rows: FloatColumn
+    hypotheses: tuple[Hypothesis, ...]
+    outer: FloatColumn
+    exact: bool
+
+
+def label_search(
+    spaces: Sequence[Lattice | Forest],
+    evaluators: Sequence[MatchEvaluator],
+    k: int = 1,
+    *,
+    worst: bool = False,
+    model_weight: float = 0.0,
+    budget: int = BUDGET,
+    memory: int = MEMORY,
+    workers: int = 1,
+) -> list[Labelled]:
+    """Return the k best or worst sentences of each space, each once, with a bound.
+
+    They are proven within the budget of labels and of bytes. Beyond it they are the best that were
+    found, or if there are none, the best of the sentences that the model likes best; then they are
+    labelled as such.
+
+    Parameters
+    ----------
+    spaces, evaluators
+        As many of one as of the other; all evaluators of one metric.
+    k, worst, model_weight
+        As in :func:`decoding.oracle_kbest` and :func:`decoding.worst`.
+    budget, memory : int
+        How many labels the search of a space may keep, and how many bytes it may take.
+    workers : int
+        Threads.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a"), (0, 1, "the", -1.0), (1, 2, "cat"), (2, 2 + 1, "sat"), (2, 3, "sits")],
+    ...     finals=[3],
+    ... )
+    >>> evaluator = BLEU(order=2).against(["the cat sits"])
+    >>> found, = label_search([lattice], [evaluator], 2)
+    >>> [each.hypothesis.text for each in found.sentences], found.bound
+    (['the cat sits', 'a cat sits'], 1.0)
+    """
+    wanted = (k, worst, False, model_weight)
+    results = []
+    for problem, answer in _answers(spaces, evaluators, wanted, (budget, memory), workers):
+        paths, _, _, bound, complete, exact, _ = answer
+        hypotheses = [problem.hypothesis(path) for path in paths]
+        if complete:
+            sentences = [RankedSentence(each, exact, ENGINE) for each in hypotheses]
+        else:
+            sentences = _stand_ins(problem, k, worst, model_weight)
+            bound = 0.0 if worst else 1.0
+            if model_weight:
+                bound = -np.inf if worst else np.inf
+        results.append(Labelled(sentences, bound))
+    return results
+
+
+def statistics_fronts(
+    spaces: Sequence[Lattice | Forest],
+    evaluators: Sequence[MatchEvaluator],
+    *,
+    budget: int = BUDGET,
+    memory: int = MEMORY,
+    workers: int = 1,
+) -> list[StatisticsFront]:
+    """Return the front of each space; see :func:`decoding.statistics_front`."""
+    wanted = (1, False, True, 0.0)
+    fronts = []
+    for problem, answer in _answers(spaces, evaluators, wanted, (budget, memory), workers):
+        paths, rows, outer, _, complete, exact, _ = answer
+        if complete:
+            hypotheses = tuple([problem.hypothesis(path) for path in paths])
+            fronts.append(StatisticsFront(floats(rows), hypotheses, floats(outer), exact))
+        else:
+            some = k_best(problem.space, STAND_INS, distinct=True)
+            stats = floats([problem.evaluator.stats(each.tokens) for each in some])
+            fronts.append(StatisticsFront(stats, tuple(some), floats(outer), False))
+    return fronts
+
+
+class _Problem(NamedTuple):
+    """A space and an evaluator, and the space in the units of the evaluator."""
+
+    space: Lattice | Forest
+    evaluator: MatchEvaluator
+    prepared: PreparedLattice | PreparedForest
+
+    def hypothesis(self, path: Sequence[int]) -> Hypothesis:
+        return self.space.hypothesis(self.prepared.original(ints(path)))
+
+
+#: as :func:`decoding._native.search_labels` gives it
+_Answer = tuple[list[list[int]], FloatColumn, FloatColumn, float, bool, bool, int]
+
+
+def _answers(
+    spaces: Sequence[Lattice | Forest],
+    evaluators: Sequence[MatchEvaluator],
+    wanted: tuple[int, bool, bool, float],
+    limits: tuple[int, int],
+    workers: int,
+) -> list[tuple[_Problem, _Answer]]:
+    if not spaces:
+        return []
+    problems, given = [], []
+    for space, evaluator in zip(spaces, evaluators, strict=True):
+        matches = evaluator.clipped_matches()
+        prepared = _prepared(space, matches)
+        problems.append(_Problem(space, evaluator, prepared))
+        given.append(_given(space, prepared, matches))
+    answers = search_labels(
+        given, matches.weights, matches.smoothing, matches.lengths, wanted, limits, workers
+    )
+    for problem, answer in zip(problems, answers, strict=True):
+        if answer[4] and not answer[0]:
+            if isinstance(problem.space, Lattice):
+                raise no_complete_path(problem.space)
+            raise SpaceError(f"forest {problem.space.id!r} has no derivation")
+    return list(zip(problems, answers, strict=True))
+
+
+def _prepared(
+    space: Lattice | Forest, matches: ClippedMatches
+) -> PreparedLattice | PreparedForest:
+    """Return the space in words or characters."""
+    if isinstance(space, Lattice):
+        if not matches.characters:
+            return PreparedLattice(space)
+        return PreparedLattice(*to_characters(space, matches.spaces))
+    if not matches.characters:
+        return PreparedForest(space)
+    return PreparedForest(*forest_to_characters(space, matches.spaces))
+
+
+def _given(
+    space: Lattice | Forest, prepared: PreparedLattice | PreparedForest, matches: ClippedMatches
+) -> tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]:
+    """Return a problem as the native search takes it."""
+    if isinstance(prepared, PreparedLattice):
+        columns, labels = prepared.lattice.columns, prepared.lattice.label
+        vocabulary = prepared.lattice.vocabulary
+        word = words_of(space, prepared) if isinstance(space, Lattice) else None
+    else:
+        columns, labels = prepared.forest.columns, prepared.forest.symbol
+        vocabulary = prepared.forest.vocabulary
+        word = None
+        if prepared.origin is not None and isinstance(space, Forest):
+            word = ints(_native.words_said(columns, space.columns, prepared.origin))
+    unit, numbers = labels, vocabulary.numbers
+    if matches.lowercase:
+        unit, numbers = _lower_case(labels, vocabulary, matches.characters)
+    reference = [numbers.get(each, _UNKNOWN) for some in matches.references for each in some]
+    offset = np.cumsum([0, *map(len, matches.references)])
+    return columns, unit, labels if word is None else word, ints(reference), ints(offset)
+
+
+def _lower_case(
+    labels: IntColumn, vocabulary: Vocabulary, characters: bool
+) -> tuple[IntColumn, dict[str, int]]:
+    """Return the units of words in lower case, and the number of each."""
+    used, place = np.unique(labels, return_inverse=True)
+    numbers: dict[str, int] = {}
+    units = []
+    for label in used.tolist():
+        lower = vocabulary.word(label).lower() if label > 0 else ""
+        if characters and label > 0 and (len(lower) != 1 or lower == "σ"):
+            raise OptionError(
+                f"characters of lower case depend on their word for {vocabulary.word(label)!r}; "
+                "take an n-best list (lattices.k_best)"
+            )
+        units.append(numbers.setdefault(lower, len(numbers) + 1) if label > 0 else label)
+    return ints(np.array(units)[place]), numbers
+
+
+def _stand_ins(
+    problem: _Problem, k: int, worst: bool, model_weight: float
+) -> list[RankedSentence]:
+    """Return the best or worst of the sentences that the model likes best."""
+    some = k_best(problem.space, max(k, STAND_INS), distinct=True)
+    chosen = ranked_places(
+        NBest.from_hypotheses(some), problem.evaluator, k, worst=worst, model_weight=model_weight
+    )
+    return [RankedSentence(some[place], False, "scorer") for place in chosen]
+
