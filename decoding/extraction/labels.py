@@ -16,7 +16,8 @@ import numpy as np
 
 from decoding._native import search_labels
 from decoding.extraction.forests import PreparedForest
-from decoding.extraction.ranked import STAND_INS, RankedSentence, ranked_places, words_of
+from decoding.extraction.oracle import DEFAULT_BUDGET
+from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, ranked_places, words_of
 from fstmetrics.contract import ClippedMatches, MatchEvaluator, PreparedLattice
 from lattices import _native
 from lattices.algorithms import k_best, to_characters
@@ -28,10 +29,8 @@ from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.vocabulary import Vocabulary
 
-#: labels that a search may keep before it settles for less than a proof
-BUDGET = 1_000_000
-#: who finds sentences so
-ENGINE = "labels"
+#: labels of a lattice that are searched without a bound, which costs about as much to make
+QUICK = 30_000
 #: stands for words of references that no space has
 _UNKNOWN = 2**31 - 1
 
@@ -81,7 +80,7 @@ def label_search(
     *,
     worst: bool = False,
     model_weight: float = 0.0,
-    budget: int = BUDGET,
+    budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
     workers: int = 1,
 ) -> list[Labelled]:
@@ -114,18 +113,22 @@ def label_search(
     >>> [each.hypothesis.text for each in found.sentences], found.bound
     (['the cat sits', 'a cat sits'], 1.0)
     """
-    wanted = (k, worst, False, model_weight)
+    problems = problems_of(spaces, evaluators)
+    wanted = Wanted(k, worst, False, model_weight)
     results = []
-    for problem, answer in _answers(spaces, evaluators, wanted, (budget, memory), workers):
-        paths, _, _, bound, complete, exact, _ = answer
-        hypotheses = [problem.hypothesis(path) for path in paths]
-        if complete:
-            sentences = [RankedSentence(each, exact, ENGINE) for each in hypotheses]
+    for problem, answer in zip(
+        problems, search(problems, wanted, budget, memory, workers), strict=True
+    ):
+        bound = answer.bound
+        if answer.complete:
+            sentences = [
+                RankedSentence(problem.hypothesis(path), answer.exact, LABELS)
+                for path in answer.paths
+            ]
         else:
             sentences = _stand_ins(problem, k, worst, model_weight)
-            bound = 0.0 if worst else 1.0
-            if model_weight:
-                bound = -np.inf if worst else np.inf
+            if not model_weight:
+                bound = 0.0 if worst else 1.0
         results.append(Labelled(sentences, bound))
     return results
 
@@ -134,69 +137,132 @@ def statistics_fronts(
     spaces: Sequence[Lattice | Forest],
     evaluators: Sequence[MatchEvaluator],
     *,
-    budget: int = BUDGET,
+    budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
     workers: int = 1,
 ) -> list[StatisticsFront]:
     """Return the front of each space; see :func:`decoding.statistics_front`."""
-    wanted = (1, False, True, 0.0)
+    problems = problems_of(spaces, evaluators)
     fronts = []
-    for problem, answer in _answers(spaces, evaluators, wanted, (budget, memory), workers):
-        paths, rows, outer, _, complete, exact, _ = answer
-        if complete:
-            hypotheses = tuple([problem.hypothesis(path) for path in paths])
-            fronts.append(StatisticsFront(floats(rows), hypotheses, floats(outer), exact))
-        else:
+    for problem, answer in zip(
+        problems, search(problems, Wanted(front=True), budget, memory, workers), strict=True
+    ):
+        some = [problem.hypothesis(path) for path in answer.paths]
+        rows = answer.rows
+        if not answer.complete:
             some = k_best(problem.space, STAND_INS, distinct=True)
-            stats = floats([problem.evaluator.stats(each.tokens) for each in some])
-            fronts.append(StatisticsFront(stats, tuple(some), floats(outer), False))
+            rows = floats([problem.evaluator.stats(each.tokens) for each in some])
+        fronts.append(StatisticsFront(rows, tuple(some), answer.outer, answer.exact))
     return fronts
 
 
-class _Problem(NamedTuple):
-    """A space and an evaluator, and the space in the units of the evaluator."""
+class Wanted(NamedTuple):
+    """What is searched for: the k best, or the worst, or the whole front of statistics."""
+
+    k: int = 1
+    worst: bool = False
+    front: bool = False
+    model_weight: float = 0.0
+
+
+class Problem(NamedTuple):
+    """A space and an evaluator, and both as the native search takes them.
+
+    Attributes
+    ----------
+    prepared : PreparedLattice or PreparedForest
+        The space in the evaluator's units.
+    given : tuple
+        Columns of that, the unit and the word of each arc or symbol, the units of the references,
+        and where each reference begins.
+    """
 
     space: Lattice | Forest
     evaluator: MatchEvaluator
+    matches: ClippedMatches
     prepared: PreparedLattice | PreparedForest
+    given: tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]
 
     def hypothesis(self, path: Sequence[int]) -> Hypothesis:
+        """Return the sentence of a path or derivation of the prepared space."""
         return self.space.hypothesis(self.prepared.original(ints(path)))
 
 
-#: as :func:`decoding._native.search_labels` gives it
-_Answer = tuple[list[list[int]], FloatColumn, FloatColumn, float, bool, bool, int]
+class Answer(NamedTuple):
+    """What the native search found for a problem.
+
+    Attributes
+    ----------
+    paths : list of lists of int
+        Of the prepared space, the best first.
+    rows : float64 array
+        The statistics of each.
+    outer : float64 array
+        Of a front, rows that dominate whatever the space has.
+    bound : float
+        As of :class:`Labelled`.
+    complete, exact : bool
+        Whether a search came to its end, and whether that proves the answer.
+    labels : int
+        How many were kept.
+    """
+
+    paths: list[list[int]]
+    rows: FloatColumn
+    outer: FloatColumn
+    bound: float
+    complete: bool
+    exact: bool
+    labels: int
 
 
-def _answers(
-    spaces: Sequence[Lattice | Forest],
-    evaluators: Sequence[MatchEvaluator],
-    wanted: tuple[int, bool, bool, float],
-    limits: tuple[int, int],
-    workers: int,
-) -> list[tuple[_Problem, _Answer]]:
-    if not spaces:
-        return []
-    problems, given = [], []
+def problems_of(
+    spaces: Sequence[Lattice | Forest], evaluators: Sequence[MatchEvaluator]
+) -> list[Problem]:
+    """Return problems for :func:`search`."""
+    problems = []
     for space, evaluator in zip(spaces, evaluators, strict=True):
+        if isinstance(space, Forest):
+            _native.check_sums(space.columns)
         matches = evaluator.clipped_matches()
         prepared = _prepared(space, matches)
-        problems.append(_Problem(space, evaluator, prepared))
-        given.append(_given(space, prepared, matches))
-    answers = search_labels(
-        given, matches.weights, matches.smoothing, matches.lengths, wanted, limits, workers
+        given = _given(space, prepared, matches)
+        problems.append(Problem(space, evaluator, matches, prepared, given))
+    return problems
+
+
+def search(
+    problems: Sequence[Problem],
+    wanted: Wanted,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+    workers: int = 1,
+) -> list[Answer]:
+    """Return the answers to problems of one metric, by one native call."""
+    if not problems:
+        return []
+    matches = problems[0].matches
+    found = search_labels(
+        [problem.given for problem in problems],
+        matches.weights,
+        matches.smoothing,
+        matches.lengths,
+        wanted,
+        (budget, memory, QUICK),
+        workers,
     )
-    for problem, answer in zip(problems, answers, strict=True):
-        if answer[4] and not answer[0]:
+    answers = []
+    for problem, (paths, rows, outer, *rest) in zip(problems, found, strict=True):
+        answer = Answer(paths, floats(rows), floats(outer), *rest)
+        if answer.complete and not paths:
             if isinstance(problem.space, Lattice):
                 raise no_complete_path(problem.space)
             raise SpaceError(f"forest {problem.space.id!r} has no derivation")
-    return list(zip(problems, answers, strict=True))
+        answers.append(answer)
+    return answers
 
 
-def _prepared(
-    space: Lattice | Forest, matches: ClippedMatches
-) -> PreparedLattice | PreparedForest:
+def _prepared(space: Lattice | Forest, matches: ClippedMatches) -> PreparedLattice | PreparedForest:
     """Return the space in words or characters."""
     if isinstance(space, Lattice):
         if not matches.characters:
@@ -247,13 +313,10 @@ def _lower_case(
     return ints(np.array(units)[place]), numbers
 
 
-def _stand_ins(
-    problem: _Problem, k: int, worst: bool, model_weight: float
-) -> list[RankedSentence]:
+def _stand_ins(problem: Problem, k: int, worst: bool, model_weight: float) -> list[RankedSentence]:
     """Return the best or worst of the sentences that the model likes best."""
     some = k_best(problem.space, max(k, STAND_INS), distinct=True)
     chosen = ranked_places(
         NBest.from_hypotheses(some), problem.evaluator, k, worst=worst, model_weight=model_weight
     )
     return [RankedSentence(some[place], False, "scorer") for place in chosen]
-

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from decoding._native import search_words
 from decoding.extraction.ranked import compiled, ranked_entries, ranked_sentences
@@ -17,11 +17,12 @@ from fstmetrics import (
     AlignmentEvaluator,
     CompiledEvaluator,
     Evaluator,
+    Metric,
     has_machine,
     quality,
 )
 from fstmetrics.alignment.family import WordAlignment
-from fstmetrics.contract import ROUNDING
+from fstmetrics.contract import ROUNDING, MatchEvaluator, has_matches
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
@@ -30,7 +31,10 @@ from lattices.intersection import choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
-#: prefixes that a search over rows may keep before it settles for less than a proof
+if TYPE_CHECKING:
+    from decoding.extraction.labels import Labelled
+
+#: prefixes or labels that a search may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
 #: what a native search says of a lattice; the third outcome is that there are too many cells
 _NO_PATH, _OVERFLOW = 1, 2
@@ -42,6 +46,8 @@ def oracle(
     *,
     model_weight: float = 0.0,
     engine: str = "auto",
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> Oracle:
     """Return the sentence of a space that is best under a metric.
 
@@ -52,7 +58,9 @@ def oracle(
     The k best are :func:`oracle_kbest`, the worst :func:`worst`.
 
     Of a lattice or forest it takes one intersection, and is exact (but see references that are
-    lattices); every sentence of a list is scored.
+    lattices); every sentence of a list is scored. BLEU, which has no machine, is searched by
+    labels (:mod:`decoding.extraction.labels`), which are exact within ``budget`` and ``memory``;
+    beyond them the result says ``exact=False`` and has a ``bound``.
 
     Parameters
     ----------
@@ -63,10 +71,12 @@ def oracle(
         Weight of the model score.
     engine : {"auto", "kernel", "openfst"}
         Who intersects; ``auto`` is the kernel wherever it can run.
+    budget, memory : int
+        How many labels a search under BLEU may keep, and how many bytes it may take.
 
     Examples
     --------
-    >>> from fstmetrics import GRR
+    >>> from fstmetrics import BLEU, GRR
     >>> from lattices import Lattice
     >>> lattice = Lattice.from_arcs(
     ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "hat", -0.2), (1, 2, "cat", -0.7)],
@@ -75,9 +85,19 @@ def oracle(
     >>> found = oracle(lattice, GRR().against(["the cat"]))
     >>> found.text, found.score, found.exact
     ('the cat', 1.0, True)
+    >>> oracle(lattice, BLEU(smooth="add-k").against(["a cat sat"])).text
+    'a cat'
     """
     _check_weight(model_weight)
-    return find_oracles([space], [evaluator], model_weight=model_weight, engine=engine)[0]
+    _check_ranking(1, budget, memory)
+    return find_oracles(
+        [space],
+        [evaluator],
+        model_weight=model_weight,
+        engine=engine,
+        budget=budget,
+        memory=memory,
+    )[0]
 
 
 def oracle_kbest(
@@ -93,7 +113,8 @@ def oracle_kbest(
 
     What is maximised is as of :func:`oracle`. Of a lattice it takes one intersection and is
     exact; a forest goes through rows where these are few
-    (:mod:`lattices.intersection.forest_rows`), and else through the intersection, too.
+    (:mod:`lattices.intersection.forest_rows`), and else through the intersection, too. BLEU is
+    searched by labels (:mod:`decoding.extraction.labels`).
 
     Parameters
     ----------
@@ -102,7 +123,7 @@ def oracle_kbest(
     k : int
         How many; there are fewer if the space has fewer.
     budget, memory : int
-        As of :func:`worst`, for forests.
+        As of :func:`worst`, for forests and under BLEU.
 
     Examples
     --------
@@ -114,7 +135,7 @@ def oracle_kbest(
     """
     if k == 1:
         _check_ranking(k, budget, memory)
-        return [oracle(space, evaluator, model_weight=model_weight)]
+        return [oracle(space, evaluator, model_weight=model_weight, budget=budget, memory=memory)]
     return _ranked(space, evaluator, k, False, model_weight, budget, memory)
 
 
@@ -132,7 +153,8 @@ def worst(
     What :func:`oracle` maximises is minimised; with a negative ``model_weight`` this is fear, the
     sentence that the model likes and the metric does not. It goes through rows
     (:mod:`lattices.intersection.rows`, and for forests :mod:`lattices.intersection.forest_rows`)
-    and is exact within ``budget`` and ``memory``; beyond them the results say ``exact=False``.
+    and is exact within ``budget`` and ``memory``; beyond them the results say ``exact=False``. So
+    it is for BLEU, by labels (:mod:`decoding.extraction.labels`).
 
     Parameters
     ----------
@@ -141,7 +163,8 @@ def worst(
     k : int
         How many; there are fewer if the space has fewer.
     budget : int
-        How many prefixes the search may keep; of a forest, how many pairs of a node and a matrix.
+        How many prefixes the search may keep; of a forest, how many pairs of a node and a matrix;
+        under BLEU, how many labels.
     memory : int
         How many bytes that search may take for its prefixes and their rows, 2 GB if nothing is
         said. Many references make long rows. Beyond it the answer is that beyond the budget; if
@@ -190,6 +213,19 @@ def _ranked(
     if isinstance(space, NBest):
         entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
         return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
+    if has_matches(evaluator):
+        from decoding.extraction.labels import label_search
+
+        (labelled,) = label_search(
+            [space],
+            [evaluator],
+            k,
+            worst=worst,
+            model_weight=model_weight,
+            budget=budget,
+            memory=memory,
+        )
+        return _labelled(labelled, evaluator)
     if not has_machine(evaluator):
         raise _no_machine(evaluator)
     sentences = ranked_sentences(
@@ -206,6 +242,17 @@ def _ranked(
     return _in_reported_order(found, evaluator, worst, model_weight)
 
 
+def _labelled(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
+    """Return what labels found as results."""
+    return [
+        judged(
+            each.hypothesis, evaluator, each.exact, each.engine,
+            None if each.exact else found.bound,
+        )
+        for each in found.sentences
+    ]  # fmt: skip
+
+
 def oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -213,6 +260,8 @@ def oracles(
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> list[Oracle]:
     """Return the oracle of each space of a batch, in one call of each engine that is needed.
 
@@ -221,8 +270,8 @@ def oracles(
     spaces, evaluators
         As many of one as of the other; lattices, forests and lists may be mixed.
     workers : int
-        Threads for the kernel.
-    model_weight, engine
+        Threads for the kernel and for labels.
+    model_weight, engine, budget, memory
         As in :func:`oracle`.
 
     Warns
@@ -235,7 +284,7 @@ def oracles(
     SpaceError
         If a lattice has no complete path.
     OptionError
-        If a metric without a machine is to search a lattice or a forest.
+        If a metric is to search a lattice or a forest and cannot.
 
     Examples
     --------
@@ -252,6 +301,8 @@ def oracles(
         model_weight=model_weight,
         engine=engine,
         workers=workers,
+        budget=budget,
+        memory=memory,
     )
     shared = Overlap.UNKNOWN
     for space, evaluator in zip(spaces, evaluators, strict=True):
@@ -271,6 +322,8 @@ def find_oracles(
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> list[Oracle]:
     """Return what :func:`oracles` does, of a part of a corpus, which says little about words."""
     if len(spaces) != len(evaluators):
@@ -280,9 +333,13 @@ def find_oracles(
     by_words: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]] = {}
     lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
     forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
+    # all of one metric go together
+    labelled: dict[Metric, dict[int, tuple[Lattice | Forest, MatchEvaluator]]] = {}
     ours = engine in ("auto", "kernel")
     for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
-        if isinstance(space, Lattice):
+        if ours and not isinstance(space, NBest) and has_matches(evaluator):
+            labelled.setdefault(evaluator.metric, {})[index] = space, evaluator
+        elif isinstance(space, Lattice):
             alignment = getattr(evaluator, "word_alignment", None) if ours else None
             if alignment is not None:
                 by_words[index] = space, cast(AlignmentEvaluator, evaluator), alignment
@@ -297,6 +354,19 @@ def find_oracles(
             forests[index] = space, evaluator
         else:
             raise _no_machine(evaluator)
+    for of_metric in labelled.values():
+        from decoding.extraction.labels import label_search
+
+        by_labels = label_search(
+            [space for space, _ in of_metric.values()],
+            [evaluator for _, evaluator in of_metric.values()],
+            model_weight=model_weight,
+            budget=budget,
+            memory=memory,
+            workers=workers,
+        )
+        for index, each in zip(of_metric, by_labels, strict=True):
+            (results[index],) = _labelled(each, evaluators[index])
     if forests:
         # a tenth of a second to import, and most corpora have none
         from decoding.extraction.forests import best_derivations

@@ -16,6 +16,8 @@ from lattices.intersection.ranked import best_sentences, worst_sentences
 from lattices.intersection.rows import MEMORY, RowMachine, cut_lowest_path, lowest_path
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 
+#: who finds sentences by labels (:mod:`decoding.extraction.labels`)
+LABELS = "labels"
 #: sentences that stand in for a space whose rows are beyond the budget
 STAND_INS = 1000
 

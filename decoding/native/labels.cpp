@@ -75,18 +75,19 @@ std::vector<Answer> search_labels(const std::vector<Given>& given, const Floats&
                                   std::tuple<int, double, bool, bool> scoring,
                                   std::tuple<int, bool> lengths,
                                   std::tuple<Index, bool, bool, double> wanted,
-                                  std::tuple<std::size_t, std::size_t> limits, int workers) {
+                                  std::tuple<std::size_t, std::size_t, std::size_t> limits,
+                                  int workers) {
   const auto [smoothing, value, effective_order, arithmetic] = scoring;
   const auto [length, strict] = lengths;
   const auto [k, worst, front, model_weight] = wanted;
-  const auto [budget, memory] = limits;
+  const auto [budget, memory, quick] = limits;
   const std::size_t order = weight.shape(0);
   if (order < 1 || order > 100 || k < 1) throw option_error("an order or k out of range");
   const LabelMetric metric{{view(weight), static_cast<fstmetrics::Smoothing>(smoothing), value,
                             effective_order, arithmetic},
                            static_cast<fstmetrics::EffectiveLength>(length),
                            strict};
-  const LabelOptions options{k, worst, front, model_weight, budget, memory};
+  const LabelOptions options{k, worst, front, model_weight, budget, memory, quick};
   std::vector<Checked> problems;
   problems.reserve(given.size());
   for (const auto& each : given) problems.push_back(checked(each));
@@ -124,7 +125,8 @@ void bind_labels(nb::module_& module) {
       "units of the references and where each reference begins. Scoring: smoothing, its\n"
       "value, effective order or not, arithmetic mean or not; lengths: which is the\n"
       "effective one, a strict penalty or not; wanted: k, the worst or not, the whole front\n"
-      "or not, the weight of the model score; limits: labels and bytes.\n"
+      "or not, the weight of the model score; limits: labels, bytes, and labels\n"
+      "that are searched without a bound.\n"
       "Returns for each problem paths, their statistics, rows that dominate all others, a\n"
       "bound, whether a search was completed, whether it is proven, how many labels there\n"
       "were.");

@@ -27,15 +27,17 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "decoding/native/clipping.hpp"
+#include "decoding/native/linear_bound.hpp"
 #include "fstmetrics/native/bleu.hpp"
 #include "fstmetrics/native/ngrams.hpp"
 #include "lattices/native/interning.hpp"
@@ -45,131 +47,6 @@
 namespace decoding {
 
 using lattices::Forest;
-using lattices::Index;
-using lattices::Lattice;
-using lattices::Poll;
-
-// A count for each order, four in a word, 15 bits each: the bit above is free for comparisons.
-template <std::size_t W>
-struct Counts {
-  static constexpr std::uint64_t kHigh = 0x8000800080008000u;
-  static constexpr Index kMost = 0x7FFF;
-
-  std::array<std::uint64_t, W> lanes{};
-
-  friend bool operator==(const Counts&, const Counts&) = default;
-  Counts& operator+=(const Counts& more) {
-    for (std::size_t w = 0; w < W; ++w) lanes[w] += more.lanes[w];
-    return *this;
-  }
-  Counts& operator-=(const Counts& less) {
-    for (std::size_t w = 0; w < W; ++w) lanes[w] -= less.lanes[w];
-    return *this;
-  }
-  // Whether no order has fewer.
-  bool covers(const Counts& other) const {
-    for (std::size_t w = 0; w < W; ++w) {
-      if ((((lanes[w] | kHigh) - other.lanes[w]) & kHigh) != kHigh) return false;
-    }
-    return true;
-  }
-  // n counts from 1
-  Index operator[](std::size_t n) const {
-    return static_cast<Index>(lanes[(n - 1) / 4] >> (n - 1) % 4 * 16 & kMost);
-  }
-  void add(std::size_t n, std::uint64_t count = 1) {
-    lanes[(n - 1) / 4] += count << (n - 1) % 4 * 16;
-  }
-};
-
-// The n-grams of the references as an automaton (Aho and Corasick 1975), with a full table of
-// transitions. Words are classes: 0 for all that no reference has.
-class ReferenceNgrams {
- public:
-  static constexpr Index kEmpty = 0;
-
-  struct Gram {
-    Index suffix = 0;  // one word shorter
-    Index prefix = 0;  // the same
-    Index last = 0;    // the class of its last word
-    Index length = 0;
-    Index context = 0;  // what can be a part of the next match: itself, or its suffix
-    Index limit = 0;    // the most that one reference has
-  };
-
-  void compile(const fstmetrics::Sentences& references, Index order) {
-    order_ = order;
-    class_.clear();
-    for (const auto unit : references.unit) {
-      class_.try_emplace(static_cast<std::uint64_t>(unit), static_cast<Index>(class_.size() + 1));
-    }
-    classes_ = class_.size() + 1;
-    grams_.assign(1, {});
-    next_.assign(classes_, 0);
-    std::vector<Index> count(1);
-    for (std::size_t r = 0; r < references.size(); ++r) {
-      std::fill(count.begin(), count.end(), 0);
-      const auto words = references[r];
-      for (std::size_t begin = 0; begin < words.size(); ++begin) {
-        Index gram = kEmpty;
-        for (auto at = begin; at < std::min<std::size_t>(begin + order, words.size()); ++at) {
-          gram = child(gram, class_of(words[at]));
-          count.resize(grams_.size());
-          grams_[gram].limit = std::max(grams_[gram].limit, ++count[gram]);
-        }
-      }
-    }
-    link();
-  }
-
-  Index order() const { return order_; }
-  std::size_t size() const { return grams_.size(); }
-  std::size_t classes() const { return classes_; }
-  const Gram& operator[](Index gram) const { return grams_[gram]; }
-  Index class_of(Index unit) const {
-    const auto found = class_.find(static_cast<std::uint64_t>(unit));
-    return found == class_.end() ? 0 : found->second;
-  }
-  // The longest n-gram that ends with a word after a context.
-  Index step(Index context, Index word) const { return next_[context * classes_ + word]; }
-
- private:
-  Index child(Index gram, Index word) {
-    Index& next = next_[gram * classes_ + word];
-    if (next != 0) return next;
-    const auto made = static_cast<Index>(grams_.size());
-    next = made;
-    grams_.push_back({0, gram, word, grams_[gram].length + 1, 0, 0});
-    next_.resize(grams_.size() * classes_);
-    return made;
-  }
-  // The shorter ones first.
-  void link() {
-    std::vector<Index> by_length(grams_.size());
-    for (std::size_t gram = 0; gram < grams_.size(); ++gram) {
-      by_length[gram] = static_cast<Index>(gram);
-    }
-    std::stable_sort(by_length.begin(), by_length.end(), [&](Index one, Index other) {
-      return grams_[one].length < grams_[other].length;
-    });
-    for (const Index each : by_length) {
-      auto& gram = grams_[each];
-      if (gram.length > 1) gram.suffix = step(grams_[gram.prefix].suffix, gram.last);
-      gram.context = gram.length < order_ ? each : gram.suffix;
-      if (each == kEmpty || gram.length == order_) continue;
-      for (std::size_t word = 0; word < classes_; ++word) {
-        auto& next = next_[each * classes_ + word];
-        if (next == 0) next = next_[gram.suffix * classes_ + word];
-      }
-    }
-  }
-
-  Index order_ = 0;
-  std::size_t classes_ = 1;
-  tsl::robin_map<std::uint64_t, Index, lattices::MixedHash> class_;
-  std::vector<Gram> grams_;
-  std::vector<Index> next_;
-};
 
 template <std::size_t W>
 struct Label {
@@ -184,99 +61,6 @@ struct Label {
   Index edge = -1;             // the last arc; in a forest, set where an edge is complete
   Index cell = -1;             // of the bound
   Index dominators = 0;
-};
-
-// What is counted of an n-gram that ends somewhere, and the tracked n-grams.
-template <std::size_t W>
-class Clipping {
- public:
-  struct Step {
-    Index used;
-    Counts<W> lost;
-  };
-
-  explicit Clipping(const ReferenceNgrams& grams) : grams_(grams), used_(0) {}
-
-  // Begin to count; the n-grams that `ignored` names and that are not tracked count nothing.
-  void begin(std::vector<Index> tracked, std::span<const char> ignored) {
-    tracked_ = std::move(tracked);
-    place_.assign(grams_.size(), -1);
-    for (std::size_t t = 0; t < tracked_.size(); ++t) place_[tracked_[t]] = static_cast<Index>(t);
-    used_ = lattices::Interning<std::uint16_t>(tracked_.size());
-    auto none = used_.draft();
-    std::fill(none.begin(), none.end(), std::uint16_t{0});
-    used_.settle();
-    memo_.clear();
-    gain_.assign(grams_.size(), {});
-    touches_.assign(grams_.size(), 0);
-    for (std::size_t gram = 1; gram < grams_.size(); ++gram) {
-      for (auto at = static_cast<Index>(gram); at != 0; at = grams_[at].suffix) {
-        const bool counted = ignored.empty() || !ignored[at] || place_[at] >= 0;
-        if (counted) gain_[gram].add(grams_[at].length);
-        touches_[gram] |= place_[at] >= 0;
-      }
-    }
-  }
-
-  std::size_t size() const { return gain_.size(); }
-  bool tracks(Index gram) const { return place_[gram] >= 0; }
-  const Counts<W>& gain(Index gram) const { return gain_[gram]; }
-  bool touches(Index gram) const { return touches_[gram]; }
-  std::size_t bytes() const { return used_.bytes() + memo_.size() * 2 * sizeof(Step); }
-
-  // After an n-gram and its suffixes that are longer than `above`.
-  Step after(Index used, Index gram, Index above = 0) {
-    const auto key = lattices::pair_key(used, gram);
-    if (above == 0) {
-      if (const auto found = memo_.find(key); found != memo_.end()) return found->second;
-    }
-    Step step{used, {}};
-    auto next = used_.draft();
-    const auto now = used_[used];
-    std::copy(now.begin(), now.end(), next.begin());
-    for (Index at = gram; grams_[at].length > above; at = grams_[at].suffix) {
-      if (place_[at] < 0) continue;
-      auto& count = next[place_[at]];
-      if (count < grams_[at].limit) {
-        ++count;
-      } else {
-        step.lost.add(grams_[at].length);
-      }
-    }
-    step.used = used_.settle();
-    if (above == 0) memo_.emplace(key, step);
-    return step;
-  }
-  // Of two parts together.
-  Step join(Index one, Index other) {
-    Step step{one, {}};
-    auto next = used_.draft();
-    for (std::size_t t = 0; t < tracked_.size(); ++t) {
-      const auto& gram = grams_[tracked_[t]];
-      const Index both = used_[one][t] + used_[other][t];
-      next[t] = static_cast<std::uint16_t>(std::min(both, gram.limit));
-      if (both > gram.limit) step.lost.add(gram.length, both - gram.limit);
-    }
-    step.used = used_.settle();
-    return step;
-  }
-  // The sum, by order, of what one has more than the other.
-  Counts<W> more(Index one, Index other) const {
-    Counts<W> sum;
-    const auto *a = used_[one].data(), *b = used_[other].data();
-    for (std::size_t t = 0; t < tracked_.size(); ++t) {
-      if (a[t] > b[t]) sum.add(grams_[tracked_[t]].length, a[t] - b[t]);
-    }
-    return sum;
-  }
-
- private:
-  const ReferenceNgrams& grams_;
-  std::vector<Index> tracked_, place_;
-  lattices::Interning<std::uint16_t> used_;
-  tsl::robin_map<std::uint64_t, Step, lattices::MixedHash> memo_;
-  std::vector<Counts<W>> gain_;
-  std::vector<char> touches_;
 };
 
 // The labels of one node, those that are needless left out. The place of a label is what it must
@@ -303,25 +87,30 @@ class Front {
     Slot& slot = find(label);
     auto made = label;
     made.dominators = 0;
+    Index same = -1;  // the label of another path of the same sentence
+    for (Index at = most > 1 ? slot.head : -1; at >= 0 && same < 0; at = next_[at]) {
+      if (labels_[at].key == label.key) same = at;
+    }
+    if (same >= 0 && !dominates.prefers(label, labels_[same])) return;
     Index* link = &slot.head;
     for (Index at = slot.head; at >= 0; at = *link) {
       auto& other = labels_[at];
-      if (most > 1 && other.key == label.key) {
-        // one sentence: the better of its paths
-        if (!dominates.prefers(label, other)) return;
-        *link = next_[at];
-        other.length = kRemoved;
-        continue;
-      }
-      if (dominates(other, label)) {
+      bool needless = at == same;
+      if (at != same && dominates(other, label)) {
         if (++made.dominators >= most) return;
-      } else if (dominates(label, other) && ++other.dominators >= most) {
-        *link = next_[at];
-        other.length = kRemoved;
-        continue;
+      } else if (at != same && dominates(label, other)) {
+        // a sentence counts once
+        const bool known = same >= 0 && dominates(labels_[same], other);
+        needless = !known && ++other.dominators >= most;
       }
-      link = &next_[at];
+      if (needless) {
+        *link = next_[at];
+      } else {
+        link = &next_[at];
+      }
+      if (needless && at != same) other.length = kRemoved;
     }
+    if (same >= 0) labels_[same].length = kRemoved;
     next_.push_back(slot.head);
     slot.head = static_cast<Index>(labels_.size());
     labels_.push_back(made);
@@ -372,21 +161,6 @@ class Front {
   Index stamp_ = 0;
 };
 
-struct LabelMetric {
-  fstmetrics::BleuOptions bleu;
-  fstmetrics::EffectiveLength length;
-  bool strict;  // a strict brevity penalty
-
-  Index order() const { return static_cast<Index>(bleu.weight.size()); }
-  // Whether each match more makes the score higher, unless it is 0.
-  bool strictly_grows() const {
-    for (const double weight : bleu.weight) {
-      if (weight == 0.0) return false;
-    }
-    return bleu.smoothing != fstmetrics::Smoothing::Floor || bleu.value < 1.0;
-  }
-};
-
 // A space with the unit and the word of each arc or symbol: units are what the references have,
 // words what sentences differ in. 0 is none; slots of a forest are negative, as in its symbols.
 template <class Space>
@@ -400,7 +174,8 @@ struct LabelOptions {
   Index k = 1;
   bool worst = false, front = false;
   double model_weight = 0.0;
-  std::size_t budget, memory;
+  std::size_t budget, memory;  // labels and bytes
+  std::size_t quick;           // labels that are searched without a bound, which costs as much
 };
 
 // What was found: paths or derivations, the best first, and the statistics of each. `bound` limits
@@ -417,227 +192,6 @@ struct LabelAnswer {
 
 // scores closer than this differ by rounding
 inline constexpr double kRounding = 1e-12;
-
-// An upper bound of what a label of a lattice can become, by the score made linear.
-//
-// With the matches' slopes s, log BLEU of a sentence of length T is at most s . m + b(T), where
-//
-//   b(T) = log BP(T) + sum over n of max over m <= T - n + 1 of (w_n log p_n(m, T) - s_n m),
-//
-// tight where s are the slopes at the sentence's own matches. Where the model score or an
-// arithmetic mean counts, the precisions themselves stand for their logarithms, those of a
-// geometric mean scaled to be equal where the slopes are taken (arithmetic means are no smaller).
-// So one backward pass over the cells (state, context, length) gives the most that a label there
-// can gain.
-class LinearBound {
- public:
-  // The cells of a lattice; false if there are more than some.
-  bool enumerate(const Lattice& lattice, std::span<const Index> classes,
-                 const ReferenceNgrams& grams, std::size_t most, Poll& poll) {
-    begin_.assign(1, 0);
-    context_.clear();
-    length_.clear();
-    edge_.clear();
-    target_.clear();
-    gram_.clear();
-    tsl::robin_map<std::uint64_t, Index, lattices::MixedHash> here;
-    for (Index state = 0; state < lattice.num_nodes(); ++state) {
-      here.clear();
-      const auto cell = [&](Index context, Index length) {
-        const auto number = static_cast<Index>(context_.size());
-        const auto [found, is_new] = here.try_emplace(lattices::pair_key(context, length), number);
-        if (is_new) {
-          context_.push_back(context);
-          length_.push_back(length);
-          edge_.push_back(static_cast<Index>(target_.size()));
-          target_.resize(target_.size() + lattice.outgoing(state).size(), -1);
-          gram_.resize(target_.size());
-        }
-        return found->second;
-      };
-      if (lattice.begins(state)) start_ = cell(ReferenceNgrams::kEmpty, 0);
-      for (const Index arc : lattice.incoming(state)) {
-        const Index from = lattice.src[arc];
-        poll(begin_[from + 1] - begin_[from]);
-        for (Index at = begin_[from]; at < begin_[from + 1]; ++at) {
-          const auto edge = edge_[at] + arc - lattice.out_offset[from];
-          const bool word = classes[arc] >= 0;
-          const Index gram = word ? grams.step(context_[at], classes[arc]) : -1;
-          const Index to = cell(word ? grams[gram].context : context_[at], length_[at] + word);
-          gram_[edge] = gram;
-          target_[edge] = to;
-        }
-      }
-      begin_.push_back(static_cast<Index>(context_.size()));
-      if (target_.size() > most) return false;
-    }
-    return true;
-  }
-
-  // Take the slopes at some matches of a sentence, and pass backward.
-  template <std::size_t W>
-  void linearise(const Lattice& lattice, const Clipping<W>& clipping, const LabelMetric& metric,
-                 const fstmetrics::ReferenceLengths& lengths, double model_weight, Index length,
-                 std::span<const double> matches, Poll& poll) {
-    metric_ = &metric;
-    lengths_ = &lengths;
-    logarithmic_ = model_weight == 0.0 && !metric.bleu.arithmetic;
-    set_slopes(length, matches);
-    std::vector<double> gain(clipping.size(), 0.0);
-    for (std::size_t gram = 1; gram < gain.size(); ++gram) {
-      gain[gram] = value(clipping.gain(static_cast<Index>(gram)));
-    }
-    std::vector<double> constant;
-    for (const Index each : length_) {
-      while (static_cast<Index>(constant.size()) <= each) {
-        constant.push_back(at_length(static_cast<Index>(constant.size())));
-      }
-    }
-    rest_.assign(context_.size(), kNothing);
-    best_.assign(context_.size(), -1);
-    for (Index state = lattice.num_nodes() - 1; state >= 0; --state) {
-      poll(begin_[state + 1] - begin_[state]);
-      for (Index cell = begin_[state]; cell < begin_[state + 1]; ++cell) {
-        if (!std::isinf(lattice.final[state])) {
-          rest_[cell] = constant[length_[cell]] + model_weight * lattice.final[state];
-        }
-        Index edge = edge_[cell];
-        for (const Index arc : lattice.outgoing(state)) {
-          double worth = rest_[target_[edge]] + model_weight * lattice.score[arc];
-          if (gram_[edge] > 0) worth += gain[gram_[edge]];
-          ++edge;
-          if (worth > rest_[cell]) {
-            rest_[cell] = worth;
-            best_[cell] = arc;
-          }
-        }
-      }
-    }
-  }
-
-  // What no sentence surpasses.
-  double value() const { return logarithmic_ ? std::exp(rest_[start_]) : rest_[start_]; }
-  // The path that the bound is for.
-  std::vector<Index> path(const Lattice& lattice) const {
-    std::vector<Index> arcs;
-    for (Index cell = start_; best_[cell] >= 0;) {
-      const Index arc = best_[cell];
-      arcs.push_back(arc);
-      cell = target(cell, arc - lattice.out_offset[lattice.src[arc]]);
-    }
-    return arcs;
-  }
-  Index start() const { return start_; }
-  Index target(Index cell, Index outgoing) const { return target_[edge_[cell] + outgoing]; }
-  template <std::size_t W>
-  double value(const Counts<W>& count) const {
-    double sum = 0.0;
-    for (std::size_t n = 1; n <= slope_.size(); ++n) sum += slope_[n - 1] * count[n];
-    return sum;
-  }
-  double rest(Index cell) const { return rest_[cell]; }
-  // A score as labels are compared with it.
-  double scale(double worth) const {
-    return logarithmic_ ? (worth > 0.0 ? std::log(worth) : kNothing) : worth;
-  }
-  std::size_t bytes() const {
-    return 3 * (context_.capacity() * 28 + target_.capacity() * 2 * sizeof(Index));
-  }
-
- private:
-  static constexpr double kNothing = -std::numeric_limits<double>::infinity();
-
-  double added(std::size_t n) const {
-    return metric_->bleu.smoothing == fstmetrics::Smoothing::AddK && n > 0 ? metric_->bleu.value
-                                                                           : 0.0;
-  }
-  // The precision of one order; what stands for no match, at the most.
-  double precision(std::size_t n, double matches, double total) const {
-    total += added(n);
-    matches += added(n);
-    if (total <= 0.0) return 0.0;
-    if (matches <= 0.0) {
-      if (metric_->bleu.smoothing == fstmetrics::Smoothing::Floor) matches = metric_->bleu.value;
-      if (metric_->bleu.smoothing == fstmetrics::Smoothing::Exp) matches = 0.5;
-    }
-    return matches / total;
-  }
-  // Totals, the penalty, and weights that sum to 1, of a length.
-  struct AtLength {
-    std::vector<double> total, weight;
-    double penalty;
-  };
-  AtLength parts(Index length) const {
-    const std::size_t order = metric_->bleu.weight.size();
-    std::vector<double> row(2 * order + 2);
-    lengths_->write(length, metric_->strict, row);
-    AtLength result;
-    result.total.assign(row.begin() + order, row.begin() + 2 * order);
-    result.weight.assign(metric_->bleu.weight.begin(), metric_->bleu.weight.end());
-    if (metric_->bleu.effective_order) {
-      double sum = 0.0;
-      for (std::size_t n = 0; n < order; ++n) {
-        if (result.total[n] + added(n) <= 0.0) result.weight[n] = 0.0;
-        sum += result.weight[n];
-      }
-      for (auto& weight : result.weight) weight = sum > 0.0 ? weight / sum : 0.0;
-    }
-    const double own = row[2 * order], reference = row[2 * order + 1];
-    result.penalty = own >= reference ? 1.0 : own > 0.0 ? std::exp(1.0 - reference / own) : 0.0;
-    return result;
-  }
-  void set_slopes(Index length, std::span<const double> matches) {
-    const auto at = parts(length);
-    const std::size_t order = at.total.size();
-    slope_.assign(order, 0.0);
-    scale_.assign(order, 1.0);
-    double mean = 0.0;
-    for (std::size_t n = 0; n < order; ++n) {
-      const double total = std::max(at.total[n], 1.0);
-      const double own = std::clamp(matches[n], 0.5, total);
-      if (logarithmic_) {
-        slope_[n] = at.weight[n] / (own + added(n));
-      } else if (!metric_->bleu.arithmetic) {
-        scale_[n] = (total + added(n)) / (own + added(n));
-        mean += at.weight[n] * std::log(scale_[n]);
-      }
-    }
-    if (logarithmic_) return;
-    for (std::size_t n = 0; n < order; ++n) {
-      scale_[n] /= std::exp(mean);
-      slope_[n] = at.penalty * at.weight[n] * scale_[n] / (std::max(at.total[n], 1.0) + added(n));
-    }
-  }
-  double at_length(Index length) const {
-    const auto at = parts(length);
-    double sum = logarithmic_ ? std::log(at.penalty) : 0.0;
-    if (at.penalty == 0.0) return logarithmic_ ? kNothing : 0.0;
-    for (std::size_t n = 0; n < at.total.size(); ++n) {
-      if (at.weight[n] == 0.0) continue;
-      const double total = at.total[n], one = std::min(1.0, total);
-      double wanted = total;
-      if (logarithmic_ && slope_[n] > 0.0) {
-        wanted = std::clamp(at.weight[n] / slope_[n] - added(n), one, std::max(one, total));
-      }
-      double most = kNothing;
-      for (const double matches : {0.0, one, wanted, total}) {
-        const double p = precision(n, matches, total);
-        const double worth =
-            logarithmic_ ? at.weight[n] * std::log(p) : at.penalty * at.weight[n] * scale_[n] * p;
-        most = std::max(most, worth - slope_[n] * matches);
-      }
-      sum += most;
-    }
-    return sum;
-  }
-
-  const LabelMetric* metric_ = nullptr;
-  const fstmetrics::ReferenceLengths* lengths_ = nullptr;
-  bool logarithmic_ = true;
-  std::vector<double> slope_, scale_, rest_;
-  std::vector<Index> begin_, context_, length_, edge_, target_, gram_, best_;
-  Index start_ = 0;
-};
 
 template <std::size_t W>
 class LabelSearch {
@@ -670,6 +224,7 @@ class LabelSearch {
     if (options_.worst) ignored = might_exceed(*problem.space);
     std::vector<Index> tracked;
     LabelAnswer answer;
+    answer.bound = sign_ * std::numeric_limits<double>::infinity();
     bounded_ = false;
     threshold_ = known_ = -std::numeric_limits<double>::infinity();
     for (;;) {
@@ -683,6 +238,12 @@ class LabelSearch {
       }
       answer.complete = true;
       collect_ends(*problem.space);
+      for (const End& end : ends_) {
+        if (options_.model_weight != 0.0 && !std::isfinite(end.worth)) {
+          throw lattices::engine_error(std::string(problem.space->name) +
+                                       ": a sentence has no finite value under this model weight");
+        }
+      }
       if (ends_.empty()) {
         answer.exact = true;
         return answer;
@@ -696,6 +257,7 @@ class LabelSearch {
       }
       if (more.empty()) {
         answer.exact = true;
+        answer.bound = sign_ * ends_[0].worth;  // other bounds are rounded
         return answer;
       }
       tracked.insert(tracked.end(), more.begin(), more.end());
@@ -705,8 +267,6 @@ class LabelSearch {
  private:
   using L = Label<W>;
 
-  // labels that are searched without a bound, which costs about as much
-  static constexpr std::size_t kQuick = 30'000;
   // how often the bound is taken anew where its own path leads
   static constexpr int kSteps = 4;
 
@@ -795,9 +355,10 @@ class LabelSearch {
   bool bounded_pass(const LabelProblem<Lattice>& problem, LabelAnswer& answer, Poll& poll) {
     if (options_.front || options_.worst) return pass(problem, left_, poll);
     if (!bounded_) {
-      if (pass(problem, std::min(left_, kQuick), poll)) return true;
-      if (left_ <= kQuick) return false;
-      bounded_ = bound_.enumerate(*problem.space, classes_, grams_, 8 * left_, poll);
+      if (pass(problem, std::min(left_, options_.quick), poll)) return true;
+      if (left_ <= options_.quick) return false;
+      bounded_ = bound_.enumerate(*problem.space, classes_, grams_, 8 * left_, poll) &&
+                 bound_.bytes() < options_.memory;
       if (!bounded_) return pass(problem, left_, poll);
       improve(*problem.space, answer, poll);
     }
@@ -844,14 +405,18 @@ class LabelSearch {
       if (now <= before) break;
       before = now;
     }
-    if (!answer.complete || highest < answer.bound || answer.bound == 0.0) answer.bound = highest;
+    answer.bound = std::min(answer.bound, highest);
   }
 
   bool pass(const LabelProblem<Lattice>& problem, std::size_t most, Poll& poll) {
     const Lattice& lattice = *problem.space;
     labels_.clear();
     range_.clear();
-    const double least = bounded_ ? bound_.scale(threshold_) - 1e-9 : 0.0;
+    double least = 0.0;
+    if (bounded_) {
+      least = bound_.scale(threshold_);
+      least -= 1e-9 * std::max(1.0, std::isfinite(least) ? std::abs(least) : 1.0);
+    }
     for (Index state = 0; state < lattice.num_nodes(); ++state) {
       front_.open();
       if (lattice.begins(state)) {
@@ -1187,7 +752,7 @@ class LabelSearch {
     const double scale =
         options_.model_weight != 0.0 ? std::max(1.0, std::abs(ends_[0].worth)) : 1.0;
     const double rounding = kRounding * scale;
-    answer.bound = sign_ * ends_[0].worth;
+    answer.bound = sign_ * std::min(sign_ * answer.bound, ends_[0].worth);
     std::vector<Index> needed;
     std::vector<double> best;  // the k highest true values, descending
     std::vector<Counts<W>> counts;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU as SacreBLEU
 
+from decoding.extraction import labels
 from decoding.extraction.labels import label_search, statistics_fronts
 from fstmetrics import BLEU, BLEUSBP
 from lattices.spaces import Forest, Hypothesis, Lattice
@@ -40,6 +42,8 @@ def spaces() -> st.SearchStrategy[Lattice | Forest]:
     )
 
 
+#: labels after which a bound is made, or not
+quick = st.sampled_from([0, 3, 10, 30_000])
 references = st.lists(sentences("abc", max_size=7), min_size=1, max_size=3)
 
 
@@ -80,15 +84,14 @@ def judge(metric: BLEU, tokens: tuple[str, ...], references: list[list[str]]) ->
     return float(scorer.corpus_score([" ".join(tokens)], streams).score) / 100.0
 
 
-@given(space=spaces(), references=references, metric=metrics(by_sacrebleu=True))
+@given(space=spaces(), references=references, metric=metrics(by_sacrebleu=True), quick=quick)
 def test_the_best_is_what_sacrebleu_likes_best(
-    space: Lattice | Forest, references: list[list[str]], metric: BLEU
+    space: Lattice | Forest, references: list[list[str]], metric: BLEU, quick: int
 ) -> None:
-    found = label_search([space], [metric.against(references)])[0]
+    with mock.patch.object(labels, "QUICK", quick):
+        (found,) = label_search([space], [metric.against(references)])
     (best,) = found.sentences
-    scores = [
-        (judge(metric, each.tokens, references), each.score) for each in sentences_of(space)
-    ]
+    scores = [(judge(metric, each.tokens, references), each.score) for each in sentences_of(space)]
     top = max(score for score, _ in scores)
     assert best.exact
     assert judge(metric, best.hypothesis.tokens, references) == pytest.approx(top, abs=CLOSE)
@@ -105,6 +108,7 @@ def test_the_best_is_what_sacrebleu_likes_best(
     k=st.integers(1, 5),
     worst=st.booleans(),
     weight=st.sampled_from([0.0, 0.0, 0.1, -0.3, 2.0]),
+    quick=quick,
 )
 def test_the_k_best_and_worst_are_sorted_and_complete(
     space: Lattice | Forest,
@@ -113,9 +117,11 @@ def test_the_k_best_and_worst_are_sorted_and_complete(
     k: int,
     worst: bool,
     weight: float,
+    quick: int,
 ) -> None:
     evaluator = metric.against(references)
-    found = label_search([space], [evaluator], k, worst=worst, model_weight=weight)[0]
+    with mock.patch.object(labels, "QUICK", quick):
+        (found,) = label_search([space], [evaluator], k, worst=worst, model_weight=weight)
     sign = -1.0 if worst else 1.0
     every: Iterable[Hypothesis] = (
         space.paths() if isinstance(space, Lattice) else space.derivations()
@@ -140,14 +146,21 @@ def test_the_k_best_and_worst_are_sorted_and_complete(
     assert sign * found.bound == pytest.approx(wanted[0][0], abs=1e-8)
 
 
-@given(space=spaces(), references=references, metric=metrics(), budget=st.integers(1, 40))
+@given(
+    space=spaces(),
+    references=references,
+    metric=metrics(),
+    budget=st.integers(1, 40),
+    quick=quick,
+)
 def test_bounds_hold_beyond_the_budget(
-    space: Lattice | Forest, references: list[list[str]], metric: BLEU, budget: int
+    space: Lattice | Forest, references: list[list[str]], metric: BLEU, budget: int, quick: int
 ) -> None:
     evaluator = metric.against(references)
     scores = [evaluator.score(each.tokens) for each in sentences_of(space)]
     for worst in (False, True):
-        found = label_search([space], [evaluator], worst=worst, budget=budget)[0]
+        with mock.patch.object(labels, "QUICK", quick):
+            (found,) = label_search([space], [evaluator], worst=worst, budget=budget)
         (best,) = found.sentences
         score = evaluator.score(best.hypothesis.tokens)
         top = min(scores) if worst else max(scores)

@@ -23,7 +23,7 @@ from lattices.arrays import FloatColumn
 from lattices.formats.references import References
 
 #: what is summed up before the statistics of the oracles and of the model's best
-_COUNTS = ("results", "exact", "arcs", "decomposing", "unscored")
+_COUNTS = ("results", "exact", "arcs", "decomposing", "unscored", "zeros")
 
 
 class Lines(NamedTuple):
@@ -34,8 +34,9 @@ class Lines(NamedTuple):
     text : str
         The lines to write.
     sums : tuple of float
-        Results, those proven, arcs, 1 if the metric decomposes, 1 if the model has no scores; then
-        the statistics of the oracle under each metric, and those of the model's best.
+        Results, those proven, arcs, 1 if the metric decomposes, 1 if the model has no scores, 1 if
+        the oracle scores 0; then the statistics of the oracle under each metric, and those of the
+        model's best.
     engine : str
         Who searched.
     """
@@ -85,7 +86,8 @@ def numbers(*parts: Iterable[float]) -> tuple[float, ...]:
 
 def _sums(result: SegmentOracles) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.oracles)
-    counts = (len(result.oracles), proven, result.arcs, result.decomposes, result.unscored)
+    zero = result.oracles[0].score == 0
+    counts = (len(result.oracles), proven, result.arcs, result.decomposes, result.unscored, zero)
     return numbers(counts, *result.stats[0], *result.one_best_stats)
 
 
@@ -172,7 +174,10 @@ def _json_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) ->
     lines = []
     for rank, (found, stats) in enumerate(zip(result.oracles, result.stats, strict=True), start=1):
         name, *fields = _fields(id, found, stats, metrics).items()
-        lines.append(json_text(dict([name, ("rank", rank), *fields, ("exact", found.exact)])))
+        proof = [("exact", found.exact)]
+        if found.bound is not None:
+            proof.append(("bound", found.bound))
+        lines.append(json_text(dict([name, ("rank", rank), *fields, *proof])))
     return "".join(line + "\n" for line in lines)
 
 
@@ -254,7 +259,7 @@ class Totals:
         assert self.sums is not None
         ends = np.cumsum([len(_COUNTS), *widths, *widths])
         counts, *rows = np.split(np.array(self.sums), ends[:-1])
-        results, exact, arcs, decomposing, unscored = map(int, counts)
+        results, exact, arcs, decomposing, unscored, zeros = map(int, counts)
         both = zip(self.metrics, rows[: len(widths)], rows[len(widths) :], strict=True)
         scores = {
             str(metric): {"oracle": metric.score(oracle), "one_best": metric.score(one_best)}
@@ -274,6 +279,7 @@ class Totals:
             "exact": exact,
             "decomposes": decomposing == self.segments,
             "unscored": unscored,
+            "zeros": zeros,
             "metrics": scores,
         }
 
@@ -303,7 +309,7 @@ class CorpusTotals(Totals):
         segment = outcome.result
         assert self.choice is not None
         sums = numbers(
-            (1, self.choice.exact, segment.arcs, segment.decomposes, segment.unscored),
+            (1, self.choice.exact, segment.arcs, segment.decomposes, segment.unscored, False),
             segment.stats[place],
             segment.stats[segment.candidates.first],
         )

@@ -13,7 +13,7 @@ from decoding.extraction import forests as forest_oracle
 from decoding.extraction import forests as forest_ranked
 from decoding.extraction import ranked
 from decoding.extraction.oracle import oracle, oracle_kbest, oracles, worst
-from fstmetrics import BLEU, CER, GRR, WER, WRR
+from fstmetrics import CER, GRR, TBLEU, WER, WRR
 from lattices import Lattice
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, NBest
@@ -153,7 +153,7 @@ def test_batches_of_mixed_spaces(monkeypatch):
     with pytest.raises(OptionError, match="4 spaces, but 3 evaluators"):
         oracles(spaces, evaluators[:3])
     with pytest.raises(OptionError, match="has no machine"):
-        oracles([nbest, FOREST], [BLEU().against(["a"])] * 2)
+        oracles([nbest, FOREST], [TBLEU().against(["a"])] * 2)
     batches = []
     best_derivations = forest_oracle.best_derivations
 
