@@ -267,7 +267,7 @@ def statistics_front(
     --------
     >>> from fstmetrics import BLEU
     >>> lattice = Lattice.from_arcs(
-    ...     [(0, 1, "a"), (0, 1, "the"), (1, 2, "cat"), (1, 2, "mat"), (2, 3, "sat"), (1, 3, "cat")],
+    ...     [(0, 1, "a"), (0, 1, "the"), (1, 2, "cat"), (2, 3, "sat"), (2, 3, "s"), (1, 3, "cat")],
     ...     finals=[3],
     ... )
     >>> front = statistics_front(lattice, BLEU(order=2).against(["the cat sat"]))

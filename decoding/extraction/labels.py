@@ -20,6 +20,7 @@ from decoding.extraction.oracle import DEFAULT_BUDGET
 from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, ranked_places, words_of
 from fstmetrics.contract import ClippedMatches, MatchEvaluator, PreparedLattice
 from lattices import _native
+from lattices._native import ForestColumns, LatticeColumns
 from lattices.algorithms import k_best, to_characters
 from lattices.algorithms.characters import forest_to_characters
 from lattices.algorithms.paths import no_complete_path
@@ -252,9 +253,9 @@ def search(
         workers,
     )
     answers = []
-    for problem, (paths, rows, outer, *rest) in zip(problems, found, strict=True):
-        answer = Answer(paths, floats(rows), floats(outer), *rest)
-        if answer.complete and not paths:
+    for problem, each in zip(problems, found, strict=True):
+        answer = Answer(*each)
+        if answer.complete and not answer.paths:
             if isinstance(problem.space, Lattice):
                 raise no_complete_path(problem.space)
             raise SpaceError(f"forest {problem.space.id!r} has no derivation")
@@ -277,16 +278,18 @@ def _given(
     space: Lattice | Forest, prepared: PreparedLattice | PreparedForest, matches: ClippedMatches
 ) -> tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]:
     """Return a problem as the native search takes it."""
+    columns: LatticeColumns | ForestColumns
+    word = None
     if isinstance(prepared, PreparedLattice):
         columns, labels = prepared.lattice.columns, prepared.lattice.label
         vocabulary = prepared.lattice.vocabulary
-        word = words_of(space, prepared) if isinstance(space, Lattice) else None
+        if isinstance(space, Lattice):
+            word = words_of(space, prepared)
     else:
-        columns, labels = prepared.forest.columns, prepared.forest.symbol
-        vocabulary = prepared.forest.vocabulary
-        word = None
+        forest = prepared.forest
+        columns, labels, vocabulary = forest.columns, forest.symbol, forest.vocabulary
         if prepared.origin is not None and isinstance(space, Forest):
-            word = ints(_native.words_said(columns, space.columns, prepared.origin))
+            word = ints(_native.words_said(forest.columns, space.columns, prepared.origin))
     unit, numbers = labels, vocabulary.numbers
     if matches.lowercase:
         unit, numbers = _lower_case(labels, vocabulary, matches.characters)

@@ -422,7 +422,8 @@ class BLEUEvaluator:
         """
         metric = self.metric
         problem = ""
-        if not offers(type(metric), "scoring", SCORING):
+        kind: type = type(metric)
+        if not offers(kind, "scoring", SCORING):
             problem = "its score is its own"
         elif metric.tokenize != NO_TOKENIZER:
             problem = f"tokenize={metric.tokenize} changes words"

@@ -94,8 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="N",
         type=positive,
-        help="labels a search under BLEU, and prefixes one for the worst, may keep before it settles "
-        "for less than a proof",
+        help="labels a search under BLEU, and prefixes one for the worst, may keep before it "
+        "settles for less than a proof",
     )
     parser.add_argument(
         "--memory",
@@ -191,8 +191,8 @@ def _for_people(
     if unsmoothed and 10 * summary["zeros"] > summary["segments"]:
         name = str(metrics[0]).partition(":")[0]
         lines.append(
-            f"{summary['zeros']} of {summary['segments']} segments have no sentence above 0: with a "
-            f"smoothing, as in {name}:smooth=add-k, the search prefers those that match more"
+            f"{summary['zeros']} of {summary['segments']} segments have no sentence above 0: with "
+            f"a smoothing, as in {name}:smooth=add-k, the search prefers those that match more"
         )
     unproven = summary["results"] - summary["exact"]
     rank = "worst" if summary["worst"] else "best"

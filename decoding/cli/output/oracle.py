@@ -174,9 +174,8 @@ def _json_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) ->
     lines = []
     for rank, (found, stats) in enumerate(zip(result.oracles, result.stats, strict=True), start=1):
         name, *fields = _fields(id, found, stats, metrics).items()
-        proof = [("exact", found.exact)]
-        if found.bound is not None:
-            proof.append(("bound", found.bound))
+        bound = [] if found.bound is None else [("bound", found.bound)]
+        proof = [("exact", found.exact), *bound]
         lines.append(json_text(dict([name, ("rank", rank), *fields, *proof])))
     return "".join(line + "\n" for line in lines)
 
