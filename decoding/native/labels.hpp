@@ -74,7 +74,8 @@ class Front {
     next_.clear();
     places_ = 0;
   }
-  std::size_t size() const { return labels_.size(); }
+  // Of all labels since the beginning.
+  std::size_t comparisons() const { return comparisons_; }
   std::size_t bytes() const {
     return labels_.capacity() * (sizeof(Label<W>) + sizeof(Index)) +
            table_.capacity() * sizeof(Slot);
@@ -95,6 +96,7 @@ class Front {
     Index* link = &slot.head;
     for (Index at = slot.head; at >= 0; at = *link) {
       auto& other = labels_[at];
+      ++comparisons_;
       bool needless = at == same;
       if (at != same && dominates(other, label)) {
         if (++made.dominators >= most) return;
@@ -157,7 +159,7 @@ class Front {
   std::vector<Label<W>> labels_;
   std::vector<Index> next_;
   std::vector<Slot> table_;
-  std::size_t places_ = 0;
+  std::size_t places_ = 0, comparisons_ = 0;
   Index stamp_ = 0;
 };
 
@@ -229,9 +231,11 @@ class LabelSearch {
     threshold_ = known_ = -std::numeric_limits<double>::infinity();
     for (;;) {
       clipping_.begin(tracked, ignored);
+      compared_ = front_.comparisons() + part_.comparisons();
       const bool complete = bounded_pass(problem, answer, poll);
       answer.labels += labels_.size();
-      left_ -= std::min(left_, labels_.size());
+      const auto compared = front_.comparisons() + part_.comparisons() - compared_;
+      left_ -= std::min(left_, labels_.size() + compared / kComparisons);
       if (!complete) {
         if (options_.front && !answer.complete) bound_front(*problem.space, answer);
         return answer;
@@ -267,6 +271,8 @@ class LabelSearch {
  private:
   using L = Label<W>;
 
+  // comparisons that cost as much as a label: where many labels meet, they are most of the work
+  static constexpr std::size_t kComparisons = 1000;
   // how often the bound is taken anew where its own path leads
   static constexpr int kSteps = 4;
 
@@ -311,7 +317,8 @@ class LabelSearch {
     front.close(labels_);
     const auto bytes = lattices::growing_bytes(labels_) + front_.bytes() + part_.bytes() +
                        clipping_.bytes() + (bounded_ ? bound_.bytes() : 0);
-    return labels_.size() <= most && bytes <= options_.memory;
+    const auto compared = (front_.comparisons() + part_.comparisons() - compared_) / kComparisons;
+    return labels_.size() + compared <= most && bytes <= options_.memory;
   }
 
   L with_word(const L& label, Index word_class, Index word) {
@@ -925,8 +932,8 @@ class LabelSearch {
   ReferenceNgrams grams_;
   Clipping<W> clipping_;
   const fstmetrics::ReferenceLengths* lengths_ = nullptr;
-  std::size_t left_ = 0;
-  std::vector<Index> classes_;  // of each arc or symbol; -1 without a word, less for slots
+  std::size_t left_ = 0, compared_ = 0;  // of the budget, and before this round
+  std::vector<Index> classes_;           // of each arc or symbol; -1 without a word, less for slots
   std::vector<L> labels_;
   std::vector<std::pair<Index, Index>> range_;  // the labels of each node
   Front<W> front_, part_;
