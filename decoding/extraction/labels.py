@@ -129,7 +129,7 @@ def label_search(
         else:
             sentences = _stand_ins(problem, k, worst, model_weight)
             if not model_weight:
-                bound = 0.0 if worst else 1.0
+                bound = max(0.0, bound) if worst else min(1.0, bound)
         results.append(Labelled(sentences, bound))
     return results
 

@@ -392,13 +392,14 @@ class LabelSearch {
                        matches, poll);
       highest = std::min(highest, bound_.value());
       const auto arcs = bound_.path(lattice);
+      const double last = lattice.final[arcs.empty() ? lattice.start : lattice.dst[arcs.back()]];
+      if (std::isinf(last)) break;  // all score 0, and no path is better than another
       words_.clear();
-      double model = 0.0;
+      double model = last;
       for (const Index arc : arcs) {
         model += lattice.score[arc];
         if (classes_[arc] >= 0) words_.push_back(classes_[arc]);
       }
-      model += lattice.final[arcs.empty() ? lattice.start : lattice.dst[arcs.back()]];
       const auto found = clipped({});
       length = static_cast<Index>(words_.size());
       const double now = worth(score_of(length, found.count), model);
