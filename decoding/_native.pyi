@@ -21,15 +21,17 @@ class WordOracles:
     def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """Return the statistics of a path."""
 
-def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], object, fstmetrics._native.WordMetric, tuple[object, ...]]], count: int, classes: tuple[type, type], model_weight: float, most_cells: int, workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]:
+def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], object, fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, classes: tuple[type, type], model_weight: float, most_cells: tuple[int, int], workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]:
     """
-    Compile the references of each lattice, search it, and score what was found.
+    Compile the references of each space, search it, and score what was found.
 
-    A problem has a lattice's columns, those of its features or None, the numbers and the
-    strings of its vocabulary, the evaluator, its metric, and the references: texts, or
-    tuples of words. Returns oracles of the two classes, Oracle and Hypothesis, or None
-    with the place, the outcome and the arcs in a list: 1, no path is complete; 2, the
-    path's model score overflows; 3, there are too many cells.
+    A problem has the columns of a lattice or forest, those of its features or None, the
+    numbers and the strings of its vocabulary, the evaluator, its metric, and the references:
+    texts, or tuples of words. There are at most so many; while they are read, others are
+    searched on threads. Of lattices and of forests so many cells may be searched. Returns
+    oracles of the two classes, Oracle and Hypothesis, or None with the place, the outcome and
+    the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, there
+    are too many cells, or a forest cannot be searched.
     """
 
 UNPLACED: float = 1e-09

@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from decoding.extraction.choice import BoundedScore, CorpusChoice, corpus_choice, undominated
-from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, oracle_kbest, oracles
+from decoding.extraction.oracle import (
+    DEFAULT_BUDGET,
+    OUR_ENGINES,
+    Oracle,
+    oracle_kbest,
+    oracles,
+)
 from decoding.extraction.ranked import LABELS, ranked_places, ranking
 from fstmetrics import Evaluator, Metric, nbest_stats, scores_of
-from fstmetrics.contract import ROUNDING, has_matches
+from fstmetrics.contract import EVALUATOR, METRIC, ROUNDING, has_matches
 from fstmetrics.fractions import by_denominator, has_fractions
 from fstmetrics.references import Reference
 from lattices.algorithms import best
@@ -20,6 +26,7 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import GRAPH, SPACES, takes
 
 if TYPE_CHECKING:
     from decoding.extraction.labels import StatisticsFront
@@ -49,6 +56,7 @@ class CorpusOracle(BoundedScore):
     first_score: float
 
 
+@takes(spaces=SPACES, metric=METRIC)
 def corpus_oracle(
     spaces: Sequence[Space],
     references: Sequence[Iterable[Reference]],
@@ -195,7 +203,8 @@ def candidates(
     engine, workers, budget, memory
         As in :func:`decoding.oracle` and :func:`decoding.oracles`.
     """
-    fronts = iter(_fronts(spaces, evaluators, budget, memory, workers))
+    ours = engine in OUR_ENGINES
+    fronts = iter(_fronts(spaces, evaluators, budget, memory, workers) if ours else ())
     divided = [
         None if isinstance(space, NBest) else by_denominator(evaluator)
         for space, evaluator in zip(spaces, evaluators, strict=True)
@@ -203,7 +212,7 @@ def candidates(
     problems = [
         (space, each)
         for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True)
-        if not isinstance(space, NBest) and not has_matches(evaluator)
+        if not isinstance(space, NBest) and not (ours and has_matches(evaluator))
         for each in (evaluator, *(parts if parts is not None and len(parts) > 1 else ()))
     ]
     searched = iter(
@@ -219,7 +228,7 @@ def candidates(
         if isinstance(space, NBest):
             found.append(_of_list(space, evaluator))
             continue
-        if has_matches(evaluator):
+        if ours and has_matches(evaluator):
             found.append(_of_front(space, evaluator, next(fronts)))
             continue
         sentences, own = _Sentences(evaluator), next(searched)
@@ -241,6 +250,7 @@ def candidates(
     return found
 
 
+@takes(space=GRAPH, evaluator=EVALUATOR)
 def statistics_front(
     space: Lattice | Forest,
     evaluator: Evaluator,

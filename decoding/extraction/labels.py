@@ -10,19 +10,16 @@ what is found is proven to be the best.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from decoding._native import search_labels
-from decoding.extraction.forests import PreparedForest
 from decoding.extraction.oracle import DEFAULT_BUDGET
-from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, ranked_places, words_of
-from fstmetrics.contract import ClippedMatches, MatchEvaluator, PreparedLattice
+from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, ranked_places
+from fstmetrics.contract import ClippedMatches, MatchEvaluator, Prepared
 from lattices import _native
-from lattices._native import ForestColumns, LatticeColumns
 from lattices.algorithms import k_best, to_characters
-from lattices.algorithms.characters import forest_to_characters
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
@@ -171,7 +168,7 @@ class Problem(NamedTuple):
 
     Attributes
     ----------
-    prepared : PreparedLattice or PreparedForest
+    prepared : Prepared
         The space in the evaluator's units.
     given : tuple
         Columns of that, the unit and the word of each arc or symbol, the units of the references,
@@ -181,7 +178,7 @@ class Problem(NamedTuple):
     space: Lattice | Forest
     evaluator: MatchEvaluator
     matches: ClippedMatches
-    prepared: PreparedLattice | PreparedForest
+    prepared: Prepared[Any]
     given: tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]
 
     def hypothesis(self, path: Sequence[int]) -> Hypothesis:
@@ -263,39 +260,26 @@ def search(
     return answers
 
 
-def _prepared(space: Lattice | Forest, matches: ClippedMatches) -> PreparedLattice | PreparedForest:
+def _prepared(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]:
     """Return the space in words or characters."""
-    if isinstance(space, Lattice):
-        if not matches.characters:
-            return PreparedLattice(space)
-        return PreparedLattice(*to_characters(space, matches.spaces))
     if not matches.characters:
-        return PreparedForest(space)
-    return PreparedForest(*forest_to_characters(space, matches.spaces))
+        return Prepared(space)
+    return Prepared(*to_characters(space, matches.spaces))
 
 
 def _given(
-    space: Lattice | Forest, prepared: PreparedLattice | PreparedForest, matches: ClippedMatches
+    space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches
 ) -> tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]:
     """Return a problem as the native search takes it."""
-    columns: LatticeColumns | ForestColumns
-    word = None
-    if isinstance(prepared, PreparedLattice):
-        columns, labels = prepared.lattice.columns, prepared.lattice.label
-        vocabulary = prepared.lattice.vocabulary
-        if isinstance(space, Lattice):
-            word = words_of(space, prepared)
-    else:
-        forest = prepared.forest
-        columns, labels, vocabulary = forest.columns, forest.symbol, forest.vocabulary
-        if prepared.origin is not None and isinstance(space, Forest):
-            word = ints(_native.words_said(forest.columns, space.columns, prepared.origin))
-    unit, numbers = labels, vocabulary.numbers
+    inside: Lattice | Forest = prepared.space
+    labels = inside.label if isinstance(inside, Lattice) else inside.symbol
+    unit, numbers = labels, inside.vocabulary.numbers
     if matches.lowercase:
-        unit, numbers = _lower_case(labels, vocabulary, matches.characters)
+        unit, numbers = _lower_case(labels, inside.vocabulary, matches.characters)
     reference = [numbers.get(each, _UNKNOWN) for some in matches.references for each in some]
     offset = np.cumsum([0, *map(len, matches.references)])
-    return columns, unit, labels if word is None else word, ints(reference), ints(offset)
+    word = prepared.words(space)
+    return inside.columns, unit, labels if word is None else word, ints(reference), ints(offset)
 
 
 def _lower_case(

@@ -3,43 +3,55 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from decoding._native import search_words
-from decoding.extraction.ranked import compiled, ranked_entries, ranked_sentences
+from decoding.extraction.ranked import ranked_entries, ranked_sentences, spell_out
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
-from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from fstmetrics import (
-    AlignmentEvaluator,
     CompiledEvaluator,
     Evaluator,
     Metric,
     has_machine,
     quality,
 )
-from fstmetrics.alignment.family import WordAlignment
-from fstmetrics.contract import ROUNDING, MatchEvaluator, has_matches
+from fstmetrics.contract import (
+    EVALUATOR,
+    EVALUATORS,
+    ROUNDING,
+    MatchEvaluator,
+    Prepared,
+    compile_for,
+    has_matches,
+)
+from fstmetrics.machine import Machine
+from fstmetrics.overlap import Overlap, VocabularyWarning, compares_words, overlap
+from lattices._native import check_sums
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.errors import OptionError, argument
-from lattices.intersection import choose, kernel
+from lattices.intersection import Engine, choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import LATTICE, SPACE, SPACES, takes
 
 if TYPE_CHECKING:
     from decoding.extraction.labels import Labelled
 
 #: prefixes or labels that a search may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
-#: what a native search says of a lattice; the third outcome is that there are too many cells
+#: engines that are this library's own
+OUR_ENGINES = ("auto", "kernel")
+#: what a native search says of a space; the third outcome is that another engine has to try
 _NO_PATH, _OVERFLOW = 1, 2
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle(
     space: Space,
     evaluator: Evaluator,
@@ -100,12 +112,14 @@ def oracle(
     )[0]
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle_kbest(
     space: Space,
     evaluator: Evaluator,
     k: int,
     *,
     model_weight: float = 0.0,
+    engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
 ) -> list[Oracle]:
@@ -113,12 +127,12 @@ def oracle_kbest(
 
     What is maximised is as of :func:`oracle`. Of a lattice it takes one intersection and is
     exact; a forest goes through rows where these are few
-    (:mod:`lattices.intersection.forest_rows`), and else through the intersection, too. BLEU is
-    searched by labels (:mod:`decoding.extraction.labels`).
+    (:mod:`lattices.intersection.rows`), and else through the intersection, too. BLEU is searched
+    by labels (:mod:`decoding.extraction.labels`).
 
     Parameters
     ----------
-    space, evaluator, model_weight
+    space, evaluator, model_weight, engine
         As of :func:`oracle`.
     k : int
         How many; there are fewer if the space has fewer.
@@ -135,16 +149,27 @@ def oracle_kbest(
     """
     if k == 1:
         _check_ranking(k, budget, memory)
-        return [oracle(space, evaluator, model_weight=model_weight, budget=budget, memory=memory)]
-    return _ranked(space, evaluator, k, False, model_weight, budget, memory)
+        return [
+            oracle(
+                space,
+                evaluator,
+                model_weight=model_weight,
+                engine=engine,
+                budget=budget,
+                memory=memory,
+            )
+        ]
+    return _ranked(space, evaluator, k, False, model_weight, budget, memory, engine)
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def worst(
     space: Space,
     evaluator: Evaluator,
     k: int = 1,
     *,
     model_weight: float = 0.0,
+    engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
 ) -> list[Oracle]:
@@ -152,13 +177,13 @@ def worst(
 
     What :func:`oracle` maximises is minimised; with a negative ``model_weight`` this is fear, the
     sentence that the model likes and the metric does not. It goes through rows
-    (:mod:`lattices.intersection.rows`, and for forests :mod:`lattices.intersection.forest_rows`)
-    and is exact within ``budget`` and ``memory``; beyond them the results say ``exact=False``. So
-    it is for BLEU, by labels (:mod:`decoding.extraction.labels`).
+    (:mod:`lattices.intersection.rows`) and is exact within ``budget`` and ``memory``; beyond them
+    the results say ``exact=False``. So it is for BLEU, by labels
+    (:mod:`decoding.extraction.labels`).
 
     Parameters
     ----------
-    space, evaluator, model_weight
+    space, evaluator, model_weight, engine
         As of :func:`oracle`.
     k : int
         How many; there are fewer if the space has fewer.
@@ -181,7 +206,7 @@ def worst(
     >>> [(each.text, each.score) for each in worst(lattice, GRR().against(["the cat"]), 2)]
     [('a hat', 0.0), ('a cat', 0.3333333333333333)]
     """
-    return _ranked(space, evaluator, k, True, model_weight, budget, memory)
+    return _ranked(space, evaluator, k, True, model_weight, budget, memory, engine)
 
 
 def _check_weight(model_weight: float) -> None:
@@ -207,13 +232,16 @@ def _ranked(
     model_weight: float,
     budget: int,
     memory: int,
+    engine: str,
 ) -> list[Oracle]:
     _check_ranking(k, budget, memory)
     _check_weight(model_weight)
     if isinstance(space, NBest):
         entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
         return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
-    if has_matches(evaluator):
+    if not has_machine(evaluator):
+        if engine not in OUR_ENGINES or not has_matches(evaluator):
+            raise _no_machine(evaluator)
         from decoding.extraction.labels import label_search
 
         (labelled,) = label_search(
@@ -226,8 +254,6 @@ def _ranked(
             memory=memory,
         )
         return _labelled(labelled, evaluator)
-    if not has_machine(evaluator):
-        raise _no_machine(evaluator)
     sentences = ranked_sentences(
         space,
         evaluator,
@@ -236,6 +262,7 @@ def _ranked(
         model_weight=model_weight,
         budget=budget,
         memory=memory,
+        engine=engine,
     )
     found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
     # in the order of what is reported: units may have been rounded, where scores are not
@@ -253,6 +280,7 @@ def _labelled(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
     ]  # fmt: skip
 
 
+@takes(spaces=SPACES, evaluators=EVALUATORS)
 def oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -309,7 +337,7 @@ def oracles(
         if shared is Overlap.WORDS:
             break
         if compares_words(evaluator.metric):
-            shared = max(shared, overlap(space, evaluator.references))
+            shared = max(shared, overlap(space.vocabulary, evaluator.references))
     if shared.problem:
         warnings.warn(shared.problem, VocabularyWarning, stacklevel=2)
     return found
@@ -329,35 +357,26 @@ def find_oracles(
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    results: dict[int, Oracle] = {}
-    by_words: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]] = {}
-    lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
-    forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
+    found = _by_words(spaces, evaluators, model_weight, engine, workers)
+    results = found.oracles
+    by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
     # all of one metric go together
-    labelled: dict[Metric, dict[int, tuple[Lattice | Forest, MatchEvaluator]]] = {}
-    ours = engine in ("auto", "kernel")
-    for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
-        if ours and not isinstance(space, NBest) and has_matches(evaluator):
-            labelled.setdefault(evaluator.metric, {})[index] = space, evaluator
-        elif isinstance(space, Lattice):
-            alignment = getattr(evaluator, "word_alignment", None) if ours else None
-            if alignment is not None:
-                by_words[index] = space, cast(AlignmentEvaluator, evaluator), alignment
-            elif has_machine(evaluator):
-                lattices[index] = space, evaluator
-            else:
-                raise _no_machine(evaluator)
-        elif isinstance(space, NBest):
+    by_labels: dict[Metric, dict[int, tuple[Lattice | Forest, MatchEvaluator]]] = {}
+    for index in found.others:
+        space, evaluator = spaces[index], evaluators[index]
+        if isinstance(space, NBest):
             (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
         elif has_machine(evaluator):
-            forests[index] = space, evaluator
+            by_engine[index] = space, evaluator
+        elif engine in OUR_ENGINES and has_matches(evaluator):
+            by_labels.setdefault(evaluator.metric, {})[index] = space, evaluator
         else:
             raise _no_machine(evaluator)
-    for of_metric in labelled.values():
+    for of_metric in by_labels.values():
         from decoding.extraction.labels import label_search
 
-        by_labels = label_search(
+        labelled = label_search(
             [space for space, _ in of_metric.values()],
             [evaluator for _, evaluator in of_metric.values()],
             model_weight=model_weight,
@@ -365,96 +384,110 @@ def find_oracles(
             memory=memory,
             workers=workers,
         )
-        for index, each in zip(of_metric, by_labels, strict=True):
-            (results[index],) = _labelled(each, evaluators[index])
-    if forests:
-        # a tenth of a second to import, and most corpora have none
-        from decoding.extraction.forests import best_derivations
+        for index, sentences in zip(of_metric, labelled, strict=True):
+            (results[index],) = _labelled(sentences, evaluators[index])
+    if by_engine:
+        for index, each in _by_engine(by_engine, model_weight, engine, workers).items():
+            results[index] = each
+    return cast(list[Oracle], results)
 
-        derivations = best_derivations(
-            [forest for forest, _ in forests.values()],
-            [evaluator for _, evaluator in forests.values()],
-            model_weight=model_weight,
-            engine=engine,
-            workers=workers,
-        )
-        for index, found in zip(forests, derivations, strict=True):
-            results[index] = judged(found.hypothesis, evaluators[index], found.exact, found.engine)
-    if by_words:
-        of_words, too_large = _by_words(by_words, model_weight, workers)
-        results |= of_words
-        lattices |= {index: by_words[index][:2] for index in too_large}
-    if lattices:
-        results |= _of_lattices(lattices, model_weight, engine, workers)
-    return [results[index] for index in range(len(spaces))]
+
+class _ByWords(NamedTuple):
+    """The oracles of those of a batch that were searched, and the places of the others."""
+
+    oracles: list[Oracle | None]
+    others: list[int]
 
 
 def _by_words(
-    problems: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]],
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
     model_weight: float,
+    engine: str,
     workers: int,
-) -> tuple[dict[int, Oracle], list[int]]:
-    """Return oracles under metrics that align equal words, and what is too large for the kernel.
+) -> _ByWords:
+    """Search lattices and forests under metrics that align equal words.
 
-    One native call compiles, searches, scores and makes objects.
+    One native call compiles, searches, scores and makes objects, and reads problems while others
+    are searched. Others are lists, what has to be searched by another machine or engine, and what
+    is too large for the kernel.
     """
+    others: list[int] = []
+    indexes: list[int] = []
+
+    def problems() -> Iterator[Any]:
+        for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
+            if not isinstance(space, NBest):
+                alignment = getattr(evaluator, "word_alignment", None) if ours else None
+                if alignment is not None:
+                    vocabulary = space.vocabulary
+                    indexes.append(index)
+                    yield (
+                        space.columns, space.feature_columns,
+                        vocabulary.numbers, vocabulary.strings, evaluator, *alignment,
+                    )  # fmt: skip
+                    continue
+            others.append(index)
+
+    ours = engine in OUR_ENGINES
     found, trouble = search_words(
-        (
-            (
-                lattice.columns,
-                lattice.feature_columns,
-                lattice.vocabulary.numbers,
-                lattice.vocabulary.strings,
-                evaluator,
-                *alignment,
-            )
-            for lattice, evaluator, alignment in problems.values()
-        ),
-        len(problems),
+        problems(),
+        len(spaces),
         (Oracle, Hypothesis),
         model_weight,
-        kernel.MOST_CELLS,
+        (kernel.MOST_CELLS, kernel.MOST_FOREST_CELLS),
         workers,
     )
-    results = dict(zip(problems, cast(list[Oracle], found), strict=True))
-    too_large: list[int] = []
-    indexes = list(problems)
     for place, outcome, arcs in trouble:
-        lattice = problems[indexes[place]][0]
+        # what is wrong with a forest its own engine says
+        lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
             raise no_complete_path(lattice)
         if outcome == _OVERFLOW:
             lattice.hypothesis(arcs)  # which says so
-        too_large.append(indexes[place])
-    return results, too_large
+        others.append(indexes[place])
+    results = cast("list[Oracle | None]", found)
+    if len(results) < len(spaces):
+        at = dict(zip(indexes, results, strict=True))
+        results = [at.get(index) for index in range(len(spaces))]
+    return _ByWords(results, others)
 
 
-def _of_lattices(
-    problems: dict[int, tuple[Lattice, CompiledEvaluator]],
+def _by_engine(
+    problems: dict[int, tuple[Lattice | Forest, CompiledEvaluator]],
     model_weight: float,
     engine: str,
     workers: int,
 ) -> dict[int, Oracle]:
-    """Return the oracles of lattices under the same keys, by one call of each engine."""
-    machines = {index: compiled(*problem) for index, problem in problems.items()}
-    by_engine: dict[Any, list[int]] = {}
-    for index, (prepared, machine) in machines.items():
-        by_engine.setdefault(choose(engine, prepared.lattice, machine), []).append(index)
+    """Return the oracles of lattices and forests under the same keys, by one call of each engine.
+
+    The kernel searches forests with the sentences of reference lattices, if they are few.
+    """
+    prepared: dict[int, Prepared[Any]] = {}
+    machines: dict[int, Machine] = {}
+    members: dict[Engine, list[int]] = {}
+    for index, (space, evaluator) in problems.items():
+        if isinstance(space, Forest):
+            check_sums(space.columns)
+            if engine in ("auto", kernel.ENGINE.name):
+                evaluator = spell_out(evaluator)
+        prepared[index], machines[index] = compile_for(space, evaluator)
+        chosen = choose(engine, prepared[index].space, machines[index])
+        members.setdefault(chosen, []).append(index)
     results: dict[int, Oracle] = {}
-    for chosen, members in by_engine.items():
+    for chosen, indexes in members.items():
         found = chosen.best(
-            [machines[index][0].lattice for index in members],
-            [machines[index][1] for index in members],
+            [(prepared[index].space, machines[index]) for index in indexes],
             model_weight=model_weight,
             workers=workers,
         )
-        for index, path in zip(members, found, strict=True):
-            lattice, evaluator = problems[index]
-            prepared, machine = machines[index]
-            if path is None:
-                raise no_complete_path(lattice)
-            hypothesis = lattice.hypothesis(prepared.original(path.arcs))
-            results[index] = judged(hypothesis, evaluator, machine.proves, chosen.name)
+        for index, best in zip(indexes, found, strict=True):
+            space, evaluator = problems[index]
+            if best is None:
+                raise no_complete_path(space)
+            hypothesis = space.hypothesis(prepared[index].original(best.arcs))
+            exact = machines[index].proves
+            results[index] = judged(hypothesis, evaluator, exact, chosen.name)
     return results
 
 
@@ -502,9 +535,10 @@ class DensityPoint(NamedTuple):
     oracle: Oracle
 
 
+@takes(lattice=LATTICE, evaluator=EVALUATOR)
 def density_curve(
     lattice: Lattice,
-    evaluator: CompiledEvaluator,
+    evaluator: Evaluator,
     densities: Iterable[float],
     *,
     engine: str = "auto",
@@ -517,7 +551,7 @@ def density_curve(
     Parameters
     ----------
     lattice : Lattice
-    evaluator : CompiledEvaluator
+    evaluator : Evaluator
     densities : iterable of float
         Arcs per word of the 1-best; the point of a density beyond the lattice's own is the
         whole lattice.

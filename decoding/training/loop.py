@@ -1,4 +1,4 @@
-"""A decoder in the loop: decode, add to what was decoded before, train, and again."""
+"""Decoder loop: decode, accumulate the spaces, train, and again."""
 
 from __future__ import annotations
 

@@ -18,8 +18,10 @@ from decoding.cli.arguments import (
     positive,
     size,
 )
-from decoding.cli.running import add_resuming, add_running, check_running
-from decoding.cli.summaries import (
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
     scores_table,
     task_over_corpus,
     unscored_lines,
@@ -71,12 +73,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         metavar="NAME",
         default="auto",
-        help="auto, kernel or openfst: who intersects (default: auto, the kernel where it can)",
+        help="search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
     )
     parser.add_argument(
-        "-k", metavar="K", type=positive, default=1, help="the K best of each segment (default: 1)"
+        "-k",
+        metavar="K",
+        type=positive,
+        default=1,
+        help="number of best sentences of each segment to write (default: 1)",
     )
-    parser.add_argument("--worst", action="store_true", help="look for the worst instead")
+    parser.add_argument(
+        "--worst", action="store_true", help="find the worst sentences instead of the best"
+    )
     parser.add_argument(
         "--corpus",
         action="store_true",
@@ -94,22 +102,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="N",
         type=positive,
-        help="labels a search under BLEU, and prefixes one for the worst, may keep before it "
-        "settles for less than a proof",
+        help="maximum number of labels kept in a search under BLEU, and of prefixes in one for k "
+        "best or worst; beyond it, a result is not proven (default: 1 million)",
     )
     parser.add_argument(
         "--memory",
         metavar="SIZE",
         type=size,
-        help="bytes that such a search may take, as 500M (default: 2G)",
+        help="maximum memory of such a search, such as 500M (default: 2G)",
     )
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default: tsv)"
+        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
     )
     add_output(parser)
-    parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
 
 
 def _check_corpus(arguments: argparse.Namespace) -> None:
@@ -132,7 +140,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
     _check_corpus(arguments)
-    from decoding.cli.output.oracle import CorpusLines, CorpusTotals, OracleLines, Totals
+    from decoding.cli.output import oracle as output
+    from decoding.cli.output.tally import Tally
     from decoding.extraction.oracle import DEFAULT_BUDGET
     from lattices.intersection import ENGINES
     from lattices.optional import check_requirements
@@ -152,14 +161,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.memory is not None:
         search["memory"] = arguments.memory
     settings = {name: search[name] for name in ("k", "worst", "model_weight")}
-    job: Job[Any] = OracleLines(metrics, references, arguments.format, search)
+    job: Job[Any] = output.OracleLines(metrics, references, arguments.format, search)
     if arguments.corpus:
         search = {name: value for name, value in search.items() if name not in settings}
-        job = CorpusLines(metrics, references, arguments.format, search)
+        job = output.CorpusLines(metrics, references, arguments.format, search)
+    decision = output.CorpusDecision(metrics)
     return write_summarised(
         arguments,
         job,
-        CorpusTotals(metrics) if arguments.corpus else Totals(metrics),
+        Tally(metrics, output.COUNTS, output.KINDS),
         references,
         task={
             **task_over_corpus(arguments, metrics),
@@ -171,6 +181,8 @@ def run(arguments: argparse.Namespace) -> int:
         settings=settings,
         done="searched",
         for_people=lambda summary: _for_people(summary, metrics, references),
+        decide=decision.decide if arguments.corpus else iter,
+        conclude=decision.conclude if arguments.corpus else output.conclude,
     )
 
 

@@ -1,4 +1,4 @@
-"""``fstmetrics rescore``: what the model says under other weights."""
+"""``fstmetrics rescore``: the model's best sentences under other weights."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from decoding.cli.arguments import (
     opened_references,
     parsed_metrics,
     positive,
-    say,
 )
 from decoding.cli.running import (
     add_resuming,
     add_running,
     check_running,
     corpus_outcomes,
-)
-from decoding.cli.summaries import (
+    say_unweighted,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -69,28 +67,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--weights",
         metavar="FILE",
         required=True,
-        help="lines 'name value' or 'name=value', or a moses.ini",
+        help="weight file: lines 'name value' or 'name=value', or a moses.ini",
     )
     parser.add_argument(
         "--missing",
         choices=("error", "zero"),
         default="error",
-        help="a feature without a weight makes its segment fail (default), or counts nothing",
+        help="features without a weight: error (the segment fails, default) or zero (weight 0)",
     )
     add_references(parser)
     add_metrics(parser)
-    parser.add_argument("-k", metavar="K", type=positive, help="n-best lists with the K best")
+    parser.add_argument("-k", metavar="K", type=positive, help="write n-best lists of the K best")
     parser.add_argument(
-        "--unique", action="store_true", help="with -k, different sentences, not just paths"
+        "--unique",
+        action="store_true",
+        help="with -k: distinct sentences instead of distinct paths",
     )
-    parser.add_argument("--spaces", action="store_true", help="the spaces with new scores")
+    parser.add_argument(
+        "--spaces", action="store_true", help="write the spaces with their new scores"
+    )
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl", "text"), help="of the lines (default: tsv)"
+        "--format", choices=("tsv", "jsonl", "text"), help="output format of lines (default: tsv)"
     )
     add_target(parser)
-    parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -146,7 +148,7 @@ def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> i
         with corpus_outcomes(spaces, arguments) as found:
             ready = made_ready(_noted(found, names), target.ready)
             code = write_outcomes(arguments, target, ready)
-    _say_unweighted(list(names))
+    say_unweighted(list(names))
     return code
 
 
@@ -165,15 +167,10 @@ def _noted(
         yield Done(outcome.position, outcome.path, outcome.line, outcome.id, result)
 
 
-def _say_unweighted(names: list[str]) -> None:
-    if names:
-        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if names[10:] else "")
-        say(f"no weight for the features {shown}: they counted nothing")
-
-
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
-    from decoding.cli.output.rescore import RescoreLines, RescoreTotals
+    from decoding.cli.output.rescore import COUNTS, KINDS, RescoreLines, conclude
+    from decoding.cli.output.tally import Tally
     from decoding.corpus.jobs import RescoreJob
 
     metrics = parsed_metrics(arguments)
@@ -183,7 +180,7 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     return write_summarised(
         arguments,
         job,
-        RescoreTotals(metrics, text=format == "text"),
+        Tally(metrics, COUNTS, KINDS),
         references,
         task={
             **task_over_corpus(arguments, metrics),
@@ -195,7 +192,9 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
         settings={"weights": arguments.weights},
         done="rescored",
         for_people=lambda summary: _for_people(summary, metrics),
-        warn=lambda summary: _say_unweighted(summary["unweighted"]),
+        conclude=conclude,
+        # plain text has no ids: an empty line keeps line i that of segment i
+        for_failed=b"\n" if format == "text" else b"",
     )
 
 

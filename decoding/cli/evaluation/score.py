@@ -1,4 +1,4 @@
-"""``fstmetrics score``: hypotheses against references."""
+"""``fstmetrics score``: scores of hypotheses against references."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
-    opened_references,
+    describe_system,
     parsed_metrics,
     report_failures,
+    required_references,
     say,
+    write_report,
 )
 
 SUMMARY = "score hypotheses, or the best of n-best lists, against references"
@@ -40,9 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_systems(parser, "HYPS", "files of hypotheses, one a system")
     add_references(parser, required=True)
     add_metrics(parser, default="wer bleu")
-    parser.add_argument("--segments", action="store_true", help="scores of each segment, too")
     parser.add_argument(
-        "--intervals", action="store_true", help="confidence intervals of corpus scores (bootstrap)"
+        "--segments", action="store_true", help="also write the scores of each segment"
+    )
+    parser.add_argument(
+        "--intervals", action="store_true", help="bootstrap confidence intervals of corpus scores"
     )
     add_resampling(parser, 1000, "1000")
     add_table_format(parser, "; tsv and latex have either segments or systems")
@@ -56,21 +60,17 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error(
             f"--format {arguments.format} has segments or systems, and only systems have intervals"
         )
-    from decoding.cli.output.score import Report, written
-    from decoding.cli.systems import Judges, describe_layout, read_system
+    from decoding.cli.output.score import written
+    from fstmetrics.statistics.systems import Scorer, describe_layout, read_system
     from lattices.errors import FormatError
-    from lattices.formats.streams import created
 
-    metrics = parsed_metrics(arguments)
-    references = opened_references(arguments)
-    if references is None:
-        raise FormatError("no references")
+    references = required_references(arguments)
     several = len(arguments.paths) > 1
-    judges = Judges(metrics, references, arguments.refs_id, keep=several)
+    scorer = Scorer(parsed_metrics(arguments), references, arguments.refs_id, keep=several)
     failed = False
     systems = []
     for path in arguments.paths:
-        system = read_system(path, arguments.input_format, judges)
+        system = read_system(path, arguments.input_format, scorer)
         report_failures(system.failures)
         if not system.stats:
             raise FormatError("no segment could be scored", system.name)
@@ -78,11 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
         if left > 0:
             say(f"{system.name}: no hypotheses for {left} of {len(references)} references")
         failed = failed or bool(system.failures) or left > 0
-        if system.note:
-            say(f"{system.name}: {system.note}")
+        describe_system(system)
         systems.append(system)
     say(describe_layout(references))
-    report = Report.of(systems, metrics, arguments)
-    with created(arguments.output) as output:
-        output.write(written(report, arguments.format).encode("utf-8"))
+    write_report(arguments, written(systems, arguments))
     return 1 if failed else 0

@@ -41,7 +41,9 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("--metric", metavar="SPEC", default="grr", help="metric (default: grr)")
+    parser.add_argument(
+        "--metric", metavar="SPEC", default="grr", help="metric to compile (default: grr)"
+    )
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument(
         "--ref",
@@ -69,14 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="OUT",
         default=STANDARD,
-        help="file to write (default: - for standard output), or a directory, which gets a file "
-        "for each segment",
+        help="output file, or a directory for one file a segment (default: -, standard output)",
     )
+    parser.add_argument("--symbols", metavar="FILE", help="also write the symbol table, as text")
     parser.add_argument(
-        "--symbols", metavar="FILE", help="write the symbol table as text, one word a line, too"
-    )
-    parser.add_argument(
-        "--text", action="store_true", help="AT&T text, as fstcompile --acceptor reads it"
+        "--text",
+        action="store_true",
+        help="write AT&T text, as read by fstcompile --acceptor, instead of binary",
     )
 
 
@@ -167,7 +168,7 @@ def _units(evaluator: CompiledEvaluator, references: list[Reference]) -> Iterato
             words = tokens_of(reference)
             arcs = [(place, place + 1, word) for place, word in enumerate(words)]
             reference = Lattice.from_arcs(arcs, finals=[len(words)])
-        yield from evaluator.prepare(reference).lattice.vocabulary
+        yield from evaluator.prepare(reference).space.vocabulary
 
 
 def _compiled(evaluator: CompiledEvaluator, vocabulary: Vocabulary, text: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""``fstmetrics info``: how large lattices and n-best lists are."""
+"""``fstmetrics info``: sizes of lattices, forests and n-best lists."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from decoding.cli.arguments import (
     say,
     tsv_cell,
 )
-from decoding.cli.running import add_running, check_running, corpus_outcomes
-from decoding.cli.summaries import unscored_lines
+from decoding.cli.running import add_running, check_running, corpus_outcomes, unscored_lines
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("table", "tsv", "jsonl"),
         default="table",
-        help="of the output (default: table); in tsv and jsonl the total is the last line",
+        help="output format (default: table); in tsv and jsonl the total is the last line",
     )
     add_output(parser)
 
