@@ -24,6 +24,7 @@ from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Evaluator, Metric, has_machine
+from fstmetrics.contract import has_matches
 from fstmetrics.fractions import decomposes
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words, density, path_count, path_lengths
@@ -151,13 +152,16 @@ class OracleJob:
     ) -> list[list[Oracle]] | None:
         """Return the best of all spaces by one call, or None where one call will not do."""
         # the evaluators are all of one metric
-        if self.k > 1 or self.worst or not has_machine(evaluators[0]):
+        searches = has_machine(evaluators[0]) or has_matches(evaluators[0])
+        if self.k > 1 or self.worst or not searches:
             return None
         found = find_oracles(
             spaces,
             evaluators,
             model_weight=self.model_weight,
             engine=self.engine,
+            budget=self.budget,
+            memory=self.memory,
         )
         return [[each] for each in found]
 

@@ -17,6 +17,8 @@ from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.spaces.arguments import check_filled
 
+#: who finds sentences by labels (:mod:`decoding.extraction.labels`)
+LABELS = "labels"
 #: sentences that stand in for a space whose rows are beyond the budget
 STAND_INS = 1000
 #: the most sentences of reference lattices that are searched for as references of their own
