@@ -90,6 +90,7 @@ ROOMS = {
     "lattices.intersection": {"lattices.spaces", "lattices.algorithms", "lattices.formats"},
     "lattices.tokens": {"lattices.spaces", "lattices.formats"},
     "lattices.testing": {"lattices.spaces", "lattices.formats"},
+    "fstmetrics.normalisation": set(),
     "fstmetrics.external": set(),
     "fstmetrics.dependency": set(),
     "fstmetrics.matching": {"fstmetrics.similarity"},
