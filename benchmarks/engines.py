@@ -16,7 +16,7 @@ import pynini
 from benchmarks.data import Corpus
 from fstmetrics import GRR, WER, AlignmentMetric, Machine
 from lattices.formats.openfst.codec import encode
-from lattices.intersection import ENGINES, Engine
+from lattices.intersection import ENGINES, Engine, Problem
 from lattices.intersection import kernel as kernel_module
 from lattices.intersection.openfst import acceptor_columns, transducer_columns
 
@@ -39,6 +39,11 @@ def machines_of(corpus: Corpus, metric: AlignmentMetric) -> list[Machine]:
         metric.against([text]).machine(lattice.vocabulary)
         for lattice, text in zip(corpus.lattices, corpus.references, strict=True)
     ]
+
+
+def problems_of(corpus: Corpus, machines: list[Machine]) -> list[Problem]:
+    """Pair every lattice with its machine."""
+    return list(zip(corpus.lattices, machines, strict=True))
 
 
 def compose_and_search(corpus: Corpus, machines: list[Machine]) -> tuple[float, list[float]]:
@@ -136,9 +141,9 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
             machines = machines_of(corpus, metric)
             few = corpus.first(sample)
             composed, gains = compose_and_search(few, machines[:sample])
-            ours = fastest(2, openfst.best, few.lattices, machines[:sample]) / sample
+            ours = fastest(2, openfst.best, problems_of(few, machines[:sample])) / sample
             in_c, c_gains = plain.seconds(corpus, metric)
-            found = kernel.best(corpus.lattices, machines)
+            found = kernel.best(problems_of(corpus, machines))
             for result, machine, gain in zip(found, machines, c_gains, strict=True):
                 if result.value * machine.parts[0].denominator - gain > 1e-6:
                     raise SystemExit(f"{corpus.name}: the kernel and the C loop disagree")
@@ -147,7 +152,8 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
                     raise SystemExit(f"{corpus.name}: the kernel and OpenFst disagree")
             count = len(corpus.lattices)
             one, search = (part / count for part in _fastest_call(kernel, corpus, machines))
-            two = fastest(7, kernel.best, corpus.lattices, machines, workers=2) / count
+            problems = problems_of(corpus, machines)
+            two = fastest(7, kernel.best, problems, workers=2) / count
             lines.append(
                 f"| {corpus.name} | {corpus.arcs:.0f} | {corpus.words:.0f} | {name} "
                 f"| {composed * 1e3:.2f} ms | {ours * 1e3:.2f} ms | {in_c * 1e6:.1f} µs "
@@ -161,7 +167,7 @@ def measure(corpora: list[Corpus], sample: int) -> list[str]:
 
 def _fastest_call(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[float, float]:
     """Return the seconds of the fastest call, and of the native search in it."""
-    engine.best(corpus.lattices, machines)
+    engine.best(problems_of(corpus, machines))
     return min(_timed(engine, corpus, machines) for _ in range(15))
 
 
@@ -180,7 +186,7 @@ def _timed(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[flo
     kernel_module.search_lattices = timed
     try:
         begin = perf_counter()
-        engine.best(corpus.lattices, machines)
+        engine.best(problems_of(corpus, machines))
         return perf_counter() - begin, inside
     finally:
         kernel_module.search_lattices = search

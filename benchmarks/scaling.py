@@ -24,7 +24,7 @@ def measure(corpus: Corpus) -> list[str]:
             for lattice, text in zip(pruned, corpus.references, strict=False)
         ]
         arcs = sum(lattice.num_arcs for lattice in pruned) / len(pruned)
-        seconds = fastest(7, kernel.best, pruned, machines) / len(pruned)
+        seconds = fastest(7, kernel.best, list(zip(pruned, machines, strict=True))) / len(pruned)
         sizes.append(arcs)
         times.append(seconds)
         lines.append(
@@ -40,7 +40,9 @@ def measure(corpus: Corpus) -> list[str]:
             for start, lattice in enumerate(lattices)
         ]
         arcs = sum(lattice.num_arcs for lattice in lattices) / len(lattices)
-        seconds = fastest(7, kernel.best, lattices, machines) / len(lattices)
+        seconds = fastest(7, kernel.best, list(zip(lattices, machines, strict=True))) / len(
+            lattices
+        )
         sizes.append(words)
         times.append(seconds)
         lines.append(f"| {words} | {seconds * 1e6:.1f} | {seconds / arcs / words * 1e9:.2f} |")

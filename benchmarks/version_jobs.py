@@ -30,6 +30,7 @@ from lattices.formats.weights import read_weights
 
 try:
     from decoding import oracle_kbest, worst
+    from decoding.minimum_risk.mbr import method_with
     from decoding.training.envelope import EnvelopeCorpus
     from decoding.training.mert import line_search
     from decoding.training.risk.expected import risk
@@ -44,6 +45,17 @@ except ImportError:  # where the last version with numba has them
         return oracle(*pair, **options)
 
     worst = partial(oracle_kbest, k=1, worst=True)
+
+    def decide(space: Any, metric: Any, method: str, scale: float, options: Any) -> Any:
+        """Decide with the options of the method among those of the function."""
+        return mbr(space, metric, method=method, scale=scale, **options)
+
+else:
+
+    def decide(space: Any, metric: Any, method: str, scale: float, options: Any) -> Any:
+        """Decide by a method with its options."""
+        return mbr(space, metric, method=method_with(method, options), scale=scale)
+
 
 DATA = Path(sys.argv[1])
 FOLDER = DATA / "multi30k-deen"
@@ -161,16 +173,23 @@ def risks(name: str, count: int) -> Job:
     return run, len(spaces)
 
 
-def decisions(name: str, count: int, method: str, metric: str | None = None, **options: Any) -> Job:
+def decisions(
+    name: str,
+    count: int,
+    method: str,
+    metric: str | None = None,
+    *,
+    scale: float = SCALE,
+    **options: Any,
+) -> Job:
     """Minimum Bayes risk."""
     spaces = spaces_of(name, count)
-    options.setdefault("scale", SCALE)
     chosen = SENTENCE_BLEU if metric == "bleu" else metric and parse_metric(metric)
 
     def run() -> tuple[float, float]:
         expected = model = 0.0
         for space in spaces:
-            found: Any = mbr(space, chosen, method=method, **options)  # type: ignore[arg-type]
+            found: Any = decide(space, chosen, method, scale, options)
             if found.tokens is not None:
                 expected += found.expected
                 model += found.hypothesis.score

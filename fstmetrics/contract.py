@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, TypeGuard, cast, runtime_checkable
+from typing import Generic, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from fstmetrics.machine import Machine
 from fstmetrics.references import Reference
-from lattices.arrays import FloatColumn, IntColumn
+from lattices import _native
+from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
-from lattices.spaces import Lattice, NBest
+from lattices.spaces import Forest, Lattice, NBest
+from lattices.spaces.arguments import Each, Kind
 from lattices.vocabulary import Vocabulary
+
+#: a space that a machine can search
+S = TypeVar("S", bound=Lattice | Forest)
 
 
 @runtime_checkable
@@ -62,13 +67,13 @@ class Metric(Protocol):
 
 @runtime_checkable
 class CompiledEvaluator(Evaluator, Protocol):
-    """An evaluator that can search lattices."""
+    """An evaluator that can search lattices and forests."""
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the machine over the words of a space, or over those that ``labels`` lists."""
 
-    def prepare(self, lattice: Lattice) -> PreparedLattice:
-        """Return the lattice in the metric's own units: words, or characters."""
+    def prepare(self, space: S) -> Prepared[S]:
+        """Return the lattice or forest in the metric's own tokens: words, or characters."""
 
 
 @runtime_checkable
@@ -113,7 +118,7 @@ def offers(kind: type, ability: str, rests_on: frozenset[str]) -> bool:
 
 
 def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
-    """Tell whether an evaluator can search lattices; much cheaper than ``isinstance``."""
+    """Tell whether an evaluator can search spaces; much cheaper than ``isinstance``."""
     return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
 
 
@@ -123,18 +128,56 @@ def quality(metric: Metric, score: float) -> float:
 
 
 @dataclass(frozen=True)
-class PreparedLattice:
-    """A lattice in the units of a metric, and the way back to the original arcs."""
+class Prepared(Generic[S]):
+    """A lattice or forest in the tokens of a metric, and the way back to the original.
 
-    lattice: Lattice
+    Attributes
+    ----------
+    space : Lattice or Forest
+    origin : int32 column, optional
+        The arc or edge of the original behind each of :attr:`space`, -1 for none; nothing where
+        the space is the original itself.
+    """
+
+    space: S
     origin: IntColumn | None = None
 
     def original(self, arcs: IntColumn) -> tuple[int, ...]:
-        """Return a path of the prepared lattice as a path of the original one."""
+        """Return a path or derivation of the prepared space as one of the original."""
         if self.origin is None:
             return tuple(arcs.tolist())
         origin = self.origin[arcs]
         return tuple(origin[origin >= 0].tolist())
+
+    def labels(self) -> IntColumn:
+        """Return the tokens of the space, in any order: the labels of arcs, or of target sides."""
+        if isinstance(self.space, Lattice):
+            return self.space.label
+        return ints(self.space.symbol[self.space.symbol > 0])
+
+    def words(self, original: S) -> IntColumn | None:
+        """Return the word that each label begins, 0 for none; None if labels are the words."""
+        if self.origin is None:
+            return None
+        if isinstance(original, Lattice):
+            return ints(np.where(self.origin < 0, 0, original.label[self.origin]))
+        spelt = cast(Forest, self.space)
+        return ints(_native.words_said(spelt.columns, original.columns, self.origin))
+
+
+def compile_for(space: S, evaluator: CompiledEvaluator) -> tuple[Prepared[S], Machine]:
+    """Return a space in the tokens of a metric, and the metric's machine over them.
+
+    Examples
+    --------
+    >>> from fstmetrics import CER
+    >>> forest = Forest.from_edges([(0, [], ["on"]), (0, [], ["in"])])
+    >>> prepared, machine = compile_for(forest, CER().against(["in"]))
+    >>> prepared.space.vocabulary.decode([1, 2, 3]), machine.relation
+    (('o', 'n', 'i'), 'exact')
+    """
+    prepared = evaluator.prepare(space)
+    return prepared, evaluator.machine(prepared.space.vocabulary, prepared.labels())
 
 
 #: scores closer than this, of metrics that do not count in whole units, differ by rounding
@@ -265,3 +308,29 @@ def scores_of(metric: Metric, rows: FloatColumn) -> FloatColumn:
     if offers(type(metric), "scores", _SCORE):
         return cast(RowScorer, metric).scores(rows)
     return np.array([metric.score(row) for row in rows], dtype=np.float64)
+
+
+def _has(*names: str) -> Callable[[object], bool]:
+    """Return what tells whether a value, and not a class, has these attributes."""
+    return lambda value: not isinstance(value, type) and all(hasattr(value, n) for n in names)
+
+
+_is_metric = _has("higher_is_better", "stats", "score", "against")
+_is_evaluator = _has("metric", "references", "stats", "score")
+
+
+def _how_to_get_a_metric(value: object) -> str:
+    if _is_evaluator(value):
+        return "evaluator.metric is the metric that it came from"
+    if isinstance(value, str):
+        return "fstmetrics.parse_metric(text) makes one"
+    return f"{value.__name__}() makes one" if isinstance(value, type) else ""
+
+
+#: what functions take for metrics and evaluators, and say where something else came
+METRIC = Kind("a metric", _is_metric, _how_to_get_a_metric)
+METRIC_OR_NONE = Kind(
+    "a metric", lambda value: value is None or _is_metric(value), _how_to_get_a_metric
+)
+EVALUATOR = Kind("an evaluator", _is_evaluator, lambda _: "metric.against(references) makes one")
+EVALUATORS = Each(EVALUATOR, "a sequence of evaluators")

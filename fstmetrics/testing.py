@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fstmetrics.contract import Metric, corpus_score, has_machine, quality
+from fstmetrics.contract import Metric, compile_for, corpus_score, has_machine, quality
 from fstmetrics.signature import METRICS, parse_metric
 from lattices.errors import Error
 from lattices.intersection import choose
@@ -146,9 +146,8 @@ def _check_machine(metric: Metric, lattice: Lattice, references: Sequence[Sequen
     evaluator = metric.against(references)
     if not has_machine(evaluator):
         return
-    prepared = evaluator.prepare(lattice)
-    machine = evaluator.machine(prepared.lattice.vocabulary, prepared.lattice.label)
-    found = choose("auto", prepared.lattice, machine).best([prepared.lattice], [machine])[0]
+    prepared, machine = compile_for(lattice, evaluator)
+    found = choose("auto", prepared.space, machine).best([(prepared.space, machine)])[0]
     if found is None:
         raise AssertionError(f"{metric}: no path found in a lattice that has some")
     best = max(quality(metric, evaluator.score(path.tokens)) for path in lattice.paths())

@@ -103,6 +103,10 @@ class OptionError(Error, ValueError):
     """An argument outside its range, or a metric specification that does not parse."""
 
 
+class ArgumentTypeError(OptionError, TypeError):
+    """An argument of another type than a function takes."""
+
+
 class UnknownNameError(Error, LookupError):
     """A name no plug-in answers to; the message lists the close ones, then all."""
 

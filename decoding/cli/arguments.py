@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures, Segment
     from fstmetrics import Metric
+    from fstmetrics.statistics.systems import System
+    from lattices.errors import FormatError
     from lattices.formats.references import References
 
 STANDARD = "-"
@@ -158,7 +160,8 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
         default="auto",
         help="layout of the references: kaldi (id words), plain (line i is segment i), trn, ctm, "
-        "stm, or auto: whichever fits and has the ids, plain if first words cannot be ids",
+        "stm, or auto: whichever fits and has the ids, plain if first words cannot be ids (a few "
+        "lines, all of whose first words differ, may have some: say plain)",
     )
     add_reference_ids(parser)
 
@@ -361,10 +364,11 @@ def say(text: str) -> None:
     print(f"fstmetrics: {text}", file=sys.stderr)
 
 
-def report_failures(failures: Failures, *, but_last: bool = False) -> None:
+def report_failures(failures: Failures | Sequence[FormatError], *, but_last: bool = False) -> None:
     """Print the first failures, and how many more there are; the last may be told elsewhere."""
     count = len(failures) - but_last
-    for failure in failures.first[: min(count, SHOWN_FAILURES)]:
+    first = failures if isinstance(failures, Sequence) else failures.first
+    for failure in first[: min(count, SHOWN_FAILURES)]:
         say(str(failure))
     if count > SHOWN_FAILURES:
         say(f"... and {count - SHOWN_FAILURES} more failures")
@@ -398,6 +402,54 @@ def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> Non
         help="text, trn, ctm, or a format of n-best lists (default: found by the content, "
         "but for ctm)",
     )
+
+
+def read_systems(
+    arguments: argparse.Namespace,
+    metrics: tuple[Metric, ...],
+    paths: Sequence[str],
+    *,
+    keep: bool = True,
+) -> tuple[list[System], References]:
+    """Return systems that have an output for every reference, scored; and say how they were read.
+
+    ``keep`` as in :class:`fstmetrics.statistics.systems.Scorer`.
+    """
+    from fstmetrics.statistics.systems import Scorer, describe_layout, read_complete
+
+    references = required_references(arguments)
+    scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
+    systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
+    for system in systems:
+        describe_system(system)
+    say(describe_layout(references))
+    return systems, references
+
+
+def describe_system(system: System) -> None:
+    """Say how a system was read, and what is suspicious about it."""
+    if system.note:
+        say(f"{system.name}: {system.note}")
+    if system.problem:
+        say(f"warning: {system.name}: {system.problem}")
+
+
+def required_references(arguments: argparse.Namespace) -> References:
+    """Return the references of ``--refs``, where the parser requires it."""
+    references = opened_references(arguments)
+    assert references is not None
+    return references
+
+
+def write_report(arguments: argparse.Namespace, text: str, picture: bytes = b"") -> None:
+    """Write a report to the output, and its picture, if it has one, to the file of ``--plot``."""
+    from lattices.formats.streams import created
+
+    if picture:
+        with created(arguments.plot) as output:
+            output.write(picture)
+    with created(arguments.output) as output:
+        output.write(text.encode("utf-8"))
 
 
 def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:

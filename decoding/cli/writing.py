@@ -77,7 +77,7 @@ def target_of(arguments: argparse.Namespace) -> Target:
     """Return the target that was asked for; whatever is wrong with it is said before any work."""
     from decoding.corpus.encoding import ARCHIVE, Target
     from lattices.errors import OptionError
-    from lattices.formats.known import check_options
+    from lattices.formats.reading import check_options
     from lattices.formats.writing import format_for_writing
     from lattices.optional import check_requirements
 

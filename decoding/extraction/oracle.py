@@ -9,25 +9,27 @@ from math import isfinite
 from typing import Any, NamedTuple, cast
 
 from decoding._native import search_words
-from decoding.extraction.ranked import compiled, ranked_entries, ranked_sentences
+from decoding.extraction.ranked import ranked_entries, ranked_sentences, spell_out
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
-from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from fstmetrics import (
     CompiledEvaluator,
     Evaluator,
     has_machine,
     quality,
 )
-from fstmetrics.contract import ROUNDING
+from fstmetrics.contract import EVALUATOR, EVALUATORS, ROUNDING, Prepared, compile_for
+from fstmetrics.machine import Machine
+from fstmetrics.overlap import Overlap, VocabularyWarning, compares_words, overlap
+from lattices._native import check_sums
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.errors import OptionError, argument
-from lattices.intersection import choose, kernel
-from lattices.intersection import forests as forest_kernel
+from lattices.intersection import Engine, choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import LATTICE, SPACE, SPACES, takes
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
@@ -35,6 +37,7 @@ DEFAULT_BUDGET = 1_000_000
 _NO_PATH, _OVERFLOW = 1, 2
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle(
     space: Space,
     evaluator: Evaluator,
@@ -79,12 +82,14 @@ def oracle(
     return find_oracles([space], [evaluator], model_weight=model_weight, engine=engine)[0]
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle_kbest(
     space: Space,
     evaluator: Evaluator,
     k: int,
     *,
     model_weight: float = 0.0,
+    engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
 ) -> list[Oracle]:
@@ -92,11 +97,11 @@ def oracle_kbest(
 
     What is maximised is as of :func:`oracle`. Of a lattice it takes one intersection and is
     exact; a forest goes through rows where these are few
-    (:mod:`lattices.intersection.forest_rows`), and else through the intersection, too.
+    (:mod:`lattices.intersection.rows`), and else through the intersection, too.
 
     Parameters
     ----------
-    space, evaluator, model_weight
+    space, evaluator, model_weight, engine
         As of :func:`oracle`.
     k : int
         How many; there are fewer if the space has fewer.
@@ -113,16 +118,18 @@ def oracle_kbest(
     """
     if k == 1:
         _check_ranking(k, budget, memory)
-        return [oracle(space, evaluator, model_weight=model_weight)]
-    return _ranked(space, evaluator, k, False, model_weight, budget, memory)
+        return [oracle(space, evaluator, model_weight=model_weight, engine=engine)]
+    return _ranked(space, evaluator, k, False, model_weight, budget, memory, engine)
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def worst(
     space: Space,
     evaluator: Evaluator,
     k: int = 1,
     *,
     model_weight: float = 0.0,
+    engine: str = "auto",
     budget: int = DEFAULT_BUDGET,
     memory: int = MEMORY,
 ) -> list[Oracle]:
@@ -130,12 +137,12 @@ def worst(
 
     What :func:`oracle` maximises is minimised; with a negative ``model_weight`` this is fear, the
     sentence that the model likes and the metric does not. It goes through rows
-    (:mod:`lattices.intersection.rows`, and for forests :mod:`lattices.intersection.forest_rows`)
-    and is exact within ``budget`` and ``memory``; beyond them the results say ``exact=False``.
+    (:mod:`lattices.intersection.rows`) and is exact within ``budget`` and ``memory``; beyond them
+    the results say ``exact=False``.
 
     Parameters
     ----------
-    space, evaluator, model_weight
+    space, evaluator, model_weight, engine
         As of :func:`oracle`.
     k : int
         How many; there are fewer if the space has fewer.
@@ -157,7 +164,7 @@ def worst(
     >>> [(each.text, each.score) for each in worst(lattice, GRR().against(["the cat"]), 2)]
     [('a hat', 0.0), ('a cat', 0.3333333333333333)]
     """
-    return _ranked(space, evaluator, k, True, model_weight, budget, memory)
+    return _ranked(space, evaluator, k, True, model_weight, budget, memory, engine)
 
 
 def _check_weight(model_weight: float) -> None:
@@ -183,6 +190,7 @@ def _ranked(
     model_weight: float,
     budget: int,
     memory: int,
+    engine: str,
 ) -> list[Oracle]:
     _check_ranking(k, budget, memory)
     _check_weight(model_weight)
@@ -199,12 +207,14 @@ def _ranked(
         model_weight=model_weight,
         budget=budget,
         memory=memory,
+        engine=engine,
     )
     found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
     # in the order of what is reported: units may have been rounded, where scores are not
     return _in_reported_order(found, evaluator, worst, model_weight)
 
 
+@takes(spaces=SPACES, evaluators=EVALUATORS)
 def oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -257,7 +267,7 @@ def oracles(
         if shared is Overlap.WORDS:
             break
         if compares_words(evaluator.metric):
-            shared = max(shared, overlap(space, evaluator.references))
+            shared = max(shared, overlap(space.vocabulary, evaluator.references))
     if shared.problem:
         warnings.warn(shared.problem, VocabularyWarning, stacklevel=2)
     return found
@@ -276,34 +286,18 @@ def find_oracles(
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
     found = _by_words(spaces, evaluators, model_weight, engine, workers)
-    lattices: dict[int, tuple[Lattice, CompiledEvaluator]] = {}
-    forests: dict[int, tuple[Forest, CompiledEvaluator]] = {}
     results = found.oracles
+    by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
     for index in found.others:
         space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
             (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
-        elif isinstance(space, Lattice):
-            lattices[index] = space, cast(CompiledEvaluator, evaluator)
         else:
-            forests[index] = space, cast(CompiledEvaluator, evaluator)
-    if forests:
-        # a tenth of a second to import, and most corpora have none
-        from decoding.extraction.forests import best_derivations
-
-        derivations = best_derivations(
-            [forest for forest, _ in forests.values()],
-            [evaluator for _, evaluator in forests.values()],
-            model_weight=model_weight,
-            engine=engine,
-            workers=workers,
-        )
-        for index, best in zip(forests, derivations, strict=True):
-            results[index] = judged(best.hypothesis, evaluators[index], best.exact, best.engine)
-    if lattices:
-        for index, each in _of_lattices(lattices, model_weight, engine, workers).items():
-            results[index] = each
+            by_engine[index] = space, cast(CompiledEvaluator, evaluator)
+    if by_engine:
+        for index, best in _by_engine(by_engine, model_weight, engine, workers).items():
+            results[index] = best
     return cast(list[Oracle], results)
 
 
@@ -352,7 +346,7 @@ def _by_words(
         len(spaces),
         (Oracle, Hypothesis),
         model_weight,
-        (kernel.MOST_CELLS, forest_kernel.MOST_CELLS),
+        (kernel.MOST_CELLS, kernel.MOST_FOREST_CELLS),
         workers,
     )
     for place, outcome, arcs in trouble:
@@ -370,32 +364,41 @@ def _by_words(
     return _ByWords(results, others)
 
 
-def _of_lattices(
-    problems: dict[int, tuple[Lattice, CompiledEvaluator]],
+def _by_engine(
+    problems: dict[int, tuple[Lattice | Forest, CompiledEvaluator]],
     model_weight: float,
     engine: str,
     workers: int,
 ) -> dict[int, Oracle]:
-    """Return the oracles of lattices under the same keys, by one call of each engine."""
-    machines = {index: compiled(*problem) for index, problem in problems.items()}
-    by_engine: dict[Any, list[int]] = {}
-    for index, (prepared, machine) in machines.items():
-        by_engine.setdefault(choose(engine, prepared.lattice, machine), []).append(index)
+    """Return the oracles of lattices and forests under the same keys, by one call of each engine.
+
+    The kernel searches forests with the sentences of reference lattices, if they are few.
+    """
+    prepared: dict[int, Prepared[Any]] = {}
+    machines: dict[int, Machine] = {}
+    members: dict[Engine, list[int]] = {}
+    for index, (space, evaluator) in problems.items():
+        if isinstance(space, Forest):
+            check_sums(space.columns)
+            if engine in ("auto", kernel.ENGINE.name):
+                evaluator = spell_out(evaluator)
+        prepared[index], machines[index] = compile_for(space, evaluator)
+        chosen = choose(engine, prepared[index].space, machines[index])
+        members.setdefault(chosen, []).append(index)
     results: dict[int, Oracle] = {}
-    for chosen, members in by_engine.items():
+    for chosen, indexes in members.items():
         found = chosen.best(
-            [machines[index][0].lattice for index in members],
-            [machines[index][1] for index in members],
+            [(prepared[index].space, machines[index]) for index in indexes],
             model_weight=model_weight,
             workers=workers,
         )
-        for index, path in zip(members, found, strict=True):
-            lattice, evaluator = problems[index]
-            prepared, machine = machines[index]
-            if path is None:
-                raise no_complete_path(lattice)
-            hypothesis = lattice.hypothesis(prepared.original(path.arcs))
-            results[index] = judged(hypothesis, evaluator, machine.proves, chosen.name)
+        for index, best in zip(indexes, found, strict=True):
+            space, evaluator = problems[index]
+            if best is None:
+                raise no_complete_path(space)
+            hypothesis = space.hypothesis(prepared[index].original(best.arcs))
+            exact = machines[index].proves
+            results[index] = judged(hypothesis, evaluator, exact, chosen.name)
     return results
 
 
@@ -443,6 +446,7 @@ class DensityPoint(NamedTuple):
     oracle: Oracle
 
 
+@takes(lattice=LATTICE, evaluator=EVALUATOR)
 def density_curve(
     lattice: Lattice,
     evaluator: CompiledEvaluator,

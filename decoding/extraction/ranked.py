@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from fstmetrics import CompiledEvaluator, Evaluator
-from fstmetrics.contract import ROUNDING, PreparedLattice, nbest_values
-from fstmetrics.machine import Machine
-from lattices.algorithms import k_best
-from lattices.arrays import FloatColumn, IntColumn, ints
+from fstmetrics.contract import ROUNDING, compile_for, nbest_values
+from fstmetrics.references import Reference
+from lattices._native import check_sums
+from lattices.algorithms import k_best, path_count
+from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
-from lattices.intersection.ranked import best_sentences, worst_sentences
-from lattices.intersection.rows import MEMORY, RowMachine, cut_lowest_path, lowest_path
+from lattices.intersection import ENGINES, RankingEngine, kernel
+from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 
 #: sentences that stand in for a space whose rows are beyond the budget
 STAND_INS = 1000
+#: the most sentences of reference lattices that are searched for as references of their own
+MOST_REFERENCE_SENTENCES = 64
 
 
 class RankedSentence(NamedTuple):
@@ -37,8 +40,12 @@ def ranked_sentences(
     model_weight: float,
     budget: int,
     memory: int = MEMORY,
+    engine: str = "auto",
 ) -> list[RankedSentence]:
     """Return the k best or worst sentences of a lattice or forest, each once.
+
+    An engine that cannot rank (:class:`lattices.intersection.RankingEngine`), or not this space,
+    leaves it to the kernel.
 
     Beyond the budget of prefixes and of bytes, they are the best or worst of the ``STAND_INS``
     sentences that the model likes best, and labelled as such.
@@ -53,96 +60,71 @@ def ranked_sentences(
     >>> [(each.hypothesis.text, each.exact, each.engine) for each in found]
     [('the', True, 'product'), ('a', True, 'product')]
     """
-    if isinstance(space, Forest):
-        from decoding.extraction.forests import ranked_derivations
-
-        found = ranked_derivations(
-            space,
-            evaluator,
-            k,
-            worst=worst,
-            model_weight=model_weight,
-            budget=budget,
-            memory=memory,
-        )
-        if found is not None:
-            return [RankedSentence(*each) for each in found]
-    elif worst:
-        paths = _worst(space, evaluator, k, model_weight, budget, memory)
-        if paths is not None:
-            return paths
-    else:
-        return _k_best(space, evaluator, k, model_weight)
+    found = _ranked(space, evaluator, k, worst, model_weight, budget, memory, engine)
+    spelt = spell_out(evaluator) if isinstance(space, Forest) and not worst else evaluator
+    if found is None and spelt is not evaluator:
+        # the product of a forest is that with sentences
+        found = _ranked(space, spelt, k, worst, model_weight, budget, memory, engine)
+    if found is not None:
+        return found
     some = k_best(space, max(k, STAND_INS), distinct=True)
     listed = NBest.from_hypotheses(some)
     chosen = ranked_places(listed, evaluator, k, worst=worst, model_weight=model_weight)
     return [RankedSentence(some[place], False, "scorer") for place in chosen]
 
 
-def compiled(lattice: Lattice, evaluator: CompiledEvaluator) -> tuple[PreparedLattice, Machine]:
-    """Return a lattice in the units of a metric, and the metric's machine over its words."""
-    prepared = evaluator.prepare(lattice)
-    return prepared, evaluator.machine(prepared.lattice.vocabulary, prepared.lattice.label)
-
-
-def _words(lattice: Lattice, prepared: PreparedLattice) -> IntColumn | None:
-    """Return the word that each arc of a prepared lattice begins, if its labels are no words."""
-    if prepared.origin is None:
-        return None
-    return ints(np.where(prepared.origin < 0, 0, lattice.label[prepared.origin]))
-
-
-def _k_best(
-    lattice: Lattice, evaluator: CompiledEvaluator, k: int, model_weight: float
-) -> list[RankedSentence]:
-    prepared, machine = compiled(lattice, evaluator)
-    paths = best_sentences(
-        prepared.lattice,
-        machine.automaton,
-        k,
-        model_weight / machine.unit,
-        _words(lattice, prepared),
-    )
-    exact = machine.proves
-    return [
-        RankedSentence(lattice.hypothesis(prepared.original(path)), exact, "product")
-        for path in paths
-    ]
-
-
-def _worst(
-    lattice: Lattice,
+def _ranked(
+    space: Lattice | Forest,
     evaluator: CompiledEvaluator,
     k: int,
+    worst: bool,
     model_weight: float,
     budget: int,
     memory: int,
+    engine: str,
 ) -> list[RankedSentence] | None:
-    """Return the worst of a lattice; None if more than one are asked for beyond the budget."""
-    prepared, machine = compiled(lattice, evaluator)
-    rows = RowMachine(machine.automaton, prepared.lattice.num_states)
-    weight = model_weight / machine.unit
-    exact = machine.proves
-    if k == 1:
-        found = lowest_path(
-            prepared.lattice, rows, model_weight=weight, budget=budget, memory=memory
-        )
-        if found is None:
-            exact = False
-            widest = max(1, budget // prepared.lattice.num_states)
-            found = cut_lowest_path(
-                prepared.lattice, rows, model_weight=weight, widest=widest, memory=memory
-            )
-        paths = [found[1]]
-    else:
-        words = _words(lattice, prepared)
-        ranked = worst_sentences(prepared.lattice, rows, k, weight, budget, words, memory=memory)
-        if ranked is None:
-            return None
-        paths = list(ranked)
+    """Return what an engine finds, the kernel if this one cannot rank; None beyond the budget."""
+    if isinstance(space, Forest):
+        check_sums(space.columns)
+    prepared, machine = compile_for(space, evaluator)
+    chosen = kernel.ENGINE if engine == "auto" else ENGINES.get(engine)
+    if not isinstance(chosen, RankingEngine) or chosen.can_run(prepared.space, machine) is not True:
+        chosen = kernel.ENGINE
+    rank = chosen.worst if worst else chosen.k_best
+    found = rank(
+        (prepared.space, machine),
+        k,
+        model_weight=model_weight,
+        budget=budget,
+        memory=memory,
+        words=prepared.words(space),
+    )
+    if found is None:
+        return None
+    exact = found.proven and machine.proves
     return [
-        RankedSentence(lattice.hypothesis(prepared.original(path)), exact, "rows") for path in paths
+        RankedSentence(space.hypothesis(prepared.original(path)), exact, found.road)
+        for path in found.paths
     ]
+
+
+def spell_out(evaluator: CompiledEvaluator) -> CompiledEvaluator:
+    """Return the evaluator with the sentences of reference lattices, if they are few.
+
+    The best of a reference lattice's sentences counts, as does the best of the references; and
+    forests are searched with sentences.
+    """
+    lattices = [each for each in evaluator.references if isinstance(each, Lattice)]
+    counts = [path_count(lattice) for lattice in lattices]
+    if not counts or min(counts) == 0 or sum(counts) > MOST_REFERENCE_SENTENCES:
+        return evaluator
+    spelled: list[Reference] = []
+    for reference in evaluator.references:
+        if isinstance(reference, Lattice):
+            spelled.extend(dict.fromkeys(path.tokens for path in reference.paths()))
+        else:
+            spelled.append(reference)
+    return cast(CompiledEvaluator, evaluator.metric.against(spelled))
 
 
 def ranked_entries(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fstmetrics import Edit, Evaluator
-from fstmetrics.alignment.judgement import Judgement
+from fstmetrics.alignment.family import Judgement
 from lattices.arrays import FloatColumn, floats
 from lattices.spaces import Hypothesis
 from lattices.spaces.hypothesis import Deferred
@@ -30,8 +30,7 @@ class Oracle(Deferred):
         Whether no sentence of the space is better (or worse, where the worst was asked for).
     engine : str
         Who found it: an engine; ``product`` for the k best and ``rows`` for the worst, and
-        of forests for the k best, too; ``lattice-rows`` where the lattice of a forest was
-        searched; ``scorer`` where every sentence of a list was scored.
+        of forests for the k best, too; ``scorer`` where every sentence of a list was scored.
     judgement : Judgement or None
         What the metric says of the sentence, if it aligns.
     """

@@ -11,15 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from fstmetrics._native import WordMetric, list_statistics
-from fstmetrics.alignment.judgement import Judgement, ReferenceWords
-from fstmetrics.contract import ROUNDING, PreparedLattice, quality
+from fstmetrics._native import (
+    WordMetric,
+    align,
+    list_statistics,
+    number_statistics,
+    soft_statistics,
+)
+from fstmetrics.contract import ROUNDING, Prepared, S, quality
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machine import Machine
 from fstmetrics.pairs import alignment_scores, edit_scores
@@ -33,12 +39,126 @@ from fstmetrics.references import (
     tokens_of,
 )
 from fstmetrics.signature import Signature
-from fstmetrics.similarity.affix import Similarity
+from fstmetrics.similarity.affix import Similarity, checked_matrix
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.intersection import ENGINES, Alignment, Automaton, Part
 from lattices.intersection.automata import FINEST_UNIT
 from lattices.spaces import Lattice, NBest
 from lattices.vocabulary import Vocabulary
+
+Operation = Literal["match", "substitution", "insertion", "deletion"]
+OPERATIONS: tuple[Operation, ...] = ("match", "substitution", "insertion", "deletion")
+MATCH, SUBSTITUTION, INSERTION, DELETION = range(4)
+
+
+class Edit(NamedTuple):
+    """One step of an alignment.
+
+    Attributes
+    ----------
+    operation : {"match", "substitution", "insertion", "deletion"}
+    hypothesis, reference : str
+        The words, empty where there is none on that side.
+    weight : float
+        1 for a match, the similarity for a soft one, 0 for the rest.
+    """
+
+    operation: Operation
+    hypothesis: str
+    reference: str
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """One hypothesis against its best reference.
+
+    Attributes
+    ----------
+    reference : int
+        Which reference it is.
+    stats : float64 column
+    score : float
+    edits : tuple of Edit
+        The alignment, in order.
+    """
+
+    reference: int
+    stats: FloatColumn
+    score: float
+    _words: Tokens
+    _against: ReferenceWords
+    _metric: AlignmentMetric
+
+    @cached_property
+    def edits(self) -> tuple[Edit, ...]:
+        """The alignment, in order; looked for when it is first asked for."""
+        words, others = self._words, self._against.words
+        weight = self._against.weights(words)
+        steps = align(weight, *_costs(self._metric))
+        return tuple(
+            Edit(
+                OPERATIONS[operation],
+                words[j] if operation != DELETION else "",
+                others[i] if operation != INSERTION else "",
+                float(weight[j, i]) if operation == MATCH else 0.0,
+            )
+            for operation, j, i, _ in steps.tolist()
+        )
+
+
+class ReferenceWords:
+    """The words of a reference, numbered once for all sentences that are compared with it.
+
+    Parameters
+    ----------
+    words : tuple of str
+        In the metric's units.
+    similarity : Similarity or None
+        What different words are worth as matches of each other; nothing, if None.
+
+    Examples
+    --------
+    >>> ReferenceWords(("the", "cat", "the"), None).weights(["the", "dog"]).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+
+    def __init__(self, words: Tokens, similarity: Similarity | None) -> None:
+        self.words = words
+        self._similarity = similarity
+        self._number = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        self._numbers = self._numbers_of(words)
+
+    def __len__(self) -> int:
+        """How many words there are."""
+        return len(self.words)
+
+    def weights(self, words: Sequence[str]) -> FloatColumn:
+        """Return what each of some words is worth as a match of each reference word."""
+        weight = (self._numbers_of(words)[:, None] == self._numbers[None, :]).astype(np.float64)
+        if self._similarity is not None and weight.size:
+            soft = checked_matrix(self._similarity, tuple(words), tuple(self._number))
+            weight = np.maximum(weight, soft[:, self._numbers])
+        return np.ascontiguousarray(weight)
+
+    def _numbers_of(self, words: Sequence[str]) -> IntColumn:
+        number = self._number.get
+        return ints([number(word, -1) for word in words])
+
+    def judge(self, words: Tokens, metric: AlignmentMetric, number: int) -> Judgement:
+        """Return what the metric says of a sentence; ``number`` is the reference's."""
+        costs = _costs(metric)
+        if self._similarity is None:
+            stats = number_statistics(self._numbers_of(words), self._numbers, *costs)
+        else:
+            stats = soft_statistics(self.weights(words), *costs)
+        stats = floats(stats)
+        return Judgement(number, stats, metric.score(stats), words, self, metric)
+
+
+def _costs(metric: AlignmentMetric) -> tuple[int, float, float]:
+    return metric.order, float(metric.insertion), float(metric.deletion)
+
 
 #: costs with a larger denominator, or common multiple of them, are put on a fine grid instead
 _LARGEST_DENOMINATOR = 10_000
@@ -229,7 +349,7 @@ class AlignmentEvaluator:
     def _sentences(self) -> list[ReferenceWords | dict[int, Lattice]]:
         """The references in the metric's units; a lattice as one lattice for each length."""
         return [
-            lattices_by_length(self.prepare(reference).lattice)
+            lattices_by_length(self.prepare(reference).space)
             if isinstance(reference, Lattice)
             else self._numbered(self.metric.units(tokens_of(reference)))
             for reference in self.references
@@ -353,13 +473,14 @@ class AlignmentEvaluator:
         against = cast(ReferenceWords, self._sentences[reference])
         return Judgement(reference, stats, score, words, against, self.metric)
 
-    def prepare(self, lattice: Lattice) -> PreparedLattice:
-        """Return the lattice in the metric's units."""
+    def prepare(self, space: S) -> Prepared[S]:
+        """Return the lattice or forest in the metric's tokens."""
         if not self.metric.characters:
-            return PreparedLattice(lattice)
+            return Prepared(space)
         from lattices.algorithms import to_characters
 
-        return PreparedLattice(*to_characters(lattice, spaces=self.metric.spaces))
+        # a lattice of a lattice, a forest of a forest
+        return Prepared(*cast(tuple[S, IntColumn], to_characters(space, self.metric.spaces)))
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the exact machine over the words of a space.
@@ -475,6 +596,6 @@ class AlignmentEvaluator:
             ints(numbers[word]), ints(position), floats(weight[position, word]), self._one,
         )  # fmt: skip
         machine = Machine((Part(swapped, 1.0),))
-        found = ENGINES.get("kernel").best([lattice], [machine])[0]
+        found = ENGINES.get("kernel").best([(lattice, machine)])[0]
         closest = vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()
         return self._numbered(closest)

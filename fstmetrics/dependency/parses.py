@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fstmetrics.references import Tokens, tokens_of
-from fstmetrics.text_files import numbered_lines
 from lattices.errors import FormatError, MissingDependencyError, OptionError
+from lattices.formats.streams import numbered_lines
 from lattices.optional import require
 from lattices.registry import Registry
 

@@ -14,11 +14,10 @@ from lattices.algorithms.counting import (
 from lattices.algorithms.determinize import determinize, minimize, push
 from lattices.algorithms.epsilon import remove_epsilon
 from lattices.algorithms.expansion import forest_to_lattice
-from lattices.algorithms.kbest import best, best_path, k_best, k_best_paths
+from lattices.algorithms.kbest import best, best_path, best_words, k_best, k_best_paths
 from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
 from lattices.algorithms.paths import Paths, hypotheses
 from lattices.algorithms.posteriors import (
-    ForestPosteriors,
     Posteriors,
     inside,
     outside,
@@ -26,11 +25,8 @@ from lattices.algorithms.posteriors import (
     total,
 )
 from lattices.algorithms.pruning import (
-    ForestMaxMarginals,
     MaxMarginals,
     density_masks,
-    forest_density_mask,
-    forest_max_marginals,
     max_marginals,
     prune,
     prune_beam,
@@ -38,28 +34,23 @@ from lattices.algorithms.pruning import (
     prune_posterior,
 )
 from lattices.algorithms.sampling import sample, sample_paths
-from lattices.algorithms.trimming import Trimmed, TrimmedForest, forest_subset, subset, trim
+from lattices.algorithms.trimming import Trimmed, subset, trim
 from lattices.algorithms.union import union
 
 __all__ = [
     "CharacterLattice",
-    "ForestMaxMarginals",
-    "ForestPosteriors",
     "MaxMarginals",
     "NgramPosteriors",
     "PathLengths",
     "Paths",
     "Posteriors",
     "Trimmed",
-    "TrimmedForest",
     "best",
     "best_path",
+    "best_words",
     "density",
     "density_masks",
     "determinize",
-    "forest_density_mask",
-    "forest_max_marginals",
-    "forest_subset",
     "forest_to_lattice",
     "hypotheses",
     "inside",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from lattices import _native
 from lattices.arrays import IntColumn, floats, ints
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import GRAPH, takes
 from lattices.spaces.features import reordered_rows
-from lattices.spaces.normal_form import normal_form
+from lattices.spaces.lattice import normal_form
 from lattices.vocabulary import EPSILON, Vocabulary
 
 _SPACE = " "
@@ -65,24 +66,40 @@ def _spelling(
     )
 
 
+@overload
 def to_characters(
-    lattice: Lattice, spaces: bool = True, *, vocabulary: Vocabulary | None = None
-) -> CharacterLattice:
-    """Return the lattice of the characters of all sentences.
+    space: Lattice, spaces: bool = ..., *, vocabulary: Vocabulary | None = ...
+) -> CharacterLattice: ...
+@overload
+def to_characters(
+    space: Forest, spaces: bool = ..., *, vocabulary: Vocabulary | None = ...
+) -> CharacterForest: ...
+@overload
+def to_characters(
+    space: Lattice | Forest, spaces: bool = ..., *, vocabulary: Vocabulary | None = ...
+) -> CharacterLattice | CharacterForest: ...
+@takes(space=GRAPH)
+def to_characters(
+    space: Lattice | Forest, spaces: bool = True, *, vocabulary: Vocabulary | None = None
+) -> CharacterLattice | CharacterForest:
+    """Return the lattice or forest of the characters of all sentences.
 
-    Every word becomes a chain of arcs, one for each character (code point). The word's
-    score and features are on the first arc of its chain; the others have none. With
-    ``spaces``, a blank stands before every word but a path's first: each state is split in
-    two, for paths without and with a word so far. So there is one path of characters for
-    every path of words, with the same score, and the characters are those of
-    ``" ".join(words)``, or of ``"".join(words)`` without ``spaces``.
+    There is one path (or derivation) of characters for every one of words, with the same score,
+    and its characters (code points) are those of ``" ".join(words)``, or of ``"".join(words)``
+    without ``spaces``.
 
-    Epsilon arcs stay. States that cannot be reached from the start are left out, and so
-    are times, which characters do not have. Cost: O(characters of all words).
+    In a lattice every word becomes a chain of arcs, one for each character, with the word's score
+    and features on the first arc. With ``spaces``, a blank stands before every word but a path's
+    first: each state is split in two, for paths without and with a word so far. Epsilon arcs stay.
+    States that cannot be reached from the start are left out, and so are times, which characters
+    do not have. Cost: O(characters of all words).
+
+    In a forest any tail may have the blank before its first word. Features stay behind. Cost:
+    O(characters of all target sides x tails of an edge).
 
     Parameters
     ----------
-    lattice : Lattice
+    space : Lattice or Forest
     spaces : bool
         Whether the blanks between words are characters too.
     vocabulary : Vocabulary, optional
@@ -96,8 +113,22 @@ def to_characters(
     ('o', 'n', ' ', 'a')
     >>> found.origin.tolist(), found.lattice.score.tolist()
     ([0, -1, 1, -1], [-1.0, 0.0, -2.0, 0.0])
+    >>> forest = Forest.from_edges([(0, [], ["an"], -1.0), (1, [0, 0], [0, "or", 1], -2.0)])
+    >>> spelt = to_characters(forest)
+    >>> [("".join(each.tokens), each.score) for each in spelt.forest.derivations()]
+    [('an or an', -4.0)]
+    >>> spelt.origin.tolist()
+    [0, 0, 1]
     """
     characters = Vocabulary() if vocabulary is None else vocabulary
+    if isinstance(space, Forest):
+        return _forest_to_characters(space, characters, spaces)
+    return _lattice_to_characters(space, characters, spaces)
+
+
+def _lattice_to_characters(
+    lattice: Lattice, characters: Vocabulary, spaces: bool
+) -> CharacterLattice:
     spelling = _spelling(lattice.label, lattice.vocabulary, characters, spaces)
     src, dst, label, origin, state = _native.character_arcs(lattice.columns, *spelling)
     # a place of -1, the last entry, is overwritten
@@ -127,34 +158,7 @@ def to_characters(
     return CharacterLattice(result, origin)
 
 
-def forest_to_characters(
-    forest: Forest, spaces: bool = True, *, vocabulary: Vocabulary | None = None
-) -> CharacterForest:
-    """Return the forest of the characters of all sentences.
-
-    There is one derivation of characters for every derivation of words, with the same score;
-    its characters are those of ``" ".join(words)``, or of ``"".join(words)`` without
-    ``spaces``. Features stay behind. Cost: O(characters of all target sides x tails of an
-    edge), since a blank stands before every word but the first, and any tail may have it.
-
-    Parameters
-    ----------
-    forest : Forest
-    spaces : bool
-        Whether the blanks between words are characters too.
-    vocabulary : Vocabulary, optional
-        The characters' numbers, a fresh vocabulary by default; it grows by the new ones.
-
-    Examples
-    --------
-    >>> forest = Forest.from_edges([(0, [], ["an"], -1.0), (1, [0, 0], [0, "or", 1], -2.0)])
-    >>> found = forest_to_characters(forest)
-    >>> [("".join(each.tokens), each.score) for each in found.forest.derivations()]
-    [('an or an', -4.0)]
-    >>> found.origin.tolist()
-    [0, 0, 1]
-    """
-    characters = Vocabulary() if vocabulary is None else vocabulary
+def _forest_to_characters(forest: Forest, characters: Vocabulary, spaces: bool) -> CharacterForest:
     spelling = _spelling(forest.symbol, forest.vocabulary, characters, spaces)
     columns, origin = _native.character_edges(forest.columns, *spelling)
     result = Forest(

@@ -18,6 +18,7 @@ from lattices.errors import OptionError
 from lattices.interop import from_fst, to_fst
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
+from lattices.spaces.arguments import LATTICE, takes
 
 
 class PushedScores(NamedTuple):
@@ -53,6 +54,7 @@ def pushed_scores(lattice: Lattice) -> PushedScores:
     return PushedScores(*_native.push(lattice.columns, "ahead"))
 
 
+@takes(lattice=LATTICE)
 def push(lattice: Lattice, to_final: bool = False) -> Lattice:
     """Return the lattice with its scores moved as near to the start, or to the end, as they go.
 
@@ -93,6 +95,7 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
 DELTA = 2.0**-20
 
 
+@takes(lattice=LATTICE)
 def determinize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool = False) -> Lattice:
     """Return a lattice that spells every sentence of ``lattice`` on exactly one path.
 
@@ -139,6 +142,7 @@ def determinize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool =
     return _deterministic(lattice, delta, minimal=False)
 
 
+@takes(lattice=LATTICE)
 def minimize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool = False) -> Lattice:
     """Return the smallest deterministic lattice with the sentences and best scores of ``lattice``.
 

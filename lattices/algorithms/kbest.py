@@ -11,13 +11,17 @@ from __future__ import annotations
 from itertools import pairwise
 from operator import index
 
+import numpy as np
+
 from lattices import _native
 from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.spaces import Forest, Hypothesis, Lattice
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import GRAPH, SPACE, takes
 
 
+@takes(space=GRAPH)
 def best_path(space: Lattice | Forest) -> IntColumn:
     """Return the arcs, or from the top down the edges, of :func:`best`'s answer.
 
@@ -33,8 +37,9 @@ def best_path(space: Lattice | Forest) -> IntColumn:
     return _native.best_path(space.columns)
 
 
-def best(space: Lattice | Forest) -> Hypothesis:
-    """Return the sentence of the highest score.
+@takes(space=SPACE)
+def best(space: Space) -> Hypothesis:
+    """Return the sentence of the highest score; of a list, the first entry that has it.
 
     Which of several is returned whose score is the highest is not specified, but always the same
     one. Scores are compared at every state and node: two sums that differ before they are rounded
@@ -44,6 +49,8 @@ def best(space: Lattice | Forest) -> Hypothesis:
     ------
     SpaceError
         If the lattice has no complete path, or if the scores of paths overflow.
+    OptionError
+        If the list is empty.
 
     Examples
     --------
@@ -53,16 +60,35 @@ def best(space: Lattice | Forest) -> Hypothesis:
     >>> best(lattice).text, best(Forest.from_lattice(lattice)).score
     ('the cat', -1.5)
     """
+    if isinstance(space, NBest):
+        return space[_highest(space)]
     return space.hypothesis(best_path(space).tolist())
 
 
-# What follows serves searches that still order by words.
+def best_words(space: Space) -> tuple[str, ...]:
+    """Return the words of :func:`best`'s answer, without looking its features up.
+
+    Examples
+    --------
+    >>> best_words(Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "the", -0.1)], finals=[1]))
+    ('the',)
+    """
+    if isinstance(space, Lattice):
+        return space.vocabulary.decode(space.label[best_path(space)].tolist())
+    return space.tokens(_highest(space)) if isinstance(space, NBest) else best(space).tokens
+
+
+def _highest(nbest: NBest) -> int:
+    if not len(nbest):
+        raise OptionError(f"n-best list {nbest.id!r} is empty")
+    return int(np.argmax(nbest.score))
 
 
 #: no search gives more, and no column of edges holds more: there is no room for them
 _MOST = 2**31 - 1
 
 
+@takes(space=GRAPH)
 def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypothesis]:
     """Return the ``k`` best paths or derivations, best first, or all if there are fewer.
 
@@ -109,6 +135,7 @@ def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypo
     return hypotheses(space, k_best_paths(space, k, distinct))
 
 
+@takes(space=GRAPH)
 def k_best_paths(space: Lattice | Forest, k: int, distinct: bool = False) -> Paths:
     """Return the paths or derivations of :func:`k_best`, in columns.
 

@@ -38,12 +38,14 @@ class Paths(NamedTuple):
         )
 
 
-def no_complete_path(lattice: Lattice) -> SpaceError:
-    """Return the error that says that no sentence can be read off the lattice."""
+def no_complete_path(space: Lattice | Forest) -> SpaceError:
+    """Return the error that says that no sentence can be read off the space."""
+    if isinstance(space, Forest):
+        return SpaceError(f"forest {space.id!r} has no derivation of its root, node {space.root}")
     return SpaceError(
-        f"lattice {lattice.id!r} has no complete path: "
-        f"none of its {len(lattice.finals)} final states can be reached from start state "
-        f"{lattice.start}"
+        f"lattice {space.id!r} has no complete path: "
+        f"none of its {len(space.finals)} final states can be reached from start state "
+        f"{space.start}"
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from lattices.errors import FormatError
-from lattices.formats.base import BYTE_ORDER_MARK
+from lattices.formats.base import BYTE_ORDER_MARK, decoded_lines
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -270,6 +270,18 @@ def is_gzip(path: PathLike) -> bool:
     """Tell whether a file begins like gzip, whatever its name."""
     with open(path, "rb") as file:
         return file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+
+
+def numbered_lines(path: str) -> Iterator[tuple[int, str]]:
+    """Iterate over the lines of a UTF-8 file without their ends, numbered from 1; gzip is fine.
+
+    Raises
+    ------
+    FormatError
+        If a line is not UTF-8, or the gzip file is damaged.
+    """
+    with opened(path) as (_, stream):
+        yield from decoded_lines(stream, path)
 
 
 def display_name(path: PathLike) -> str:

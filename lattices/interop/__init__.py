@@ -21,6 +21,7 @@ from lattices.errors import OptionError, SpaceError
 from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
+from lattices.spaces.arguments import LATTICE, takes
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
@@ -151,6 +152,7 @@ def symbol_table(vocabulary: Vocabulary, labels: Iterable[int] | None = None) ->
     return {EPSILON: name, **{label: vocabulary.word(label) for label in labels if label}}
 
 
+@takes(lattice=LATTICE)
 def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = False) -> Any:
     """Return the lattice as a ``pynini.Fst``: an acceptor, cost = -score.
 
@@ -220,6 +222,7 @@ def from_fst(
     return from_columns(found, vocabulary, side=side, symbols=symbols, **fields)
 
 
+@takes(lattice=LATTICE)
 def to_networkx(lattice: Lattice) -> Any:
     """Return the lattice as a ``networkx.MultiDiGraph``.
 

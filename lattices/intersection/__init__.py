@@ -1,4 +1,4 @@
-"""Ways to intersect a lattice with a machine: the same answers, at different speeds."""
+"""Ways to intersect a space with a machine: the same answers, at different speeds."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from lattices.errors import EngineError, PluginError
 from lattices.intersection.automata import ANY, Alignment, Automaton, Part, SearchMachine
-from lattices.intersection.engine import Engine, Found
+from lattices.intersection.engine import Engine, Found, Problem, Ranked, RankingEngine
 from lattices.registry import Registry, lacking
-from lattices.spaces import Lattice
+from lattices.spaces import Forest, Lattice
 
 __all__ = [
     "ANY",
@@ -18,6 +18,9 @@ __all__ = [
     "Engine",
     "Found",
     "Part",
+    "Problem",
+    "Ranked",
+    "RankingEngine",
     "SearchMachine",
     "choose",
 ]
@@ -30,7 +33,7 @@ ENGINES: Registry[Engine] = Registry(
 )
 
 
-def choose(name: str, lattice: Lattice, machine: SearchMachine) -> Engine:
+def choose(name: str, space: Lattice | Forest, machine: SearchMachine) -> Engine:
     """Return the engine called ``name``, or with ``auto`` the first that can run the problem.
 
     ``auto`` tries the kernel first, then the others by name.
@@ -49,11 +52,12 @@ def choose(name: str, lattice: Lattice, machine: SearchMachine) -> Engine:
                 raise
             reasons.append(str(problem))
             continue
-        answer = engine.can_run(lattice, machine)
+        answer = engine.can_run(space, machine)
         if answer is True:
             return engine
         reasons.append(f"{candidate}: {answer}")
-    raise EngineError(f"no engine can search lattice {lattice.id!r}: " + "; ".join(reasons))
+    kind = "lattice" if isinstance(space, Lattice) else "forest"
+    raise EngineError(f"no engine can search {kind} {space.id!r}: " + "; ".join(reasons))
 
 
 def _in_turn() -> Iterator[str]:

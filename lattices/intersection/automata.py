@@ -10,10 +10,9 @@ every engine, and single precision is enough wherever the totals stay below 2**2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -297,8 +296,26 @@ class SearchMachine(Protocol):
     def parts(self) -> tuple[Part, ...]:
         """The automata and their scales."""
 
+    @property
+    def automaton(self) -> Automaton:
+        """All parts as one explicit automaton; a gain times :attr:`unit` is a value."""
 
-Machines: TypeAlias = Sequence[SearchMachine]
+    @property
+    def unit(self) -> float:
+        """The value of one unit of gain of :attr:`automaton`."""
+
+
+def alignments(machine: SearchMachine) -> list[tuple[AlignmentColumns, float, float]] | None:
+    """Return the parts of a machine as native searches of forests take them.
+
+    None if some part is no alignment to a sentence, as that of a reference lattice.
+    """
+    parts = []
+    for part in machine.parts:
+        if not isinstance(part.automaton, Alignment):
+            return None
+        parts.append((part.automaton.columns, part.denominator, part.bonus))
+    return parts
 
 
 def explicit(part: Part) -> Automaton:

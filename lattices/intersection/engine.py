@@ -1,29 +1,38 @@
-"""What an engine finds, and how it chooses among equals.
+"""The contract of an engine: what it is asked, what it answers, how it chooses among equals.
 
-Every engine returns a path of the highest value and, among those, of the highest model score
-(summed from the end of the path). Beyond that the path is the same for the same input, whatever
-the number of threads, but it is not said which one it is, and engines may differ.
+A problem is a lattice or a forest and a machine. Every engine returns a path, or a derivation, of
+the highest value and, among those, of the highest model score (summed from the end of a path; of a
+derivation, that of an edge plus what is below it). Beyond that the answer is the same for the same
+input, whatever the number of threads, but it is not said which one it is, and engines may differ.
+
+To search is all that an engine must be able to do. Ranking, the k best and the worst sentences, is
+an ability that it may have; what is asked of an engine without it is answered by the kernel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from lattices.arrays import IntColumn
-from lattices.intersection.automata import Machines, SearchMachine
-from lattices.spaces import Lattice
+from lattices.intersection.automata import SearchMachine
+from lattices.intersection.rows import MEMORY
+from lattices.spaces import Forest, Lattice
+
+#: a space, and the machine that reads its words
+Problem: TypeAlias = tuple[Lattice | Forest, SearchMachine]
 
 
 class Found(NamedTuple):
-    """A best path.
+    """A best path, or a best derivation.
 
     Attributes
     ----------
     value : float
         What was maximised: the machine's value plus the weighted model score.
     arcs : int32 column
-        The path, as indexes of the lattice's arcs.
+        The path, as indexes of the lattice's arcs; or the derivation, as indexes of the forest's
+        edges from the top down, the tails of an edge one after the other.
     part : int
         Which part of the machine the value comes from.
     """
@@ -33,26 +42,76 @@ class Found(NamedTuple):
     part: int
 
 
+class Ranked(NamedTuple):
+    """The k best or worst sentences.
+
+    Attributes
+    ----------
+    paths : list of int32 columns
+        A path or derivation of each sentence, as :attr:`Found.arcs`; best (or worst) first.
+    road : str
+        How they were found, for reports.
+    proven : bool
+        Whether there are no better (or worse) ones.
+    """
+
+    paths: list[IntColumn]
+    road: str
+    proven: bool = True
+
+
 class Engine(Protocol):
-    """A way to intersect lattices with machines."""
+    """A way to intersect lattices, forests or both with machines."""
 
     @property
     def name(self) -> str:
         """The name in the registry."""
 
-    def can_run(self, lattice: Lattice, machine: SearchMachine) -> Literal[True] | str:
-        """Return True, or the reason why this engine cannot search the lattice."""
+    def can_run(self, space: Lattice | Forest, machine: SearchMachine) -> Literal[True] | str:
+        """Return True, or the reason why this engine cannot search the space."""
 
     def best(
+        self, problems: Sequence[Problem], *, model_weight: float = 0.0, workers: int = 1
+    ) -> list[Found | None]:
+        """Return the best path or derivation of each space, or None where none is complete.
+
+        Its value is the machine's value of its words plus ``model_weight`` times its model score.
+        """
+
+
+@runtime_checkable
+class RankingEngine(Engine, Protocol):
+    """An engine that also finds the k best and the worst sentences, each once."""
+
+    def k_best(
         self,
-        lattices: Sequence[Lattice],
-        machines: Machines,
+        problem: Problem,
+        k: int,
         *,
         model_weight: float = 0.0,
-        workers: int = 1,
-    ) -> list[Found | None]:
-        """Return the best path of each lattice, or None where no path is complete.
+        budget: int,
+        memory: int = MEMORY,
+        words: IntColumn | None = None,
+    ) -> Ranked | None:
+        """Return the ``k`` sentences of the highest value, or None if that takes too much.
 
-        The value of a path is the machine's value of its words plus ``model_weight``
-        times its model score.
+        Parameters
+        ----------
+        budget, memory : int
+            How many pairs of a state (or a node) and a row, and how many bytes, may be kept.
+        words : int32 column, optional
+            What the arcs (or the symbols of target sides) say, where the machine reads something
+            else, as characters: 0 for nothing. Sentences are different if their words are.
         """
+
+    def worst(
+        self,
+        problem: Problem,
+        k: int,
+        *,
+        model_weight: float = 0.0,
+        budget: int,
+        memory: int = MEMORY,
+        words: IntColumn | None = None,
+    ) -> Ranked | None:
+        """Return the ``k`` sentences of the lowest value, or None if that takes too much."""

@@ -1,65 +1,201 @@
-"""The fast engine: rows over whole batches of acyclic lattices, in native code."""
+"""The fast engine: lattices and forests under machines, in native code."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal
 
-from lattices._native import search_lattices
-from lattices.intersection.automata import Machines, SearchMachine
-from lattices.intersection.engine import Found
-from lattices.spaces import Lattice
+from lattices._native import search_forests, search_lattices
+from lattices.arrays import IntColumn
+from lattices.errors import EngineError
+from lattices.intersection.automata import SearchMachine, alignments
+from lattices.intersection.engine import Found, Problem, Ranked
+from lattices.intersection.rows import MEMORY, RowMachine, cut_lowest_path, lowest_path
+from lattices.spaces import Forest, Lattice
 
 #: the most cells (lattice states x machine states) one search may ask memory for
 MOST_CELLS = 2**28
+#: the most cells that the tables of the search of one forest may ask memory for
+MOST_FOREST_CELLS = 2**29
+#: pairs of a node and a matrix with which rows are the quicker way to the k best of a forest
+QUICK_PAIRS = 20_000
 
 
 class KernelEngine:
     """Rows in topological order, the path by evaluating again along the best.
 
-    Cost: O(arcs x reference length) for alignments, O(arcs x machine arcs) for other
-    automata, and memory of one row a lattice state. The lattices of a batch are searched in
-    threads, without the interpreter's lock.
+    Of a forest, items from the bottom up, and the derivation by evaluating again from the top
+    down. What it searches forests with are alignments to sentences; with other automata, those of
+    reference lattices, it searches the lattice of a forest (:mod:`.expanded`).
+
+    Cost of a lattice: O(arcs x reference length) for alignments, O(arcs x machine arcs) for other
+    automata, and memory of one row a lattice state. Of a forest: O(edges x length**2) for words
+    and O(length**3) for each tail that no edge begins with, in vectors of single precision
+    wherever totals allow; one made of a lattice takes O(edges x length), as the lattice does.
+    The spaces of a batch are searched in threads, without the interpreter's lock.
     """
 
     name = "kernel"
 
-    def can_run(self, lattice: Lattice, machine: SearchMachine) -> Literal[True] | str:
-        """Return True, or the reason why this engine cannot search the lattice."""
+    def can_run(self, space: Lattice | Forest, machine: SearchMachine) -> Literal[True] | str:
+        """Return True, or the reason why this engine cannot search the space."""
+        if isinstance(space, Forest):
+            # what its tables take is known when they are planned
+            return True
         widest = max(part.automaton.num_states for part in machine.parts)
-        if lattice.num_states * widest > MOST_CELLS:
+        if space.num_states * widest > MOST_CELLS:
             return (
-                f"{lattice.num_states} lattice states x {widest} machine states "
+                f"{space.num_states} lattice states x {widest} machine states "
                 f"are more than {MOST_CELLS} cells"
             )
         return True
 
     def best(
+        self, problems: Sequence[Problem], *, model_weight: float = 0.0, workers: int = 1
+    ) -> list[Found | None]:
+        """Return the best path or derivation of each space, or None where none is complete.
+
+        Raises
+        ------
+        EngineError
+            If the tables of a forest would take more than ``MOST_FOREST_CELLS`` cells, its
+            lattice, where one is needed, too many states, or no derivation has a finite value.
+        """
+        found: dict[int, Found | None] = {}
+        lattices: dict[int, tuple[Lattice, SearchMachine]] = {}
+        forests: dict[int, tuple[Forest, SearchMachine]] = {}
+        for index, (space, machine) in enumerate(problems):
+            if isinstance(space, Lattice):
+                lattices[index] = space, machine
+            elif alignments(machine) is not None:
+                forests[index] = space, machine
+            else:
+                from lattices.intersection.expanded import search_expanded
+
+                found[index] = search_expanded(self, space, machine, model_weight=model_weight)
+        if lattices:
+            answers = _search_lattices(list(lattices.values()), model_weight, workers)
+            found.update(zip(lattices, answers, strict=True))
+        if forests:
+            derivations = _search_forests(list(forests.values()), model_weight, workers)
+            found.update(zip(forests, derivations, strict=True))
+        return [found[index] for index in range(len(problems))]
+
+    def k_best(
         self,
-        lattices: Sequence[Lattice],
-        machines: Machines,
+        problem: Problem,
+        k: int,
         *,
         model_weight: float = 0.0,
-        workers: int = 1,
-    ) -> list[Found | None]:
-        """Return the best path of each lattice, or None where no path is complete."""
-        values, parts, offset, arcs = search_lattices(
-            [lattice.columns for lattice in lattices],
-            [
-                [(part.automaton.columns, part.denominator, part.bonus) for part in machine.parts]
-                for machine in machines
-            ],
-            model_weight,
-            MOST_CELLS,
-            workers,
+        budget: int,
+        memory: int = MEMORY,
+        words: IntColumn | None = None,
+    ) -> Ranked | None:
+        """Return the ``k`` sentences of the highest value, or None beyond the budget.
+
+        The product of a lattice with the machine always answers. Of a forest rows are the quicker
+        road, if they are few; if not, the product answers there, too, where the machine is made
+        of alignments.
+        """
+        from lattices.intersection import ranked
+
+        space, machine = problem
+        weight = model_weight / machine.unit
+        if isinstance(space, Lattice):
+            paths = ranked.best_sentences(space, machine.automaton, k, weight, words)
+            return Ranked(paths, "product")
+        has_product = alignments(machine) is not None
+        by_rows = ranked.ranked_forest_sentences(
+            space,
+            machine.automaton,
+            k,
+            weight,
+            min(budget, QUICK_PAIRS) if has_product else budget,
+            worst=False,
+            words=words,
+            memory=memory,
         )
-        bounds: list[int] = offset.tolist()
-        return [
-            None if part < 0 else Found(value, arcs[begin:end], part)
-            for value, part, begin, end in zip(
-                values.tolist(), parts.tolist(), bounds[:-1], bounds[1:], strict=True
+        if by_rows is not None:
+            return Ranked(by_rows, "rows")
+        if not has_product:
+            return None
+        found = ranked.rank_forest(space, machine, k, model_weight, words)
+        return Ranked(found.derivations, "product")
+
+    def worst(
+        self,
+        problem: Problem,
+        k: int,
+        *,
+        model_weight: float = 0.0,
+        budget: int,
+        memory: int = MEMORY,
+        words: IntColumn | None = None,
+    ) -> Ranked | None:
+        """Return the ``k`` sentences of the lowest value by rows, or None beyond the budget.
+
+        The one worst of a lattice is always found; beyond the budget the best of few prefixes at
+        each state, which is not proven.
+        """
+        from lattices.intersection import ranked
+
+        space, machine = problem
+        weight = model_weight / machine.unit
+        if isinstance(space, Forest):
+            paths = ranked.ranked_forest_sentences(
+                space, machine.automaton, k, weight, budget, worst=True, words=words, memory=memory
             )
-        ]
+            return None if paths is None else Ranked(paths, "rows")
+        rows = RowMachine(machine.automaton, space.num_states)
+        if k > 1:
+            paths = ranked.worst_sentences(space, rows, k, weight, budget, words, memory=memory)
+            return None if paths is None else Ranked(paths, "rows")
+        found = lowest_path(space, rows, model_weight=weight, budget=budget, memory=memory)
+        if found is not None:
+            return Ranked([found[1]], "rows")
+        widest = max(1, budget // space.num_states)
+        found = cut_lowest_path(space, rows, model_weight=weight, widest=widest, memory=memory)
+        return Ranked([found[1]], "rows", proven=False)
 
 
 ENGINE = KernelEngine()
+
+
+def _search_lattices(
+    problems: list[tuple[Lattice, SearchMachine]], model_weight: float, workers: int
+) -> list[Found | None]:
+    values, parts, offset, arcs = search_lattices(
+        [lattice.columns for lattice, _ in problems],
+        [
+            [(part.automaton.columns, part.denominator, part.bonus) for part in machine.parts]
+            for _, machine in problems
+        ],
+        model_weight,
+        MOST_CELLS,
+        workers,
+    )
+    bounds: list[int] = offset.tolist()
+    return [
+        None if part < 0 else Found(value, arcs[begin:end], part)
+        for value, part, begin, end in zip(
+            values.tolist(), parts.tolist(), bounds[:-1], bounds[1:], strict=True
+        )
+    ]
+
+
+def _search_forests(
+    problems: list[tuple[Forest, SearchMachine]], model_weight: float, workers: int
+) -> list[Found]:
+    answers = search_forests(
+        [forest.columns for forest, _ in problems],
+        [alignments(machine) or [] for _, machine in problems],
+        model_weight,
+        MOST_FOREST_CELLS,
+        workers,
+    )
+    found: list[Found] = []
+    for (forest, _), (problem, value, edges, part) in zip(problems, answers, strict=True):
+        if problem:
+            raise EngineError(f"forest {forest.id!r}: {problem}")
+        found.append(Found(value, edges, part))
+    return found

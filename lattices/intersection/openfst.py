@@ -23,13 +23,12 @@ from lattices.intersection.automata import (
     ANY,
     SINGLE_PRECISION,
     Automaton,
-    Machines,
     SearchMachine,
     explicit,
 )
-from lattices.intersection.engine import Found
+from lattices.intersection.engine import Found, Problem
 from lattices.optional import require_pynini
-from lattices.spaces import Lattice
+from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import Vocabulary
 
 
@@ -86,7 +85,7 @@ def transducer_columns(lattice: Lattice, classes: Array, other: int, bias: float
 
 
 class OpenFstEngine:
-    """Composition and pruning in OpenFst, for any machine.
+    """Composition and pruning in OpenFst, for any machine; forests as lattices.
 
     Cost: O(lattice arcs x machine arcs) products, with OpenFst's constants.
     """
@@ -97,8 +96,8 @@ class OpenFstEngine:
         """Raise MissingDependencyError without pynini."""
         require_pynini()
 
-    def can_run(self, lattice: Lattice, machine: SearchMachine) -> Literal[True] | str:
-        """Return True, or the reason why this engine cannot search the lattice."""
+    def can_run(self, space: Lattice | Forest, machine: SearchMachine) -> Literal[True] | str:
+        """Return True, or the reason why this engine cannot search the space."""
         try:
             require_pynini()
         except MissingDependencyError as problem:
@@ -106,20 +105,24 @@ class OpenFstEngine:
         return True
 
     def best(
-        self,
-        lattices: Sequence[Lattice],
-        machines: Machines,
-        *,
-        model_weight: float = 0.0,
-        workers: int = 1,
+        self, problems: Sequence[Problem], *, model_weight: float = 0.0, workers: int = 1
     ) -> list[Found | None]:
-        """Return the best path of each lattice, or None where no path is complete.
+        """Return the best path or derivation of each space, or None where none is complete.
 
         ``workers`` has no effect: OpenFst runs under the interpreter's lock.
+
+        Raises
+        ------
+        EngineError
+            If a forest is too large as a lattice.
         """
+        from lattices.intersection.expanded import search_expanded
+
         return [
-            self._best(lattice, machine, model_weight)
-            for lattice, machine in zip(lattices, machines, strict=True)
+            self._best(space, machine, model_weight)
+            if isinstance(space, Lattice)
+            else search_expanded(self, space, machine, model_weight=model_weight)
+            for space, machine in problems
         ]
 
     def _best(self, lattice: Lattice, machine: SearchMachine, model_weight: float) -> Found | None:

@@ -1,13 +1,28 @@
-"""The k best or worst sentences of a lattice under a machine, each once."""
+"""The k best and the worst sentences of lattices and forests under a machine, each once.
+
+There are two roads. *Product*: a maximum over sentences of a maximum over alignments is one
+maximum, so the product with the machine serves for the best, and each sentence is taken by its best
+path and alignment. The whole product of a forest (Bar-Hillel, Perles and Shamir 1961) would be
+large, and nearly all of it is far from the best: only what comes near is built, by an exact bound,
+and the bound is lowered until k sentences are found above it. Then there are none other above it
+(``native/forest_ranked.hpp``). *Rows* (:mod:`.rows`) have one value for each sentence, so they
+serve for the best and for the worst, as long as they are few.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import NamedTuple
+
 from lattices import _native
-from lattices.algorithms.kbest import k_best_ranked, paths_found, rows
+from lattices.algorithms.kbest import k_best_ranked, paths_found, rows, too_many_edges
 from lattices.arrays import IntColumn, ints
-from lattices.intersection.automata import Automaton
-from lattices.intersection.rows import MEMORY, RowMachine, row_product
-from lattices.spaces import Lattice
+from lattices.errors import EngineError
+from lattices.intersection.automata import Automaton, SearchMachine, alignments
+from lattices.intersection.kernel import MOST_FOREST_CELLS
+from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product, row_product
+from lattices.spaces import Forest, Lattice
+from lattices.spaces.forest import rows_in_order
 
 
 def best_sentences(
@@ -19,7 +34,7 @@ def best_sentences(
 ) -> list[IntColumn]:
     """Return the paths of the ``k`` sentences of the highest gain plus weighted model score.
 
-    One path a sentence, best first, ties as in :mod:`.found`. A maximum over sentences of a
+    One path a sentence, best first, ties as in :mod:`.engine`. A maximum over sentences of a
     maximum over alignments is one maximum, so the plain product serves, whatever its size:
     O(arcs x machine arcs), and O(k x arcs x log(arcs)) of the product for the rest.
 
@@ -63,3 +78,147 @@ def worst_sentences(
         words=ints(word[product.origin]),
     )
     return [ints(product.origin[path]) for path in paths]
+
+
+#: the most links that a product may have, 56 bytes each
+MOST_LINKS = 2**25
+#: what the native search says instead of an answer
+_TOO_LARGE, _TOO_MANY_LINKS, _TOO_LONG = 1, 2, 3
+
+
+class RankedForest(NamedTuple):
+    """The derivations of the best sentences, and how they were found.
+
+    ``tries`` has, for each bound, how much less than the best value was looked for, and whether
+    that was all of the product.
+    """
+
+    derivations: list[IntColumn]
+    tries: list[tuple[float, bool]]
+
+
+def rank_forest(
+    forest: Forest,
+    machine: SearchMachine,
+    k: int,
+    model_weight: float,
+    words: IntColumn | None = None,
+) -> RankedForest:
+    """Return the derivations of the ``k`` sentences of the highest value, best first.
+
+    The value is that of the machine plus the weighted model score; derivations are edges from
+    the top down. Ties go to the higher model score.
+
+    Cost: that of the kernel for the tables, once more for each time that the bound is
+    lowered, and O(links x log) of the product above it for the rest.
+
+    Parameters
+    ----------
+    words : int32 column, optional
+        What the symbols of the target sides say, where the machine reads something else, as
+        characters: slots as they are, and 0 for nothing. Sentences are different if their words
+        are.
+
+    Raises
+    ------
+    EngineError
+        If the machine has other parts than alignments, the tables are too large, or the product
+        near the best value has more than ``MOST_LINKS`` links.
+    """
+    parts = alignments(machine)
+    if parts is None:
+        raise EngineError(
+            f"forest {forest.id!r}: the product is that with alignments to sentences, not to "
+            "reference lattices"
+        )
+    status, derivations, tries, number, cells = _native.rank_forest(
+        forest.columns,
+        forest.symbol if words is None else words,
+        parts,
+        model_weight,
+        k,
+        MOST_FOREST_CELLS,
+        MOST_LINKS,
+    )
+    if status == _TOO_LARGE:
+        raise EngineError(
+            f"forest {forest.id!r} and reference {number} take tables of {cells} cells, "
+            f"more than {MOST_FOREST_CELLS}"
+        )
+    if status == _TOO_MANY_LINKS:
+        raise EngineError(
+            f"the product of forest {forest.id!r} with the machine has more than "
+            f"{MOST_LINKS} links near the best value"
+        )
+    if status == _TOO_LONG:
+        raise too_many_edges(forest)
+    return RankedForest([ints(edges) for edges in derivations], tries)
+
+
+def ranked_forest_sentences(
+    forest: Forest,
+    automaton: Automaton,
+    k: int,
+    model_weight: float,
+    budget: int,
+    *,
+    worst: bool,
+    words: IntColumn | None = None,
+    memory: int = MEMORY,
+) -> list[IntColumn] | None:
+    """Return the derivations of the ``k`` best or worst sentences, by rows; None beyond the budget.
+
+    Sentences are ranked by the gain of the automaton plus the model score weighted in units of
+    gain. Ties go to the higher model score. The parameters are those of
+    :func:`rank_forest`, and:
+
+    Parameters
+    ----------
+    budget : int
+        How many pairs of a node and a matrix may be kept.
+    memory : int
+        How many bytes may be kept.
+    worst : bool
+        Whether the lowest are looked for.
+
+    Examples
+    --------
+    >>> from fstmetrics import WRR
+    >>> forest = Forest.from_edges(
+    ...     [(0, [], ["a"], 0.1), (0, [], ["x"]), (0, [], ["y"]), (1, [0, 0], [1, 0])]
+    ... )
+    >>> machine = WRR().against(["b a"]).machine(forest.vocabulary)
+    >>> found = ranked_forest_sentences(forest, machine.automaton, 2, 0.0, 100, worst=True)
+    >>> sorted(forest.hypothesis(edges).text for edges in found)
+    ['a x', 'a y']
+    """
+    product = forest_row_product(
+        forest, automaton, budget, k=k, worst=worst, model_weight=model_weight, memory=memory
+    )
+    if product is None:
+        return None
+    graph = product.graph
+    said = forest.symbol if words is None else words
+    found = _native.ranked_derivations(
+        _native.ForestColumns(
+            graph.head,
+            graph.tail,
+            graph.tail_offset,
+            graph.symbol,
+            graph.symbol_offset,
+            graph.score,
+            graph.in_offset,
+            graph.root,
+        ),
+        rows_in_order(said, forest.symbol_offset, graph.origin)[0],
+        graph.gain,
+        graph.denominator,
+        -1.0 if worst else 1.0,
+        model_weight,
+        k,
+    )
+    if found is None:
+        raise too_many_edges(forest)
+    edges, offset, _ = found
+    origin = graph.origin[edges]
+    return [ints(origin[begin:end]) for begin, end in pairwise(offset.tolist())]

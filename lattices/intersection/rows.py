@@ -24,21 +24,36 @@ The worst sentence, and fear: one search over rows, with prefixes that cannot wi
 At one lattice state, a prefix beats another if it stands no higher in any state of the row:
 whatever follows, it ends no higher. It is dropped for one that ends lower, or that has no lower
 model score.
+
+Rows of forests are made from the bottom up. A node of a forest may stand anywhere in a sentence,
+so what its words are to the automaton is a matrix: for every state in which they may begin, the
+row of best gains with which the states are reached after them. Two strings with equal matrices, up
+to a constant, are alike in every sentence. So the pairs of a node and a matrix are the nodes of a
+hypergraph, whose derivations carry the one value of their sentence.
+
+Most nodes need less than a matrix: one that only begins sentences has the row of the initial
+states alone, one that only ends them keeps what each row ends with, and the root has one number,
+which goes into the constant. A lattice made into a forest has rows only, as the lattice has.
+
+A pair is left out if ``k`` others of its node are at least as good in every sentence, and
+strictly so or with the higher model score: then ``k`` sentences come before any of its own.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from lattices import _native
 from lattices.algorithms.paths import no_complete_path
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.automata import Automaton
-from lattices.spaces import Lattice
+from lattices.spaces import Forest, Lattice
+from lattices.spaces.forest import rows_in_order
 
 #: totals stay below this: whole numbers in double precision, and far from the end of 64 bits
 WIDEST = 2.0**52
@@ -264,3 +279,148 @@ def _search(
     except SpaceError:
         raise no_complete_path(lattice) from None
     return None if found is None else (found[0] * machine.unit, ints(found[1]))
+
+
+#: edges that the search for pairs may look at, for each pair of the budget, and at any rate
+STEPS, LEAST_STEPS = 8, 2**16
+#: cells of matrices, and words of representatives, that may be kept
+MOST_CELLS = 2**25
+
+
+class Hypergraph(NamedTuple):
+    """The product of a forest with a machine: columns as those of a forest, and its gains.
+
+    Nodes are numbered bottom-up, and the edges of one head stand together.
+
+    Attributes
+    ----------
+    head, tail, tail_offset, symbol, symbol_offset, in_offset
+        As in :class:`lattices.Forest`.
+    score : float64 column, one entry an edge
+        What the edge adds to the model score.
+    gain, denominator : float64 columns, one entry an edge
+        What the edge adds to the gain, and what turns gains into values: the same for all
+        edges below one.
+    origin : int32 column
+        The edge of the forest that stands behind each edge, or -1.
+    root : int
+    """
+
+    head: IntColumn
+    tail: IntColumn
+    tail_offset: IntColumn
+    symbol: IntColumn
+    symbol_offset: IntColumn
+    in_offset: IntColumn
+    score: FloatColumn
+    gain: FloatColumn
+    denominator: FloatColumn
+    origin: IntColumn
+    root: int
+
+
+def hypergraph(
+    nodes: int,
+    root: int,
+    head: Array,
+    tail: Array,
+    tail_offset: Array,
+    symbol: Array,
+    symbol_offset: Array,
+    score: Array,
+    gain: Array,
+    denominator: Array,
+    origin: Array,
+) -> Hypergraph:
+    """Return the columns with the edges sorted by their heads, otherwise in the order given."""
+    order = ints(np.argsort(head, kind="stable"))
+    tails = rows_in_order(ints(tail), ints(tail_offset), order)
+    symbols = rows_in_order(ints(symbol), ints(symbol_offset), order)
+    in_offset = np.searchsorted(head[order], np.arange(nodes + 1))
+    return Hypergraph(
+        ints(head[order]),
+        *tails,
+        *symbols,
+        ints(in_offset),
+        floats(score[order]),
+        floats(gain[order]),
+        floats(denominator[order]),
+        ints(origin[order]),
+        root,
+    )
+
+
+class ForestRowProduct(NamedTuple):
+    """A hypergraph whose derivations carry the one value of their sentence.
+
+    Attributes
+    ----------
+    graph : Hypergraph
+        Nodes are pairs of a node of the forest and a matrix; the gains of a derivation add
+        up to the value of the sentence, in units.
+    pairs, rows : int
+        How many pairs, and how many different rows in their matrices.
+    """
+
+    graph: Hypergraph
+    pairs: int
+    rows: int
+
+
+def forest_row_product(
+    forest: Forest,
+    automaton: Automaton,
+    budget: int,
+    *,
+    k: int = 0,
+    worst: bool = False,
+    model_weight: float = 0.0,
+    memory: int = MEMORY,
+) -> ForestRowProduct | None:
+    """Return the product of a forest with rows, or None if it has more than ``budget`` pairs.
+
+    With ``k``, pairs that cannot be among the ``k`` best (or worst) are left out. None, too, if
+    more than ``STEPS * budget`` edges (and ``LEAST_STEPS``) have to be looked at, or if more
+    than ``memory`` bytes have to be kept.
+    Cost: a step of each row of a matrix for each word of all but the first tail of those edges.
+
+    Examples
+    --------
+    >>> from fstmetrics import WRR
+    >>> forest = Forest.from_edges(
+    ...     [(0, [], ["a"]), (0, [], ["x"]), (0, [], ["y"]), (1, [0, 0], [0, 1])]
+    ... )
+    >>> machine = WRR().against(["b a"]).machine(forest.vocabulary)
+    >>> product = forest_row_product(forest, machine.automaton, 100)
+    >>> product.pairs, forest_row_product(forest, machine.automaton, 2)
+    (3, None)
+    """
+    steps = int(min(_native.longest_sentence(forest.columns), 2.0**31))
+    machine = RowMachine(automaton, steps)
+    found = _native.forest_row_product(
+        forest.columns,
+        machine.native,
+        _native.ForestRowAim(-1.0 if worst else 1.0, model_weight / machine.unit, k),
+        budget,
+        memory,
+        max(STEPS * budget, LEAST_STEPS),
+        MOST_CELLS,
+    )
+    if found is None:
+        return None
+    pairs, rows, head, origin, gain, tails, tails_offset = found
+    symbol, symbol_offset = rows_in_order(forest.symbol, forest.symbol_offset, ints(origin))
+    graph = hypergraph(
+        pairs,
+        pairs - 1,
+        head,
+        tails,
+        tails_offset,
+        symbol,
+        symbol_offset,
+        forest.score[origin],
+        gain,
+        np.full(len(gain), 1.0 / machine.unit),
+        origin,
+    )
+    return ForestRowProduct(graph, pairs, rows)

@@ -17,7 +17,7 @@ from tests.strategies import sentences, small_lattices
 
 
 def value_of(machine: Machine, lattice: Lattice) -> float:
-    found = ENGINES.get("kernel").best([lattice], [machine])[0]
+    found = ENGINES.get("kernel").best([(lattice, machine)])[0]
     assert found is not None
     return found.value
 

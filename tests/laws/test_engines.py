@@ -31,7 +31,7 @@ def test_engines_agree_with_enumeration(lattice, references, metric):
     evaluator = metric.against(references)
     machine = evaluator.machine(lattice.vocabulary)
     expected = max(score_by_recursion(path.tokens, references, metric) for path in lattice.paths())
-    found = {name: ENGINES.get(name).best([lattice], [machine])[0] for name in ENGINE_NAMES}
+    found = {name: ENGINES.get(name).best([(lattice, machine)])[0] for name in ENGINE_NAMES}
     for result in found.values():
         assert result.value == pytest.approx(expected, abs=1e-6)
         tokens = lattice.hypothesis(result.arcs).tokens
@@ -56,11 +56,11 @@ def test_of_equal_values_the_highest_model_score_is_taken(lattice, reference, me
     ]
     machine = metric.against([reference]).machine(lattice.vocabulary)
     for name in ENGINE_NAMES:
-        found = ENGINES.get(name).best([lattice], [machine])[0]
+        found = ENGINES.get(name).best([(lattice, machine)])[0]
         path = lattice.hypothesis(found.arcs)
         value = score_by_recursion(path.tokens, [reference], metric)
         assert (value, model_score(lattice, path)) == max(values)
-        again = ENGINES.get(name).best([lattice], [machine])[0]
+        again = ENGINES.get(name).best([(lattice, machine)])[0]
         assert again.arcs.tolist() == found.arcs.tolist()
 
 
@@ -70,8 +70,8 @@ def test_the_papers_machine_has_the_same_best_value(lattice, reference, metric):
     ours = metric.against([reference]).machine(lattice.vocabulary)
     papers = paper_machine(reference, metric, lattice.vocabulary)
     kernel = ENGINES.get("kernel")
-    assert kernel.best([lattice], [ours])[0].value == pytest.approx(
-        kernel.best([lattice], [papers])[0].value, abs=1e-9
+    assert kernel.best([(lattice, ours)])[0].value == pytest.approx(
+        kernel.best([(lattice, papers)])[0].value, abs=1e-9
     )
 
 
@@ -89,7 +89,7 @@ def test_model_weight_interpolates(lattice, references, metric, weight):
         for path in lattice.paths()
     )
     for name in ENGINE_NAMES:
-        found = ENGINES.get(name).best([lattice], [machine], model_weight=weight)[0]
+        found = ENGINES.get(name).best([(lattice, machine)], model_weight=weight)[0]
         assert found.value == pytest.approx(expected, abs=1e-5)
         path = lattice.hypothesis(found.arcs)
         value = score_by_recursion(path.tokens, references, metric) + weight * path.score
@@ -110,7 +110,7 @@ def test_soft_matching_agrees_with_the_scorer(lattice, reference):
             key=lambda score: score if metric.higher_is_better else -score,
         )
         for name in ENGINE_NAMES:
-            found = ENGINES.get(name).best([lattice], [machine])[0]
+            found = ENGINES.get(name).best([(lattice, machine)])[0]
             score = evaluator.score(lattice.hypothesis(found.arcs).tokens)
             assert score == pytest.approx(best, abs=1e-5)
 
@@ -128,8 +128,8 @@ def test_a_reference_lattice_is_the_list_of_its_sentences(lattice, reference, me
         assert whole.score(path.tokens) == pytest.approx(split.score(path.tokens), abs=1e-9)
     for name in ENGINE_NAMES:
         engine = ENGINES.get(name)
-        one = engine.best([lattice], [whole.machine(lattice.vocabulary)])[0]
-        other = engine.best([lattice], [split.machine(lattice.vocabulary)])[0]
+        one = engine.best([(lattice, whole.machine(lattice.vocabulary))])[0]
+        other = engine.best([(lattice, split.machine(lattice.vocabulary))])[0]
         assert one.value == pytest.approx(other.value, abs=1e-6)
 
 
@@ -139,7 +139,7 @@ def test_a_batch_on_two_threads_equals_one_by_one(problems):
     kernel = ENGINES.get("kernel")
     lattices = [lattice for lattice, _ in problems]
     machines = [GRR().against([ref]).machine(lattice.vocabulary) for lattice, ref in problems]
-    together = kernel.best(lattices, machines, workers=2)
+    together = kernel.best(list(zip(lattices, machines, strict=True)), workers=2)
     for lattice, machine, found in zip(lattices, machines, together, strict=True):
-        alone = kernel.best([lattice], [machine])[0]
+        alone = kernel.best([(lattice, machine)])[0]
         assert (found.value, found.arcs.tolist()) == (alone.value, alone.arcs.tolist())

@@ -15,7 +15,7 @@ from decoding import oracle
 from fstmetrics import CER, GRR, WER, WRR, AffixSimilarity, nbest_stats, quality, scores_of
 from lattices import Hypothesis, Lattice, NBest, Vocabulary
 from lattices.intersection import ENGINES
-from lattices.intersection.forests import ENGINE
+from lattices.intersection.kernel import ENGINE
 from lattices.spaces import Forest
 from tests.judges import score_by_recursion
 from tests.strategies import sentences, small_forests, small_lattices
@@ -50,7 +50,7 @@ def test_the_best_of_all_derivations_by_the_tie_rule(forest, references, metric)
     ]
     expected = first_of(values)
     machine = metric.against(references).machine(forest.vocabulary)
-    found = ENGINE.best([forest], [machine])[0]
+    found = ENGINE.best([(forest, machine)])[0]
     best = max(value for value, _ in values)
     assert found.value == pytest.approx(best, abs=1e-6)
     chosen = {one.arcs: (value, one.score) for value, one in values}[tuple(found.arcs.tolist())]
@@ -130,8 +130,8 @@ def one_path_each(forest):
 def test_openfst_finds_the_same_in_the_expanded_forest(forest, references, metric):
     machine = metric.against(references).machine(forest.vocabulary)
     lattice = one_path_each(forest)
-    expected = ENGINES.get("openfst").best([lattice], [machine])[0]
-    found = ENGINE.best([forest], [machine])[0]
+    expected = ENGINES.get("openfst").best([(lattice, machine)])[0]
+    found = ENGINE.best([(forest, machine)])[0]
     assert found.value == pytest.approx(expected.value, abs=1e-6)
     same = lattice.hypothesis(expected.arcs).score
     assert forest.hypothesis(found.arcs.tolist()).score == same

@@ -19,8 +19,7 @@ from fstmetrics import GRR, WER, AffixSimilarity, Machine
 from lattices import Lattice, Vocabulary
 from lattices.arrays import floats, ints
 from lattices.intersection import Alignment, Automaton, Part
-from lattices.intersection.forest_rows import ranked_forest_sentences
-from lattices.intersection.ranked import best_sentences, worst_sentences
+from lattices.intersection.ranked import best_sentences, ranked_forest_sentences, worst_sentences
 from lattices.intersection.rows import (
     WIDEST,
     RowMachine,

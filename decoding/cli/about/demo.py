@@ -92,16 +92,16 @@ def _print_utterances(
     lattices: list[Lattice], references: list[str], width: int, colour: bool
 ) -> None:
     from decoding.cli.tables import percent, side_by_side
-    from decoding.corpus.jobs import one_best
     from decoding.extraction.oracle import oracles
     from fstmetrics import WER
+    from lattices.algorithms import best_words
 
     evaluators = [WER().against([reference]) for reference in references]
     found = oracles(lattices, evaluators)
     for lattice, evaluator, reference, best in zip(
         lattices, evaluators, references, found, strict=True
     ):
-        chosen = evaluator.judge(one_best(lattice))
+        chosen = evaluator.judge(best_words(lattice))
         alignments = [
             (f"  1-best {percent(chosen.score):>7}", chosen.edits),
             (f"  oracle {percent(best.score):>7}", best.edits),
@@ -117,11 +117,11 @@ def _print_corpus(
 ) -> float:
     """Print corpus scores, each with the oracles of its own metric; return seconds a search."""
     from decoding.cli.tables import percent, table
-    from decoding.corpus.jobs import one_best
     from decoding.extraction.oracle import oracles
     from fstmetrics import corpus_score
+    from lattices.algorithms import best_words
 
-    chosen = [one_best(lattice) for lattice in lattices]
+    chosen = [best_words(lattice) for lattice in lattices]
     each = [[reference] for reference in references]
     rows = []
     seconds = 0.0

@@ -19,8 +19,11 @@ from decoding.cli.arguments import (
     parsed_metrics,
     positive,
 )
-from decoding.cli.running import add_resuming, add_running, check_running, file_stamps
-from decoding.cli.summaries import (
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
+    file_stamps,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -29,6 +32,7 @@ from decoding.cli.summaries import (
 )
 
 if TYPE_CHECKING:
+    from decoding.minimum_risk.results import Method
     from fstmetrics import Metric
     from lattices.spaces import Space
 
@@ -129,22 +133,23 @@ def run(arguments: argparse.Namespace) -> int:
     check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
-    from decoding.cli.output.mbr import MBRLines, MBRTotals
+    from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
+    from decoding.cli.output.tally import Tally
 
     # an expectation may be had without what it takes to score against references
     metrics = parsed_metrics(arguments, check=bool(arguments.refs))
     options = _options(arguments)
-    objective = _checked_method(arguments, options)
+    method = _checked_method(arguments, options)
     references = opened_references(arguments)
     decision = {
-        "method": arguments.method,
         "scale": arguments.scale,
         "k": arguments.k,
-        "options": options,
-        "objective": objective,
+        "system_weights": arguments.system_weights,
         "oracles": not arguments.no_oracle,
     }
+    weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
     tables = {
+        "method": method,
         "evidence": _table(arguments.evidence) if arguments.evidence else None,
         "systems": tuple(map(_table, arguments.systems)),
     }
@@ -153,7 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
     return write_summarised(
         arguments,
         job,
-        MBRTotals(metrics),
+        Tally(metrics, COUNTS, KINDS),
         references,
         task={
             **task_over_corpus(arguments, metrics),
@@ -161,11 +166,14 @@ def run(arguments: argparse.Namespace) -> int:
             "evidence": bool(arguments.evidence),
             "others": file_stamps(others),
             "format": arguments.format,
+            "method": arguments.method,
+            "options": options,
             **decision,
         },
-        settings={"scale": arguments.scale, "k": arguments.k, **options},
+        settings={"scale": arguments.scale, "k": arguments.k, **weighted, **options},
         done="decoded",
         for_people=lambda summary: _for_people(summary, metrics),
+        conclude=conclude,
     )
 
 
@@ -173,7 +181,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the method, from the arguments of their own and from --set."""
     options = {
         name: value
-        for name in ("candidates", "samples", "system_weights")
+        for name in ("candidates", "samples")
         if (value := getattr(arguments, name)) is not None
     }
     for key, text in arguments.set:
@@ -198,23 +206,17 @@ def _value(text: str) -> Any:
         return text
 
 
-def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> bool:
-    """Refuse options before any file is read; return whether the method takes a metric."""
-    from decoding.minimum_risk.mbr import method_options, no_such_option
-    from lattices.errors import OptionError
+def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> str | Method:
+    """Return the method with its options, or auto; refuse others before any file is read."""
+    from decoding.minimum_risk.mbr import method_with, no_such_option
 
     # auto has the options of the method that takes anything
-    method = "pairwise" if arguments.method == "auto" else arguments.method
-    _, known = method_options(method)
-    given = {
-        *options,
-        *(["evidence"] if arguments.evidence else []),
-        *(["k"] if arguments.k > 1 else []),
-    }
-    for name in sorted(given):
-        if name not in known or name == "metric":
-            raise OptionError(no_such_option(method, name))
-    return "metric" in known
+    method = method_with("pairwise" if arguments.method == "auto" else arguments.method, options)
+    if arguments.evidence and not method.takes_evidence:
+        raise no_such_option(method, "evidence")
+    if arguments.k > 1 and not method.ranks:
+        raise no_such_option(method, "k")
+    return "auto" if arguments.method == "auto" and not options else method
 
 
 def _table(path: str) -> dict[str, Space]:

@@ -18,8 +18,10 @@ from decoding.cli.arguments import (
     positive,
     size,
 )
-from decoding.cli.running import add_resuming, add_running, check_running
-from decoding.cli.summaries import (
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
     scores_table,
     task_over_corpus,
     unscored_lines,
@@ -126,7 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
     _check_corpus(arguments)
-    from decoding.cli.output.oracle import CorpusLines, CorpusTotals, OracleLines, Totals
+    from decoding.cli.output import oracle as output
+    from decoding.cli.output.tally import Tally
     from decoding.extraction.oracle import DEFAULT_BUDGET
     from lattices.intersection import ENGINES
     from lattices.optional import check_requirements
@@ -146,14 +149,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.memory is not None:
         search["memory"] = arguments.memory
     settings = {name: search[name] for name in ("k", "worst", "model_weight")}
-    job: Job[Any] = OracleLines(metrics, references, arguments.format, search)
+    job: Job[Any] = output.OracleLines(metrics, references, arguments.format, search)
     if arguments.corpus:
         search = {name: value for name, value in search.items() if name not in settings}
-        job = CorpusLines(metrics, references, arguments.format, search)
+        job = output.CorpusLines(metrics, references, arguments.format, search)
+    decision = output.CorpusDecision(metrics)
     return write_summarised(
         arguments,
         job,
-        CorpusTotals(metrics) if arguments.corpus else Totals(metrics),
+        Tally(metrics, output.COUNTS, output.KINDS),
         references,
         task={
             **task_over_corpus(arguments, metrics),
@@ -165,6 +169,8 @@ def run(arguments: argparse.Namespace) -> int:
         settings=settings,
         done="searched",
         for_people=lambda summary: _for_people(summary, metrics, references),
+        decide=decision.decide if arguments.corpus else iter,
+        conclude=decision.conclude if arguments.corpus else output.conclude,
     )
 
 

@@ -15,15 +15,13 @@ from decoding.cli.arguments import (
     opened_references,
     parsed_metrics,
     positive,
-    say,
 )
 from decoding.cli.running import (
     add_resuming,
     add_running,
     check_running,
     corpus_outcomes,
-)
-from decoding.cli.summaries import (
+    say_unweighted,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -146,7 +144,7 @@ def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> i
         with corpus_outcomes(spaces, arguments) as found:
             ready = made_ready(_noted(found, names), target.ready)
             code = write_outcomes(arguments, target, ready)
-    _say_unweighted(list(names))
+    say_unweighted(list(names))
     return code
 
 
@@ -165,15 +163,10 @@ def _noted(
         yield Done(outcome.position, outcome.path, outcome.line, outcome.id, result)
 
 
-def _say_unweighted(names: list[str]) -> None:
-    if names:
-        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if names[10:] else "")
-        say(f"no weight for the features {shown}: they counted nothing")
-
-
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
-    from decoding.cli.output.rescore import RescoreLines, RescoreTotals
+    from decoding.cli.output.rescore import COUNTS, KINDS, RescoreLines, conclude
+    from decoding.cli.output.tally import Tally
     from decoding.corpus.jobs import RescoreJob
 
     metrics = parsed_metrics(arguments)
@@ -183,7 +176,7 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     return write_summarised(
         arguments,
         job,
-        RescoreTotals(metrics, text=format == "text"),
+        Tally(metrics, COUNTS, KINDS),
         references,
         task={
             **task_over_corpus(arguments, metrics),
@@ -195,7 +188,9 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
         settings={"weights": arguments.weights},
         done="rescored",
         for_people=lambda summary: _for_people(summary, metrics),
-        warn=lambda summary: _say_unweighted(summary["unweighted"]),
+        conclude=conclude,
+        # plain text has no ids: an empty line keeps line i that of segment i
+        for_failed=b"\n" if format == "text" else b"",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +15,15 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
-    opened_references,
     parsed_metrics,
-    say,
+    read_systems,
+    write_report,
 )
 
 if TYPE_CHECKING:
-    from decoding.cli.systems import System
-    from fstmetrics import Comparison, Metric
-    from lattices.arrays import FloatColumn
+    from decoding.cli.tables import Report
+    from fstmetrics.statistics import Comparison
+    from fstmetrics.statistics.systems import System, SystemComparison
 
 TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
 
@@ -79,47 +78,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """One system against the baseline under one metric, by all tests."""
-
-    metric: str
-    system: str
-    baseline_score: float
-    score: float
-    results: Sequence[Comparison]
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
     if len(arguments.paths) < 2:
         arguments.parser.error("a baseline, but no system to compare with it")
-    from decoding.cli.systems import Judges, describe_layout, paired_matrices, read_complete
-    from lattices.errors import FormatError
-    from lattices.formats.streams import created
+    from fstmetrics.statistics.systems import compare_systems
 
-    metrics = parsed_metrics(arguments)
-    references = opened_references(arguments)
-    if references is None:
-        raise FormatError("no references")
-    judges = Judges(metrics, references, arguments.refs_id)
-    systems = [read_complete(path, arguments.input_format, judges) for path in arguments.paths]
-    for system in systems:
-        if system.note:
-            say(f"{system.name}: {system.note}")
-    say(describe_layout(references))
-    matrices = paired_matrices(systems, references)
-    compared = _compared(systems, matrices, metrics, _tests(arguments))
-    text = _written(compared, metrics, systems[0].name, len(systems[0].stats), arguments)
-    with created(arguments.output) as output:
-        output.write(text.encode("utf-8"))
+    systems, references = read_systems(arguments, parsed_metrics(arguments), arguments.paths)
+    compared = compare_systems(systems, references, _tests(arguments))
+    report = _report(compared, systems[0], arguments)
+    write_report(arguments, report.written(arguments.format))
     return 0
 
 
 def _tests(arguments: argparse.Namespace) -> list[Callable[..., Comparison]]:
     """Return the tests that were asked for, each once, with their options."""
-    from fstmetrics import paired_bootstrap, randomization, sign_test, substitution_test
+    from fstmetrics.statistics import paired_bootstrap, randomization, sign_test, substitution_test
 
     alternative, seed, ties = arguments.alternative, arguments.seed, arguments.ties
     known: dict[str, Callable[..., Comparison]] = {
@@ -140,46 +115,14 @@ def _tests(arguments: argparse.Namespace) -> list[Callable[..., Comparison]]:
     return [known[name] for name in TESTS if name in asked or "all" in asked]
 
 
-def _compared(
-    systems: Sequence[System],
-    matrices: Sequence[Sequence[FloatColumn]],
-    metrics: Sequence[Metric],
-    tests: Sequence[Callable[..., Comparison]],
-) -> list[_Compared]:
-    """Run all tests on the statistics, which are made once."""
-    found = []
-    for place, metric in enumerate(metrics):
-        of_baseline, *of_others = (of_system[place] for of_system in matrices)
-        for system, stats in zip(systems[1:], of_others, strict=True):
-            found.append(
-                _Compared(
-                    str(metric),
-                    system.name,
-                    metric.score(of_baseline.sum(axis=0)),
-                    metric.score(stats.sum(axis=0)),
-                    [test(metric, stats, of_baseline) for test in tests],
-                )
-            )
-    return found
+def _report(
+    compared: Sequence[SystemComparison], baseline: System, arguments: argparse.Namespace
+) -> Report:
+    from decoding.cli.tables import Report, headings, resampling_note
 
-
-def _written(
-    compared: Sequence[_Compared],
-    metrics: Sequence[Metric],
-    baseline: str,
-    segments: int,
-    arguments: argparse.Namespace,
-) -> str:
-    from decoding.cli.output.tables import document, latex, resampling_note, tsv
-    from decoding.cli.tables import below, headings, table
-
-    if arguments.format == "json":
-        return document(_content(compared, baseline, segments, arguments))
-    if arguments.format == "tsv":
-        return tsv(_tsv_rows(compared, baseline))
-    labels, notes = headings(metrics)
-    named = dict(zip(map(str, metrics), labels, strict=True))
-    header, *rows = _rows(compared, named, baseline, arguments.level)
+    labels, notes = headings(baseline.metrics)
+    named = dict(zip(map(str, baseline.metrics), labels, strict=True))
+    header, *rows = _rows(compared, named, baseline.name, arguments.level)
     samples = {result.method: result.samples for result in compared[0].results}
     if "bootstrap" in samples:
         notes.append(resampling_note(samples["bootstrap"], arguments.seed, arguments.level))
@@ -187,31 +130,36 @@ def _written(
         notes.append(f"randomization by {samples['randomization']} shuffles, seed {arguments.seed}")
     if arguments.alternative != "two-sided":
         notes.append(f"p-values are for systems that are {arguments.alternative}")
-    left = (0, 1, 5)
-    if arguments.format == "latex":
-        return latex(header, rows, left=left, notes=notes)
-    return "\n".join([table(header, rows, left=left), *below(notes)]) + "\n"
+    return Report(
+        header,
+        rows,
+        notes,
+        tsv_rows=lambda: _tsv_rows(compared, baseline.name),
+        content=lambda: _content(compared, baseline, arguments.seed),
+        left=(0, 1, 5),
+    )
 
 
 def _rows(
-    compared: Sequence[_Compared], labels: Mapping[str, str], baseline: str, level: float
+    compared: Sequence[SystemComparison], labels: Mapping[str, str], baseline: str, level: float
 ) -> list[list[str]]:
     """Return rows for people; the baseline has one under each metric."""
-    from decoding.cli.output.tables import p_value, signed
+    from decoding.cli.tables import p_value, signed
 
     interval = f"{100 * level:g} % interval"
     rows = [["metric", "system", "score", "effect", interval, "test", "p", "won", "lost"]]
     shown: set[str] = set()
     for one in compared:
-        if one.metric not in shown:
-            shown.add(one.metric)
+        label = labels[str(one.metric)]
+        if label not in shown:
+            shown.add(label)
             score = f"{one.baseline_score:.4f}"
-            rows.append([labels[one.metric], f"{baseline} (baseline)", score, *[""] * 6])
+            rows.append([label, f"{baseline} (baseline)", score, *[""] * 6])
         for result in one.results:
             counts = ["" if count is None else str(count) for count in (result.wins, result.losses)]
             rows.append(
                 [
-                    labels[one.metric],
+                    label,
                     one.system,
                     f"{one.score:.4f}",
                     signed(result.effect),
@@ -224,7 +172,9 @@ def _rows(
     return rows
 
 
-def _tsv_rows(compared: Sequence[_Compared], baseline: str) -> list[list[str]]:
+def _tsv_rows(compared: Sequence[SystemComparison], baseline: str) -> list[list[str]]:
+    from decoding.cli.tables import number_cell
+
     columns = ("p_value", "alternative", "samples", "wins", "losses", "ties")
     names = ("metric", "baseline", "system", "baseline_score", "score", "effect", "low", "high")
     rows = [[*names, "test", *columns]]
@@ -233,29 +183,21 @@ def _tsv_rows(compared: Sequence[_Compared], baseline: str) -> list[list[str]]:
             ends = (result.interval.low, result.interval.high) if result.interval else (None, None)
             values = (one.baseline_score, one.score, result.effect, *ends, result.method)
             rest = (getattr(result, name) for name in columns)
-            cells = [_cell(value) for value in (*values, *rest)]
-            rows.append([one.metric, baseline, one.system, *cells])
+            cells = [number_cell(value) for value in (*values, *rest)]
+            rows.append([str(one.metric), baseline, one.system, *cells])
     return rows
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else repr(value)
-
-
-def _content(
-    compared: Sequence[_Compared], baseline: str, segments: int, arguments: argparse.Namespace
-) -> dict[str, Any]:
+def _content(compared: Sequence[SystemComparison], baseline: System, seed: int) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
-        "baseline": baseline,
-        "segments": segments,
-        "seed": arguments.seed,
+        "baseline": baseline.name,
+        "segments": len(baseline.stats),
+        "seed": seed,
         "comparisons": [
             {
-                "metric": one.metric,
+                "metric": str(one.metric),
                 "system": one.system,
                 "baseline_score": one.baseline_score,
                 "score": one.score,

@@ -13,13 +13,14 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
-    opened_references,
     parsed_metrics,
+    read_systems,
     say,
+    write_report,
 )
 
 if TYPE_CHECKING:
-    from decoding.cli.human import HumanScores
+    from fstmetrics.statistics.human import HumanScores
 
 SUMMARY = "correlate metrics with human scores of systems or of segments"
 DESCRIPTION = """\
@@ -70,41 +71,35 @@ def run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "HYPS")
     if "-" in (arguments.human, arguments.plot):
         arguments.parser.error("--human and --plot are files")
-    from decoding.cli.human import read_human
-    from decoding.cli.output.correlate import correlated, pictures, written
+    from decoding.cli.output.correlate import pictures, report_of
     from decoding.cli.plots import plot_format, scatter_plots
-    from decoding.cli.systems import Judges, describe_layout, read_complete
-    from lattices.errors import FormatError
-    from lattices.formats.streams import created
+    from fstmetrics.statistics.human import correlate_human, read_human
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     metrics = parsed_metrics(arguments)
     human = read_human(arguments.human, one_system=len(arguments.paths) == 1)
     files = _matched(human, arguments.paths)
-    references = opened_references(arguments)
-    if references is None:
-        raise FormatError("no references")
-    judges = Judges(metrics, references, arguments.refs_id)
-    systems = {
-        name: read_complete(path, arguments.input_format, judges) for name, path in files.items()
-    }
-    say(describe_layout(references))
-    report = correlated(human, systems, references, metrics, arguments)
-    for note in report.notes():
+    systems, references = read_systems(arguments, metrics, list(files.values()))
+    found = correlate_human(
+        human,
+        dict(zip(files, systems, strict=True)),
+        references,
+        resample=arguments.resample,
+        samples=arguments.samples,
+        level=arguments.level,
+        seed=arguments.seed,
+    )
+    for note in found.notes():
         say(note)
-    text = written(report, arguments.format).encode("utf-8")
-    if arguments.plot:
-        picture = scatter_plots(pictures(report), picture_format)
-        with created(arguments.plot) as output:
-            output.write(picture)
-    with created(arguments.output) as output:
-        output.write(text)
+    text = report_of(found, arguments).written(arguments.format)
+    picture = scatter_plots(pictures(found), picture_format) if arguments.plot else b""
+    write_report(arguments, text, picture)
     return 0
 
 
 def _matched(human: HumanScores, paths: list[str]) -> dict[str, str]:
     """Return the file of each system that people judged, and say what is left out."""
-    from decoding.cli.human import match_systems
+    from fstmetrics.statistics.human import match_systems
     from lattices.errors import FormatError
 
     if not human.entries[0].system:

@@ -12,10 +12,12 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
-    opened_references,
+    describe_system,
     parsed_metrics,
     report_failures,
+    required_references,
     say,
+    write_report,
 )
 
 SUMMARY = "score hypotheses, or the best of n-best lists, against references"
@@ -56,21 +58,17 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error(
             f"--format {arguments.format} has segments or systems, and only systems have intervals"
         )
-    from decoding.cli.output.score import Report, written
-    from decoding.cli.systems import Judges, describe_layout, read_system
+    from decoding.cli.output.score import written
+    from fstmetrics.statistics.systems import Scorer, describe_layout, read_system
     from lattices.errors import FormatError
-    from lattices.formats.streams import created
 
-    metrics = parsed_metrics(arguments)
-    references = opened_references(arguments)
-    if references is None:
-        raise FormatError("no references")
+    references = required_references(arguments)
     several = len(arguments.paths) > 1
-    judges = Judges(metrics, references, arguments.refs_id, keep=several)
+    scorer = Scorer(parsed_metrics(arguments), references, arguments.refs_id, keep=several)
     failed = False
     systems = []
     for path in arguments.paths:
-        system = read_system(path, arguments.input_format, judges)
+        system = read_system(path, arguments.input_format, scorer)
         report_failures(system.failures)
         if not system.stats:
             raise FormatError("no segment could be scored", system.name)
@@ -78,11 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         if left > 0:
             say(f"{system.name}: no hypotheses for {left} of {len(references)} references")
         failed = failed or bool(system.failures) or left > 0
-        if system.note:
-            say(f"{system.name}: {system.note}")
+        describe_system(system)
         systems.append(system)
     say(describe_layout(references))
-    report = Report.of(systems, metrics, arguments)
-    with created(arguments.output) as output:
-        output.write(written(report, arguments.format).encode("utf-8"))
+    write_report(arguments, written(systems, arguments))
     return 1 if failed else 0

@@ -12,21 +12,20 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
-    opened_references,
     parsed_metric,
     positive,
+    read_systems,
     say,
     values,
+    write_report,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decoding.cli.human import HumanScores
     from decoding.cli.plots import Panel
-    from decoding.cli.systems import System
-    from fstmetrics import Metric
-    from lattices.formats.references import References
+    from decoding.cli.tables import Report
+    from fstmetrics.statistics.human import HumanScores
 
 SUMMARY = "study a metric: BLEU in characters, or many values of an option"
 DESCRIPTION = """\
@@ -159,10 +158,10 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 def _run_char_bleu(arguments: argparse.Namespace) -> int:
     import numpy as np
 
-    from decoding.cli.output.study import char_bleu_panels, written_char_bleu
-    from decoding.cli.systems import paired_matrices
+    from decoding.cli.output.study import char_bleu_panels, char_bleu_report
     from fstmetrics import BLEU
     from fstmetrics.statistics.studies import char_bleu_equivalents, char_bleu_metrics
+    from fstmetrics.statistics.systems import paired_matrices
     from lattices.errors import OptionError
 
     base = parsed_metric(arguments.metric)
@@ -171,24 +170,19 @@ def _run_char_bleu(arguments: argparse.Namespace) -> int:
     metrics = char_bleu_metrics(
         base, max_n=arguments.max_n, max_m=arguments.max_m, spaces=arguments.spaces == "keep"
     )
-    references = _references(arguments)
-    systems = _systems(arguments.paths, arguments, metrics, references)
+    systems, references = read_systems(arguments, metrics, arguments.paths, keep=False)
     matrices = paired_matrices(systems, references)
     rows = [np.concatenate(of_metric) for of_metric in zip(*matrices, strict=True)]
     found = char_bleu_equivalents(metrics, rows, share=arguments.share)
-    _write(
-        arguments,
-        written_char_bleu(found, metrics, len(rows[0]), arguments),
-        char_bleu_panels(found),
-    )
+    report = char_bleu_report(found, metrics, len(rows[0]))
+    _write(arguments, report, char_bleu_panels(found))
     return 0
 
 
 def _run_sweep(arguments: argparse.Namespace) -> int:
-    from decoding.cli.human import read_human
-    from decoding.cli.output.study import Sweep, sweep_panels, written_sweep
-    from decoding.cli.systems import paired_matrices
-    from fstmetrics.statistics.studies import systems_point, with_option
+    from decoding.cli.output.study import sweep_panels, sweep_report
+    from fstmetrics.statistics.human import read_human
+    from fstmetrics.statistics.studies import sweep_scored, with_option
     from lattices.errors import FormatError
 
     metric = parsed_metric(arguments.metric)
@@ -203,33 +197,28 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
             raise FormatError("scores of segments, expected one for each system", human.path)
         files = _judged(human, paths)
         paths, said = list(files), list(files.values())
-    references = _references(arguments)
-    systems = _systems(paths, arguments, metrics, references)
-    matrices = paired_matrices(systems, references)
-    points = [
-        systems_point(
-            value,
-            one,
-            [of_system[place] for of_system in matrices],
-            human=said,
-            samples=arguments.samples,
-            level=arguments.level,
-            seed=arguments.seed,
-        )
-        for place, (value, one) in enumerate(zip(arguments.values, metrics, strict=True))
-    ]
-    sweep = Sweep(metric, arguments.option, tuple(one.name for one in systems), said, points)
-    for point in points:
-        if point.correlation is not None and point.correlation.note:
-            note = point.correlation.note
-            say(f"{arguments.option}={point.value:g}: the correlation is undefined: {note}")
-    _write(arguments, written_sweep(sweep, arguments), sweep_panels(sweep))
+    # many metrics for many segments: too much to keep, and quickly made
+    systems, references = read_systems(arguments, metrics, paths, keep=False)
+    sweep = sweep_scored(
+        metric,
+        arguments.option,
+        arguments.values,
+        systems,
+        references,
+        human=said,
+        samples=arguments.samples,
+        level=arguments.level,
+        seed=arguments.seed,
+    )
+    for note in sweep.notes():
+        say(note)
+    _write(arguments, sweep_report(sweep, arguments), sweep_panels(sweep))
     return 0
 
 
 def _judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
     """Return the score of each file that people judged, and say what is left out."""
-    from decoding.cli.human import match_systems
+    from fstmetrics.statistics.human import match_systems
     from lattices.errors import FormatError
 
     found = match_systems(human, paths)
@@ -245,41 +234,9 @@ def _judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
     return scores
 
 
-def _references(arguments: argparse.Namespace) -> References:
-    from lattices.errors import FormatError
-
-    references = opened_references(arguments)
-    if references is None:
-        raise FormatError("no references")
-    return references
-
-
-def _systems(
-    paths: Sequence[str],
-    arguments: argparse.Namespace,
-    metrics: tuple[Metric, ...],
-    references: References,
-) -> list[System]:
-    from decoding.cli.systems import Judges, describe_layout, read_complete
-
-    # many metrics for many segments: too much to keep, and quickly made
-    judges = Judges(metrics, references, arguments.refs_id, keep=False)
-    systems = [read_complete(path, arguments.input_format, judges) for path in paths]
-    for system in systems:
-        if system.note:
-            say(f"{system.name}: {system.note}")
-    say(describe_layout(references))
-    return systems
-
-
-def _write(arguments: argparse.Namespace, text: str, panels: Sequence[Panel]) -> None:
+def _write(arguments: argparse.Namespace, report: Report, panels: Sequence[Panel]) -> None:
     """Write the picture, if there is to be one, and the table."""
     from decoding.cli.plots import line_plots, plot_format
-    from lattices.formats.streams import created
 
-    if arguments.plot:
-        picture = line_plots(panels, plot_format(arguments.plot))
-        with created(arguments.plot) as output:
-            output.write(picture)
-    with created(arguments.output) as output:
-        output.write(text.encode("utf-8"))
+    picture = line_plots(panels, plot_format(arguments.plot)) if arguments.plot else b""
+    write_report(arguments, report.written(arguments.format), picture)

@@ -167,7 +167,7 @@ def _units(evaluator: CompiledEvaluator, references: list[Reference]) -> Iterato
             words = tokens_of(reference)
             arcs = [(place, place + 1, word) for place, word in enumerate(words)]
             reference = Lattice.from_arcs(arcs, finals=[len(words)])
-        yield from evaluator.prepare(reference).lattice.vocabulary
+        yield from evaluator.prepare(reference).space.vocabulary
 
 
 def _compiled(evaluator: CompiledEvaluator, vocabulary: Vocabulary, text: bool) -> bytes:

@@ -16,8 +16,7 @@ from decoding.cli.arguments import (
     say,
     tsv_cell,
 )
-from decoding.cli.running import add_running, check_running, corpus_outcomes
-from decoding.cli.summaries import unscored_lines
+from decoding.cli.running import add_running, check_running, corpus_outcomes, unscored_lines
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:

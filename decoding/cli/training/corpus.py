@@ -10,11 +10,11 @@ import numpy as np
 
 from decoding.cli.arguments import report_failures, settling
 from decoding.cli.running import corpus_outcomes
-from decoding.corpus.jobs import NO_REFERENCES, one_best
-from decoding.corpus.outcomes import Done, Failures, Segment
+from decoding.corpus.outcomes import NO_REFERENCES, Done, Failures, Segment
 from decoding.corpus.transforms import Rescored
 from fstmetrics import Metric, parse_metric
 from fstmetrics.references import Reference
+from lattices.algorithms import best_words
 from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.formats.references import References
 from lattices.spaces import Space
@@ -50,14 +50,10 @@ class _Referenced:
 
     def _checked(self, segment: Segment) -> TrainingSegment:
         space = segment.space
-        found = space.references
-        if self.references is not None:
-            found = self.references.get(segment.id, segment.position)
-        if not found:
-            raise OptionError(NO_REFERENCES)
+        found = segment.references(self.references, required=True)
         if space.features is None or not space.feature_names:
             raise SpaceError("no features to weight")
-        return TrainingSegment(space, found, one_best(space))
+        return TrainingSegment(space, found, best_words(space))
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ class TrainingCorpus:
         if weights is not None:
             rescored = Rescored(weights, "zero")
             said = [
-                one_best(rescored(Segment(place, "", 0, space)))
+                best_words(rescored(Segment(place, "", 0, space)))
                 for place, space in enumerate(self.spaces)
             ]
         result = {}

@@ -1,8 +1,8 @@
 """Spaces as one kind of graph, on which every derivation carries the one value of its sentence.
 
 An expected metric needs one value for each sentence, where a machine has one for each alignment.
-So a lattice is multiplied with rows (:mod:`lattices.intersection.rows`), a forest with matrices of
-rows (:mod:`lattices.intersection.forest_rows`); a list has its values from the scorer. What comes
+So a lattice is multiplied with rows, a forest with matrices of rows
+(:mod:`lattices.intersection.rows`); a list has its values from the scorer. What comes
 of all three is a hypergraph whose edges add up to values. The scores of a space stay outside, in
 *slots*, since the graph does not depend on them: it is made once, and asked again under other
 weights as often as training needs it.
@@ -17,19 +17,13 @@ from typing import Any
 import numpy as np
 
 from decoding._native import DerivationColumns, lattice_derivations, row_derivations, word_states
-from decoding.extraction.forests import prepare_forest
-from decoding.extraction.ranked import compiled
 from fstmetrics import CompiledEvaluator, Evaluator, Machine, nbest_stats, scores_of
-from lattices.algorithms import forest_to_lattice
+from fstmetrics.contract import compile_for
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
-from lattices.intersection.forest_rows import forest_row_product
-from lattices.intersection.rows import MEMORY, RowMachine
+from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product
 from lattices.spaces import Forest, Lattice, NBest
-
-#: states that a forest may take as a lattice, where its matrices are too many
-MOST_STATES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,36 +133,21 @@ def lattice_graph(
     SpaceError
         If the lattice has no complete path.
     """
-    prepared, machine = compiled(lattice, evaluator)
+    prepared, machine = compile_for(lattice, evaluator)
     if machine.relation != "exact":
         return None
-    units = prepared.lattice
+    units = prepared.space
     arcs, states = lattice.num_arcs, lattice.num_states
     arc_slot: Array = np.arange(arcs)
     final_slot: Array = arcs + np.arange(states)
     if prepared.origin is not None:
         arc_slot = np.where(prepared.origin < 0, arcs + states, prepared.origin)
         final_slot = arcs + word_states(units.columns, prepared.origin, lattice.columns)
-    return _lattice_product(
-        units, machine, value_line(machine, evaluator), budget, arc_slot, final_slot,
-        arcs + states,
-    )  # fmt: skip
-
-
-def _lattice_product(
-    lattice: Lattice,
-    machine: Machine,
-    line: tuple[float, float],
-    budget: int,
-    arc_slot: Array,
-    final_slot: Array,
-    slots: int,
-) -> DerivationGraph | None:
-    rows = RowMachine(machine.automaton, lattice.num_states)
-    constant, factor = line
+    rows = RowMachine(machine.automaton, units.num_states)
+    constant, factor = value_line(machine, evaluator)
     try:
         found = row_derivations(
-            lattice.columns, rows.native, budget, MEMORY, factor * rows.unit, ints(arc_slot),
+            units.columns, rows.native, budget, MEMORY, factor * rows.unit, ints(arc_slot),
             ints(final_slot),
         )  # fmt: skip
     except SpaceError:
@@ -187,60 +166,28 @@ def _lattice_product(
         floats(gain),
         constant + opening,
         root,
-        slots,
+        arcs + states,
     )
 
 
 def forest_graph(
     forest: Forest, evaluator: CompiledEvaluator, budget: int
 ) -> DerivationGraph | None:
-    """Return the product of a forest with matrices of rows, or of its lattice with rows.
+    """Return the product of a forest with matrices of rows.
 
-    None if both have more than ``budget`` pairs (the lattice more than ``MOST_STATES`` states),
-    or if the machine is not the metric itself. Cost: that of the product.
+    None if it has more than ``budget`` pairs, or if the machine is not the metric itself. Cost:
+    that of the product.
     """
-    units = prepare_forest(forest, evaluator)
-    symbol = units.forest.symbol
-    words = ints(np.unique(symbol[symbol > 0]))
-    machine = evaluator.machine(units.forest.vocabulary, words)
+    prepared, machine = compile_for(forest, evaluator)
     if machine.relation != "exact":
         return None
-    line = value_line(machine, evaluator)
-    origin = np.arange(forest.num_edges) if units.origin is None else units.origin
-    product = forest_row_product(units.forest, machine.automaton, budget)
+    product = forest_row_product(prepared.space, machine.automaton, budget)
     if product is None:
-        return _expanded(units.forest, machine, line, budget, origin, forest.num_edges)
-    graph, (constant, factor) = product.graph, line
+        return None
+    constant, factor = value_line(machine, evaluator)
+    graph, origin = product.graph, prepared.origin
     return DerivationGraph(
-        graph.in_offset, graph.tail, graph.tail_offset, ints(origin[graph.origin]),
+        graph.in_offset, graph.tail, graph.tail_offset,
+        graph.origin if origin is None else ints(origin[graph.origin]),
         floats(factor * graph.gain / graph.denominator), constant, graph.root, forest.num_edges,
     )  # fmt: skip
-
-
-def _expanded(
-    forest: Forest,
-    machine: Machine,
-    line: tuple[float, float],
-    budget: int,
-    origin: Array,
-    slots: int,
-) -> DerivationGraph | None:
-    """Return the product of a forest's lattice with rows."""
-    from scipy.sparse import eye_array
-
-    marked = Forest(
-        forest.vocabulary, forest.head, forest.tail, forest.tail_offset, forest.symbol,
-        forest.symbol_offset, forest.score, forest.num_nodes, forest.root,
-        features=eye_array(forest.num_edges, format="csr"),
-        feature_names=tuple(map(str, range(forest.num_edges))),
-    )  # fmt: skip
-    try:
-        lattice = forest_to_lattice(marked, min(budget, MOST_STATES))
-    except SpaceError:
-        return None
-    marks = lattice.features
-    assert marks is not None
-    arc_slot = np.full(lattice.num_arcs, slots)
-    arc_slot[np.diff(marks.indptr) > 0] = origin[marks.indices]
-    final_slot = np.full(lattice.num_states, slots)
-    return _lattice_product(lattice, machine, line, budget, arc_slot, final_slot, slots)

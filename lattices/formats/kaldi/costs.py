@@ -23,7 +23,7 @@ from lattices.formats.base import BLANKS, Losses
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureMatrix, sparse_rows
-from lattices.spaces.normal_form import NORMAL, normal_form
+from lattices.spaces.lattice import NORMAL, normal_form
 from lattices.vocabulary import Vocabulary
 
 FEATURES = ("graph", "acoustic")

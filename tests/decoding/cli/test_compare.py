@@ -8,16 +8,8 @@ from pathlib import Path
 import pytest
 
 from decoding.cli.main import main
-from fstmetrics import (
-    BLEU,
-    GRR,
-    WER,
-    corpus_stats,
-    paired_bootstrap,
-    randomization,
-    sign_test,
-    substitution_test,
-)
+from fstmetrics import BLEU, GRR, WER, corpus_stats
+from fstmetrics.statistics import paired_bootstrap, randomization, sign_test, substitution_test
 from tests.decoding.cli.commandline import words
 
 REFS = ["the cat sat", "on the mat", "and slept there", "all day long"] * 5

@@ -285,7 +285,7 @@ def test_references_are_attached(layout: str, workers: int, tmp_path: Path) -> N
 
 def test_references_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = cats(tmp_path / "a.jsonl", 3), tmp_path / "o.jsonl"
-    refs = words(tmp_path / "refs", "one", "two", "three", "four")
+    refs = words(tmp_path / "refs", "one", "two", "two", "four")
     assert run("convert", source, "-o", out, "--refs", refs) == 2
     assert "4 lines for 3 segments" in capsys.readouterr().err
     assert not out.exists()

@@ -81,6 +81,25 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"fstmetrics {version('fstmetrics')}\n"
 
 
+def test_the_package_runs_as_the_command(tmp_path: Path) -> None:
+    """From any folder, with the same name and the same exit codes."""
+    for arguments, code in ((["--version"], 0), (["oracle", "--help"], 0), (["oracel"], 2)):
+        module, script = (
+            subprocess.run([*how, *arguments], cwd=tmp_path, capture_output=True, check=False)
+            for how in (
+                [sys.executable, "-m", "fstmetrics"],
+                [
+                    sys.executable,
+                    "-c",
+                    "from decoding.cli.main import main; raise SystemExit(main())",
+                ],
+            )
+        )
+        assert module.returncode == script.returncode == code
+        assert (module.stdout, module.stderr) == (script.stdout, script.stderr)
+        assert b"fstmetrics" in module.stdout + module.stderr
+
+
 @pytest.mark.parametrize("command", cli.COMMANDS)
 def test_every_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([command, "--help"]) == 0

@@ -208,9 +208,9 @@ def test_beyond_the_memory_results_are_not_proven(
 
 def test_references_by_id_and_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = cats(tmp_path / "cats.jsonl", 2, refs=False)
-    by_id = words(tmp_path / "text", "s1 a hat", "other x", "s0 the cat")
-    by_line = words(tmp_path / "refs", "the cat", "a hat")
-    expected = [["s0", "1.0", "the cat"], ["s1", "1.0", "a hat"]]
+    by_id = words(tmp_path / "text", "s1 the hat", "other x", "s0 the cat")
+    by_line = words(tmp_path / "refs", "the cat", "the hat")
+    expected = [["s0", "1.0", "the cat"], ["s1", "1.0", "the hat"]]
     for refs, layout, said in (
         (by_id, "auto", "by id"),
         (by_id, "kaldi", "by id"),
@@ -227,7 +227,7 @@ def test_references_that_are_given_replace_those_inside(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refs = words(tmp_path / "refs", "a hat", "a hat", "a hat")
-    more = words(tmp_path / "more", "a cat", "x", "y")
+    more = words(tmp_path / "more", "a cat", "x", "x")
     assert run(file, "-q", "--refs", refs, more, "--format", "jsonl") == 0
     found = objects(capsys.readouterr().out)
     assert [(line["text"], line["reference"]) for line in found] == [("a hat", 0)] * 3

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding.cli import main as cli
-from decoding.cli.output import rescore as rescore_output
+from decoding.cli.output.tally import Tally
 from decoding.corpus import journal
 from lattices import Forest, Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import write_weights
@@ -83,7 +83,8 @@ def test_summary_before_and_after(
 ) -> None:
     source = corpus(tmp_path / "a.jsonl", 2)
     refs, summary = words(tmp_path / "refs", "the cat", "a cat"), tmp_path / "s.json"
-    argv = ["--weights", weights, "--refs", refs, "--metric", "wer", "grr", "--summary", summary]
+    argv = ["--weights", weights, "--refs", refs, "--refs-format", "plain"]
+    argv += ["--metric", "wer", "grr", "--summary", summary]
     assert run(source, *argv, "-o", tmp_path / "o.tsv") == 0
     found = json.loads(summary.read_text())
     # "a hat" in the file has 2 + 1 errors, "the cat" now 0 + 1
@@ -204,7 +205,7 @@ def test_resuming(
     flags = [source, "--weights", file, "--missing", "zero", "--metric", "wer", "-q"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(*flags, "-o", whole, "--summary", summaries[0]) == 0
-    original, done = rescore_output.RescoreTotals.add, 0
+    original, done = Tally.add, 0
 
     def interrupted(self: Any, outcome: Any) -> bytes:
         nonlocal done
@@ -214,7 +215,7 @@ def test_resuming(
         return original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rescore_output.RescoreTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(*flags, "-o", parts) == 130
     assert "--resume goes on from here" in capsys.readouterr().err
     words(file, "tm 2")
@@ -223,7 +224,7 @@ def test_resuming(
     with pytest.MonkeyPatch.context() as patch:
         # so few are left
         done = 29
-        patch.setattr(rescore_output.RescoreTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(*flags, "-o", parts, "--resume", "--summary", summaries[1]) == 0
     assert parts.read_text() == whole.read_text()
     one, two = (json.loads(each.read_text()) for each in summaries)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from decoding.cli.main import main
-from decoding.cli.output.tables import latex
-from fstmetrics import GRR, WER, bootstrap, corpus_stats
+from decoding.cli.tables import latex
+from fstmetrics import GRR, WER, corpus_stats
+from fstmetrics.statistics import bootstrap
 from tests.decoding.cli.commandline import words
 
 REFS = ["the cat sat", "on the mat", "and slept there", "all day long"]

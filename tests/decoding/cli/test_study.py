@@ -12,7 +12,8 @@ import pytest
 from decoding.cli.arguments import values
 from decoding.cli.main import main
 from decoding.cli.plots import Curve, Panel, line_plots
-from fstmetrics import BLEU, GRR, TBLEU, corpus_score, correlate
+from fstmetrics import BLEU, GRR, TBLEU, corpus_score
+from fstmetrics.statistics import correlate
 from fstmetrics.statistics.studies import char_bleu_study
 from lattices.errors import OptionError
 from tests.decoding.cli.commandline import words

@@ -248,7 +248,7 @@ def test_bad_input(
     write(source, spaces)
     files = {
         "START": words(tmp_path / "start", "lm 1"),
-        "REFS": words(tmp_path / "refs", "a b", "b a"),
+        "REFS": words(tmp_path / "refs", "a b", "a a"),
     }
     assert run(source, *(files.get(each, each) for each in argv), "-o", out) == 2
     assert message in capsys.readouterr().err

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import decoding
 from decoding import oracle, oracle_kbest, worst
-from decoding.extraction import forests as forest_ranked
 from fstmetrics import CER, GRR, WER, WRR
 from lattices import Lattice
+from lattices.intersection import kernel
 from lattices.spaces import Forest, Hypothesis, NBest
 from tests.strategies import sentences, small_forests, small_lattices
 
@@ -75,22 +75,21 @@ def test_characters_of_forests(forest, reference, spaces, worst, k):
     check_against_the_list(forest, CER(spaces=spaces).against([" ".join(reference)]), k, worst)
 
 
-@pytest.mark.parametrize("worst", [False, True])
-def test_characters_where_rows_are_too_many(monkeypatch, worst):
+def test_characters_where_rows_are_too_many(monkeypatch):
     evaluator = CER(spaces=False).against(["ab"])
-    monkeypatch.setattr(forest_ranked, "ranked_forest_sentences", lambda *_, **__: None)
-    found = (decoding.worst if worst else decoding.oracle_kbest)(FOREST, evaluator, 5)
-    assert {each.engine for each in found} == {"lattice-rows" if worst else "product"}
-    check_against_the_list(FOREST, evaluator, 5, worst)
+    monkeypatch.setattr(kernel, "QUICK_PAIRS", 1)
+    found = oracle_kbest(FOREST, evaluator, 5)
+    assert {each.engine for each in found} == {"product"}
+    check_against_the_list(FOREST, evaluator, 5, worst=False)
 
 
 @settings(max_examples=100)
-@given(small_forests(words=WORDS, exact=True), sentences(WORDS), st.booleans(), st.integers(2, 9))
-def test_characters_of_the_product_and_of_the_lattice_of_a_forest(forest, reference, worst, k):
+@given(small_forests(words=WORDS, exact=True), sentences(WORDS), st.integers(2, 9))
+def test_characters_of_the_product_of_a_forest(forest, reference, k):
     evaluator = CER(spaces=False).against([" ".join(reference)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forest_ranked, "ranked_forest_sentences", lambda *_, **__: None)
-        check_against_the_list(forest, evaluator, k, worst)
+        patch.setattr(kernel, "QUICK_PAIRS", 1)
+        check_against_the_list(forest, evaluator, k, worst=False)
 
 
 # "a" is right, and "a x" costs alpha; the model likes it better

@@ -163,7 +163,7 @@ def accepted_alike(one: Lattice, other: Lattice) -> bool:
 
 def _steps(lattice: Lattice) -> tuple[int, dict[int, dict[str, set[int]]], set[int]]:
     """Return where complete paths begin, where states lead by which word, and where paths end."""
-    whole = trim(lattice).lattice
+    whole = trim(lattice).space
     steps: dict[int, dict[str, set[int]]] = {}
     for src, dst, word in zip(whole.src.tolist(), whole.dst.tolist(), words(whole), strict=True):
         steps.setdefault(src, {}).setdefault(word, set()).add(dst)

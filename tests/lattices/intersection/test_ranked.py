@@ -11,8 +11,9 @@ from fstmetrics import GRR, WER, WRR, AffixSimilarity
 from lattices import Lattice
 from lattices._native import in_tail_order
 from lattices.errors import EngineError
-from lattices.intersection import forests as forest_ranked
-from lattices.intersection.forests import ENGINE, best_forest_sentences, rank_forest
+from lattices.intersection import ranked
+from lattices.intersection.kernel import ENGINE
+from lattices.intersection.ranked import rank_forest
 from lattices.spaces import Forest
 from tests.strategies import sentences, small_forests
 
@@ -56,7 +57,7 @@ def check_ties(found, wanted, k):
 def test_best_equals_enumeration(forest, references, metric, weight, k):
     evaluator = metric.against([" ".join(words) for words in references])
     machine = evaluator.machine(forest.vocabulary)
-    edges = best_forest_sentences(forest, machine, k, weight)
+    edges = rank_forest(forest, machine, k, weight).derivations
     found = [forest.hypothesis(each.tolist()) for each in edges]
     wanted = ranking(forest, evaluator, weight)
     assert len(found) == len({each.tokens for each in found}) == min(k, len(wanted))
@@ -64,7 +65,7 @@ def test_best_equals_enumeration(forest, references, metric, weight, k):
     assert [values[each.tokens] for each in found] == pytest.approx(
         [-loss for loss, *_ in wanted[:k]], abs=1e-7
     )
-    (first,) = ENGINE.best([forest], [machine], model_weight=weight)
+    (first,) = ENGINE.best([(forest, machine)], model_weight=weight)
     assert values[found[0].tokens] == pytest.approx(
         values[forest.hypothesis(first.arcs.tolist()).tokens], abs=1e-7
     )
@@ -74,7 +75,7 @@ def test_best_equals_enumeration(forest, references, metric, weight, k):
 @given(small_forests(exact=True), sentences("abc"), st.sampled_from(METRICS[:5]))
 def test_equal_sentences_stand_in_the_order_of_model_scores(forest, reference, metric):
     evaluator = metric.against([" ".join(reference)])
-    edges = best_forest_sentences(forest, evaluator.machine(forest.vocabulary), 7, 0.0)
+    edges = rank_forest(forest, evaluator.machine(forest.vocabulary), 7, 0.0).derivations
     found = [forest.hypothesis(each.tolist()) for each in edges]
     check_ties(found, ranking(forest, evaluator, 0.0), 7)
 
@@ -101,7 +102,7 @@ def test_any_of_many_ties():
     machine = GRR(n=1, alpha=0.0).against(["x"]).machine(forest.vocabulary)
 
     def texts(k):
-        found = best_forest_sentences(forest, machine, k, 0.0)
+        found = rank_forest(forest, machine, k, 0.0).derivations
         return [forest.hypothesis(edges.tolist()).text for edges in found]
 
     assert len(set(texts(3))) == 3
@@ -113,23 +114,25 @@ def test_reference_lattices_and_huge_products_are_refused(monkeypatch):
     forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0], [0])], id="seg")
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
     with pytest.raises(EngineError, match="reference lattices"):
-        best_forest_sentences(forest, WER().against([lattice]).machine(forest.vocabulary), 2, 0.0)
-    monkeypatch.setattr(forest_ranked, "MOST_LINKS", 1)
+        rank_forest(forest, WER().against([lattice]).machine(forest.vocabulary), 2, 0.0)
+    monkeypatch.setattr(ranked, "MOST_LINKS", 1)
     with pytest.raises(EngineError, match=r"'seg'.*more than 1 links"):
-        best_forest_sentences(forest, WER().against(["a"]).machine(forest.vocabulary), 2, 0.0)
+        rank_forest(forest, WER().against(["a"]).machine(forest.vocabulary), 2, 0.0)
 
 
 def test_deep_forests_and_wordless_ones():
     depth = 2_000
     edges = [(node, [node - 1], [0]) for node in range(1, depth)]
     forest = Forest.from_edges([(0, [], ["b"]), (0, [], ["c"]), (0, [], []), *edges])
-    found = best_forest_sentences(forest, WER().against(["c"]).machine(forest.vocabulary), 9, 0.0)
+    machine = WER().against(["c"]).machine(forest.vocabulary)
+    found = rank_forest(forest, machine, 9, 0.0).derivations
     assert [forest.hypothesis(each.tolist()).text for each in found] in (
         ["c", "", "b"],
         ["c", "b", ""],
     )
     quiet = Forest.from_edges([(0, [], [], -1.0), (1, [0, 0], [0, 1], -0.5), (1, [], [], -3.0)])
-    (only,) = best_forest_sentences(quiet, GRR().against(["a"]).machine(quiet.vocabulary), 5, 0.1)
+    machine = GRR().against(["a"]).machine(quiet.vocabulary)
+    (only,) = rank_forest(quiet, machine, 5, 0.1).derivations
     assert only.tolist() == [1, 0, 0]
 
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 import decoding
 from decoding.corpus.jobs import OracleJob
 from decoding.corpus.runner import Segment
-from decoding.extraction import forests as forest_ranked
 from decoding.extraction import oracle as oracle_module
 from decoding.extraction import ranked
 from decoding.extraction.oracle import oracle, oracle_kbest, oracles, worst
 from fstmetrics import BLEU, CER, GRR, WER, WRR
 from lattices import Lattice
 from lattices.errors import OptionError
+from lattices.intersection import kernel
 from lattices.spaces import Forest, Hypothesis, NBest
 from tests.lattices.forests import real_forests
 from tests.strategies import sentences, small_forests, small_lattices
@@ -93,7 +93,7 @@ def test_the_first_of_the_best_is_the_oracle(forest, reference, metric, weight):
 def test_the_product_answers_where_rows_are_too_many(monkeypatch):
     evaluator = GRR().against(["dog and cat", "the dog"])
     by_rows = oracle_kbest(FOREST, evaluator, 4)
-    monkeypatch.setattr(forest_ranked, "QUICK_PAIRS", 1)
+    monkeypatch.setattr(kernel, "QUICK_PAIRS", 1)
     by_product = oracle_kbest(FOREST, evaluator, 4)
     assert {found.engine for found in by_rows} == {"rows"}
     assert {found.engine for found in by_product} == {"product"}
@@ -108,10 +108,6 @@ def test_beyond_the_budget(monkeypatch):
         ("the dog", True, "rows"),
         ("the cat", True, "rows"),
     ]
-    monkeypatch.setattr(forest_ranked, "ranked_forest_sentences", lambda *_, **__: None)
-    over = worst(FOREST, evaluator, 2)
-    assert {each.engine for each in over} == {"lattice-rows"}
-    assert [each.text for each in over] == [each.text for each in proven]
     listed = worst(FOREST, evaluator, 2, budget=1)
     assert [(each.text, each.exact, each.engine) for each in listed] == [
         ("the dog", False, "scorer"),

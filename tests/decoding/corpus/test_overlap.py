@@ -64,6 +64,24 @@ def test_only_where_words_are_compared(tmp_path: Path) -> None:
         list(run(OracleJob((CER(), WER())), [path]))
 
 
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_systems_once_each(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = {"right": "the house", "upper": "THE HOUSE", "other": "das haus"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(f"{text}\n" * 40)
+    files = [str(tmp_path / name) for name in texts]
+    argv = [command, *files, "--refs", files[0], "--metric"]
+    assert main([*argv, "wer"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert len(told) == 2
+    for line, name, problem in zip(told, files[1:], (CASE, NOTHING), strict=True):
+        assert line.startswith(f"fstmetrics: warning: {name}: {problem}")
+    assert main([*argv, "cer"]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "argv",
     [

@@ -7,16 +7,12 @@ corpus. One word in common shows that it is none of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fstmetrics.references import Reference, tokens_of
-from lattices.errors import Error
-from lattices.spaces import Lattice, Space
-
-if TYPE_CHECKING:
-    from decoding.corpus.outcomes import Segment
+from lattices.spaces import Lattice
 
 
 class VocabularyWarning(UserWarning):
@@ -48,18 +44,18 @@ class Overlap(IntEnum):
         return ""
 
 
-def overlap(space: Space, references: Iterable[Reference]) -> Overlap:
-    """Return what references share with the vocabulary of a space; ends at the first word.
+def overlap(known: Container[str], references: Iterable[Reference]) -> Overlap:
+    """Return what references share with the words of a space; ends at the first one.
 
-    The vocabulary may be that of many spaces: it is the corpus that is asked about.
+    The words may be those of many spaces: it is the corpus that is asked about.
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "the"), (1, 2, "CAT")], finals=[2])
-    >>> [overlap(lattice, [text]).name for text in ("on the mat", "cat", "dog", "")]
+    >>> known = lattice.vocabulary
+    >>> [overlap(known, [text]).name for text in ("on the mat", "cat", "dog", "")]
     ['WORDS', 'OTHER_CASE', 'NOTHING', 'UNKNOWN']
     """
-    known = space.vocabulary
     found = Overlap.UNKNOWN
     for reference in references:
         some = reference.vocabulary if isinstance(reference, Lattice) else tokens_of(reference)
@@ -70,30 +66,6 @@ def overlap(space: Space, references: Iterable[Reference]) -> Overlap:
                 variants = (word.lower(), word.upper(), word.capitalize())
                 other = any(variant in known for variant in variants)
                 found = Overlap.OTHER_CASE if other else Overlap.NOTHING
-    return found
-
-
-def overlap_of_segments(job: Any, segments: Sequence[Segment]) -> Overlap:
-    """Return the overlap of segments with the references that a job judges them by.
-
-    Such a job has ``references``, None for those of the segments, and ``metrics``, one of which
-    has to compare words as they are.
-    """
-    metrics = getattr(job, "metrics", ())
-    if not hasattr(job, "references") or (metrics and not any(map(compares_words, metrics))):
-        return Overlap.UNKNOWN
-    found = Overlap.UNKNOWN
-    for segment in segments:
-        try:
-            given = segment.space.references
-            if job.references is not None:
-                given = job.references.get(segment.id, segment.position)
-            found = max(found, overlap(segment.space, given))
-        except Error:
-            # the job has the same to say
-            continue
-        if found is Overlap.WORDS:
-            break
     return found
 
 

@@ -10,10 +10,10 @@ from decoding import oracle, oracle_kbest
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity
 from lattices import Lattice
 from lattices._native import plan_forest
-from lattices.algorithms.characters import forest_to_characters
+from lattices.algorithms import to_characters
 from lattices.errors import EngineError, OptionError
-from lattices.intersection import forests as forest_kernel
-from lattices.intersection.forests import ENGINE
+from lattices.intersection import expanded, kernel
+from lattices.intersection.kernel import ENGINE
 from lattices.spaces import Forest
 from tests.strategies import small_forests
 
@@ -23,7 +23,7 @@ UNUSED, ANCHORED, ANYWHERE = range(3)
 
 def best(forest, metric, *references, **options):
     machine = metric.against(references).machine(forest.vocabulary)
-    found = ENGINE.best([forest], [machine], **options)[0]
+    found = ENGINE.best([(forest, machine)], **options)[0]
     return found, forest.hypothesis(found.arcs.tolist())
 
 
@@ -70,7 +70,7 @@ def test_ties_go_to_the_model():
 )
 def test_where_hardly_anything_matches_the_model_decides(forest, reference, metric):
     evaluator = metric.against([" ".join(reference)])
-    (found,) = ENGINE.best([forest], [evaluator.machine(forest.vocabulary)])
+    (found,) = ENGINE.best([(forest, evaluator.machine(forest.vocabulary))])
     wanted = min(forest.derivations(), key=lambda one: (-evaluator.score(one.tokens), -one.score))
     chosen = forest.hypothesis(found.arcs.tolist())
     assert evaluator.score(chosen.tokens) == evaluator.score(wanted.tokens)
@@ -148,10 +148,10 @@ def test_batches_over_threads_give_what_single_searches_give():
         evaluator.machine(forest.vocabulary)
         for evaluator, forest in zip(evaluators, forests, strict=True)
     ]
-    together = ENGINE.best(forests, machines, workers=3)
+    together = ENGINE.best(list(zip(forests, machines, strict=True)), workers=3)
     assert [found.value for found in together] == [1.0] * 4
     alone = [
-        ENGINE.best([forest], [machine])[0]
+        ENGINE.best([(forest, machine)])[0]
         for forest, machine in zip(forests, machines, strict=True)
     ]
     assert [found.arcs.tolist() for found in together] == [found.arcs.tolist() for found in alone]
@@ -161,14 +161,15 @@ def test_what_cannot_be_searched(monkeypatch):
     forest = Forest.from_edges([(0, [], ["a"]), (1, [0], ["b", 0])], id="seg")
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
     machine = WER().against([lattice]).machine(forest.vocabulary)
-    with pytest.raises(EngineError, match=r"'seg'.*reference lattices"):
-        ENGINE.best([forest], [machine])
+    monkeypatch.setattr(expanded, "MOST_STATES", 1)
+    with pytest.raises(EngineError, match=r"'seg'.*more than 1 states.*references that are sent"):
+        ENGINE.best([(forest, machine)])
     with pytest.raises(OptionError, match="has no machine"):
         oracle(forest, BLEU().against(["a"]))
     likely = Forest.from_edges([(0, [], ["a"], -10.0)], id="seg")
     with pytest.raises(EngineError, match=r"'seg': no derivation has a finite value"):
         oracle(likely, WER().against(["a"]), model_weight=1e308)
-    monkeypatch.setattr(forest_kernel, "MOST_CELLS", 10)
+    monkeypatch.setattr(kernel, "MOST_FOREST_CELLS", 10)
     with pytest.raises(EngineError, match=r"1 words take tables of .* more than 10"):
         oracle(forest, WER().against(["a"]))
 
@@ -205,7 +206,7 @@ def test_soft_matches_are_found_over_borders():
 @given(small_forests(words=["ab", "b", "cab"], exact=True))
 @pytest.mark.parametrize("spaces", [True, False])
 def test_a_forest_of_characters_has_the_same_derivations(spaces, forest):
-    made = forest_to_characters(forest, spaces)
+    made = to_characters(forest, spaces)
     words = {found.arcs: found for found in forest.derivations()}
     seen = []
     for found in made.forest.derivations():

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from fstmetrics import GRR, WER, AffixSimilarity
 from lattices import Lattice
-from lattices.intersection import forest_rows
-from lattices.intersection.expanded import ranked_lattice_sentences
-from lattices.intersection.forest_rows import forest_row_product, ranked_forest_sentences
-from lattices.intersection.rows import RowMachine, row_product
+from lattices.intersection import rows as rows_module
+from lattices.intersection.ranked import ranked_forest_sentences
+from lattices.intersection.rows import RowMachine, forest_row_product, row_product
 from lattices.spaces import Forest
-from tests.lattices.intersection.test_forest_ranked import METRICS, check_ties, ranking
+from tests.lattices.intersection.test_ranked import METRICS, check_ties, ranking
 from tests.strategies import sentences, small_forests, small_lattices
 
 REFERENCES = st.lists(sentences("abc"), min_size=1, max_size=3)
@@ -102,36 +101,6 @@ def test_the_forest_of_a_lattice_has_no_more_pairs_than_the_lattice(lattice, ref
     assert forest_row_product(forest, machine.automaton, 10_000).pairs <= bound
 
 
-@settings(max_examples=80)
-@given(
-    small_forests(),
-    sentences("abc"),
-    st.sampled_from(METRICS[:5]),
-    st.sampled_from([0.0, -0.5]),
-    st.sampled_from([1, 4]),
-    st.booleans(),
-)
-def test_the_way_over_a_lattice_finds_the_same(forest, reference, metric, weight, k, worst):
-    evaluator = metric.against([" ".join(reference)])
-    machine = evaluator.machine(forest.vocabulary)
-    edges = ranked_lattice_sentences(
-        forest,
-        machine.automaton,
-        k,
-        weight / machine.unit,
-        10_000,
-        worst=worst,
-        max_states=10_000,
-    )
-    found = [forest.hypothesis(each.tolist()) for each in edges]
-    wanted = ranking(forest, evaluator, weight, -1.0 if worst else 1.0)
-    losses = {tokens: loss for loss, _, tokens in wanted}
-    assert len(found) == len({each.tokens for each in found}) == min(k, len(wanted))
-    assert [losses[each.tokens] for each in found] == pytest.approx(
-        [loss for loss, *_ in wanted[:k]], abs=1e-7
-    )
-
-
 def test_dominated_pairs_are_left_out():
     words = [(0, [], [word], -float(rank)) for rank, word in enumerate("xyzabc")]
     forest = Forest.from_edges([*words, (1, [0] * 3, [0, 1, 2]), (2, [1, 1], [1, 0])])
@@ -153,13 +122,12 @@ def test_the_budget(monkeypatch):
     assert forest_row_product(forest, automaton, pairs).pairs == pairs
     assert forest_row_product(forest, automaton, pairs - 1) is None
     assert ranked_forest_sentences(forest, automaton, 3, 0.0, 1, worst=True) is None
-    assert ranked_lattice_sentences(forest, automaton, 3, 0.0, 9, worst=True, max_states=2) is None
-    monkeypatch.setattr(forest_rows, "MOST_CELLS", 10)
+    monkeypatch.setattr(rows_module, "MOST_CELLS", 10)
     assert forest_row_product(forest, automaton, 10_000) is None
 
 
 def test_sentences_that_cannot_be_written_down(monkeypatch):
-    monkeypatch.setattr(forest_rows, "MOST_CELLS", 2**12)
+    monkeypatch.setattr(rows_module, "MOST_CELLS", 2**12)
     doubling = [(node, [node - 1] * 2, [0, 1]) for node in range(1, 60)]
     forest = Forest.from_edges([(0, [], ["a"]), *doubling])
     automaton = WER().against(["b"]).machine(forest.vocabulary).automaton
