@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from decoding.cli.main import main
 from decoding.cli.tables import latex
 from fstmetrics import GRR, WER, corpus_stats
 from fstmetrics.statistics import bootstrap
