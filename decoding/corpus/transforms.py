@@ -1,4 +1,4 @@
-"""What can be made of each segment on its own: a list of paths, a smaller lattice, a sample.
+"""Transforms of single segments: k best, pruning, sampling, rescoring.
 
 A transform takes one segment to another search space. The jobs of :mod:`decoding.corpus.encoding`
 do it for a batch, and make what comes out ready to be written.
