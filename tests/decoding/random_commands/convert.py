@@ -30,7 +30,7 @@ TARGETS = {
         "jsonl", "arrow", "parquet", "kaldi", "kaldi-binary", "openfst-text", "openfst", "htk",
         "k2", "plf",
     ),
-    "nbest": ("jsonl", "arrow", "parquet", "moses-nbest", "nbest-tsv"),
+    "nbest": ("jsonl", "arrow", "parquet", "moses-nbest", "nbest-tsv", "csv"),
     "forest": ("jsonl", "arrow", "parquet", "hypergraph", "cdec-forest", "travatar"),
 }  # fmt: skip
 SINGLE_PRECISION = ("kaldi-binary", "openfst")

@@ -319,6 +319,34 @@ def _write_nbest_tsv(path: File, segments: Sequence[Segment], rng: Random) -> li
     return []
 
 
+def _write_csv(path: File, segments: Sequence[Segment], rng: Random) -> list[str]:
+    """Write columns in any order, every cell in quotes."""
+    order = rng.sample(("id", "pred_text", "score"), 3)
+    rows = [
+        {"id": segment.id, "pred_text": " ".join(words_of(part)), "score": number(part.score)}
+        for segment in segments
+        for part in segment.parts
+    ]
+    cells = [order, *([str(row[name]).replace('"', '""') for name in order] for row in rows)]
+    _lines(path, (",".join(f'"{cell}"' for cell in row) for row in cells))
+    return []
+
+
+def _write_json_rows(path: File, segments: Sequence[Segment], rng: Random) -> list[str]:
+    """Write a row for each hypothesis, or one with all of them, as NeMo does."""
+    lines = []
+    for segment in segments:
+        entries = [(" ".join(words_of(part)), part.score) for part in segment.parts]
+        if rng.random() < 0.5:
+            row = {"audio_filepath": segment.id, "pred_text": entries[0][0], "beams": entries}
+            lines.append(json.dumps(row))
+        else:
+            rows = [{"audio_filepath": segment.id, "pred_text": t, "score": s} for t, s in entries]
+            lines += map(json.dumps, rows)
+    _lines(path, lines)
+    return []
+
+
 def _write_hypergraph(path: File, segments: Sequence[Segment], rng: Random) -> list[str]:
     path.mkdir()
     for segment in segments:
@@ -445,6 +473,8 @@ INPUTS = (
     InputFormat("plf", ("lattice",), _write_plf),
     InputFormat("moses-nbest", ("nbest",), _write_moses, True),
     InputFormat("nbest-tsv", ("nbest",), _write_nbest_tsv),
+    InputFormat("csv", ("nbest",), _write_csv),
+    InputFormat("json-rows", ("nbest",), _write_json_rows),
     InputFormat("srilm-nbest", ("nbest",), _write_srilm, words=()),
     InputFormat("hypergraph", ("forest",), _write_hypergraph, words=_NO_QUOTES),
     InputFormat("cdec-forest", ("forest",), _write_cdec_forest, True, words=_NO_QUOTES),

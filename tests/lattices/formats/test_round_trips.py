@@ -87,6 +87,7 @@ VARIANTS = [
     Variant("sausages", {"binary": "true", **TABLE}, TABLE),
     Variant("moses-nbest"),
     Variant("nbest-tsv"),
+    Variant("csv"),
 ]
 #: Formats that store the scores as features of these names, and keep more of their own.
 OWN_FEATURES = {
