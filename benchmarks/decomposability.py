@@ -22,16 +22,14 @@ from fstmetrics import (
     BLEUSBP,
     GRR,
     WER,
-    Comparison,
     Metric,
     corpus_stats,
     nbest_stats,
-    paired_bootstrap,
     quality,
     scores_of,
-    substitution_test,
 )
 from fstmetrics.references import Reference
+from fstmetrics.statistics import Comparison, paired_bootstrap, substitution_test
 from lattices import Lattice, NBest
 from lattices.arrays import FloatColumn
 

@@ -19,21 +19,22 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA, MULTI30K, ROOT
 from benchmarks.versions import new_environment
+from decoding import EditDistance, ExactRisk, FastConsensus, Linear, Pairwise, Search, mbr
 from decoding.minimum_risk.evidence import evidence_of
-from decoding.minimum_risk.mbr import mbr
+from decoding.minimum_risk.results import Method
 from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
 from lattices import NBest, Space
 
 FOLDER = DATA / "multi30k-deen"
 SCALE = 10.0
 SENTENCE_BLEU = BLEU(smooth="exp", effective_order=True)
-METRICS: dict[str, tuple[Metric, dict[str, Any]]] = {
-    "sentence BLEU": (SENTENCE_BLEU, {}),
-    "BLEU, aggregated": (SENTENCE_BLEU, {"aggregate": True}),
-    "WER": (WER(), {}),
-    "CER": (CER(), {}),
-    "4-GRR": (GRR(), {}),
-    "chrF": (parse_metric("chrf"), {}),
+METRICS: dict[str, tuple[Metric, Pairwise]] = {
+    "sentence BLEU": (SENTENCE_BLEU, Pairwise()),
+    "BLEU, aggregated": (SENTENCE_BLEU, Pairwise(aggregate=True)),
+    "WER": (WER(), Pairwise()),
+    "CER": (CER(), Pairwise()),
+    "4-GRR": (GRR(), Pairwise()),
+    "chrF": (parse_metric("chrf"), Pairwise()),
 }
 #: other tools, and the metric that they decide by
 PEERS: dict[str, Metric] = {
@@ -67,10 +68,10 @@ def measure(most: int = 1014, sample: int = 10) -> list[str]:
         "| metric | mean | median | double loop | times faster |",
         "|---|--:|--:|--:|--:|",
     ]
-    for name, (metric, options) in METRICS.items():
-        ours = _milliseconds(spaces, lambda space: mbr(space, metric, scale=SCALE, **options))  # noqa: B023
+    for name, (metric, method) in METRICS.items():
+        ours = _milliseconds(spaces, lambda space: mbr(space, metric, scale=SCALE, method=method))  # noqa: B023
         cells = f"| {name} | {np.mean(ours):.2f} | {np.median(ours):.2f} |"
-        if options:
+        if method.aggregate:
             lines.append(f"{cells} | |")
             continue
         same = [ours[spaces.index(space)] for space in few]
@@ -100,27 +101,27 @@ def of_lattices(most: int = 300, few: int = 60) -> list[str]:
     spaces = {name: list(islice(lattices.read(path), most)) for name, path in found.items()}
     arcs = [f"{np.mean([space.num_arcs for space in some]):,.0f}" for some in spaces.values()]
     lines.append(f"| arcs | {' | '.join(arcs)} |")
-    methods: dict[str, tuple[str, Metric | None, dict[str, Any]]] = {
-        "`edit`": ("edit", None, {}),
-        "`linear`": ("linear", None, {}),
-        "`consensus`, 100 candidates": ("consensus", None, {"candidates": 100}),
-        "`pairwise` WER, 100-best": ("pairwise", WER(), {}),
-        "`pairwise` BLEU, 100-best": ("pairwise", SENTENCE_BLEU, {}),
-        "`search` WER": ("search", WER(), {"evidence_size": 100}),
-        "`search` 4-GRR": ("search", GRR(), {"evidence_size": 100}),
-        "`exact` WER, 10 candidates": ("exact", WER(), {"candidates": 10}),
-        "`exact` 4-GRR, 10 candidates": ("exact", GRR(), {"candidates": 10}),
+    methods: dict[str, tuple[Method, Metric | None]] = {
+        "`edit`": (EditDistance(), None),
+        "`linear`": (Linear(), None),
+        "`consensus`, 100 candidates": (FastConsensus(candidates=100), None),
+        "`pairwise` WER, 100-best": (Pairwise(), WER()),
+        "`pairwise` BLEU, 100-best": (Pairwise(), SENTENCE_BLEU),
+        "`search` WER": (Search(evidence_size=100), WER()),
+        "`search` 4-GRR": (Search(evidence_size=100), GRR()),
+        "`exact` WER, 10 candidates": (ExactRisk(candidates=10), WER()),
+        "`exact` 4-GRR, 10 candidates": (ExactRisk(candidates=10), GRR()),
     }
-    for title, (method, metric, options) in methods.items():
+    for title, (method, metric) in methods.items():
         cells = []
         for name, some in spaces.items():
-            slow = method in ("exact", "search")
+            slow = isinstance(method, ExactRisk | Search)
             if slow and name == "d200":
                 cells.append("")
                 continue
 
             def decode(space: Space) -> object:
-                return mbr(space, metric, method=method, scale=SCALE, **options)  # noqa: B023
+                return mbr(space, metric, method=method, scale=SCALE)  # noqa: B023
 
             times = _milliseconds(some[:few] if slow else some, decode)
             cells.append(f"{np.mean(times):.2f} / {np.median(times):.2f}")
@@ -209,10 +210,11 @@ def by_peers(few: Sequence[NBest]) -> list[str]:
             lines.append(f"| {name} | failed | | | | | |")
             continue
         clock, processor, chosen = np.array(json.loads(done.stdout)).T
-        ours = np.mean(_milliseconds(few, lambda space: mbr(space, metric, uniform=True)))  # noqa: B023
+        level = Pairwise(uniform=True)
+        ours = np.mean(_milliseconds(few, lambda space: mbr(space, metric, method=level)))  # noqa: B023
         same = np.mean(
             [
-                mbr(space, metric, uniform=True).text == some[int(place)]
+                mbr(space, metric, method=level).text == some[int(place)]
                 for space, some, place in zip(few, texts, chosen, strict=True)
             ]
         )

@@ -15,13 +15,14 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA, MULTI30K, referenced
 from benchmarks.pages import write_page
-from decoding import corpus_oracle, oracle
-from decoding.corpus.jobs import one_best
+from decoding import ExactRisk, FastConsensus, Linear, corpus_oracle, mbr, oracle
 from decoding.minimum_risk.evidence import evidence_of
-from decoding.minimum_risk.mbr import mbr
+from decoding.minimum_risk.results import Method
 from decoding.minimum_risk.tuning import tune_linear
-from fstmetrics import BLEU, GRR, WER, Metric, corpus_stats, paired_bootstrap
+from fstmetrics import BLEU, GRR, WER, Metric, corpus_stats
+from fstmetrics.statistics import paired_bootstrap
 from lattices import Lattice, NBest, Space
+from lattices.algorithms import best_words
 from lattices.spaces import Hypothesis
 
 METRICS: tuple[Metric, ...] = (BLEU(), WER(), GRR())
@@ -90,7 +91,7 @@ class Table:
         """Score the model's own choice."""
         self.references = [space.references for space in self.spaces]
         self.words = sum(len(str(some[0]).split()) for some in self.references)
-        self.first = [one_best(space) for space in self.spaces]
+        self.first = [best_words(space) for space in self.spaces]
         self.first_stats = [self.stats(metric, self.first) for metric in self.metrics]
         names = " | ".join(_short(metric) for metric in self.metrics)
         self.lines = [
@@ -166,11 +167,11 @@ def listed(space: Space) -> NBest:
     )
 
 
-def method(name: str, metric: Metric | None = None, **options: object) -> Chooser:
-    """Return a method of :func:`decoding.minimum_risk.mbr.mbr`, ready to choose."""
+def method(chosen: str | Method, metric: Metric | None = None, scale: float = 1.0) -> Chooser:
+    """Return a method of :func:`decoding.mbr`, ready to choose."""
 
     def choose(space: Space) -> Choice:
-        found = mbr(space, metric, method=name, **options)
+        found = mbr(space, metric, method=chosen, scale=scale)
         return found.tokens, found.exact
 
     return choose
@@ -193,12 +194,12 @@ def methods(table: Table, scale: float) -> None:
     for metric in METRICS:
         table.add(f"pairwise {_short(metric)}, {at}", method("pairwise", metric, scale=scale))
     table.add(f"linear, {at}", method("linear", scale=scale))
-    table.add(f"consensus, {at}", method("consensus", scale=scale, candidates=LIST))
+    table.add(f"consensus, {at}", method(FastConsensus(candidates=LIST), scale=scale))
     table.add(f"edit, {at}", method("edit", scale=scale))
     for metric in METRICS[1:]:
         table.add(
             f"exact {_short(metric)}, {at}",
-            method("exact", metric, scale=scale, candidates=LIST),
+            method(ExactRisk(candidates=LIST), metric, scale),
         )
         table.add(f"search {_short(metric)}, {at}", search(metric, scale))
 
@@ -221,10 +222,9 @@ def multi30k() -> tuple[str, int, str]:
             rs=(0.6, 0.75, 0.9),
         )
         best = grid.points[0]
-        chosen = {"scale": best.scale, "p": best.p, "r": best.r}
-        table.add(f"linear, tuned for {_short(metric)}", method("linear", **chosen))
-        numbers = ", ".join(f"{name} {value:g}" for name, value in chosen.items())
-        said.append(f"for {_short(metric)} {numbers}")
+        tuned = method(Linear(p=best.p, r=best.r), scale=best.scale)
+        table.add(f"linear, tuned for {_short(metric)}", tuned)
+        said.append(f"for {_short(metric)} scale {best.scale:g}, p {best.p:g}, r {best.r:g}")
     table.oracles()
     return "\n".join(table.lines), len(grid.points), "; ".join(said)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import lattices
 from benchmarks.data import DATA, MULTI30K, ROOT, pocketsphinx, referenced
-from decoding.extraction.oracle import oracle, oracles
+from decoding.extraction.oracle import oracle, oracles, worst
 from fstmetrics import GRR, WER, WRR, Metric
 from lattices import Lattice, NBest, Space
 
@@ -65,16 +65,16 @@ def corpus(segments: list[Space], metric: Metric) -> tuple[float, float, float, 
         found = oracles(segments, evaluators)
     else:
         found = [oracle(*pair) for pair in zip(segments, evaluators, strict=True)]
-    worst = [
-        oracle(segment, evaluator, worst=True)
+    lowest = [
+        worst(segment, evaluator)[0]
         for segment, evaluator in zip(segments, evaluators, strict=True)
     ]
     seconds = perf_counter() - begin
     scores = (
         metric.score(np.sum(rows, axis=0))
-        for rows in (first, [each.stats for each in found], [each.stats for each in worst])
+        for rows in (first, [each.stats for each in found], [each.stats for each in lowest])
     )
-    return *scores, seconds, sum(each.exact for each in worst)
+    return *scores, seconds, sum(each.exact for each in lowest)
 
 
 def best_of(segment: Space) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def main() -> None:
     for name, segments in spaces():
         row, total, proven = f"| {name} | {len(segments)} |", 0.0, len(segments)
         for metric in METRICS:
-            list(islice((oracle(s, metric.against(s.references), worst=True) for s in segments), 1))
+            list(islice((worst(s, metric.against(s.references))[0] for s in segments), 1))
             *scores, seconds, exact = corpus(segments, metric)
             row += "".join(f" {100 * score:.2f} |" for score in scores)
             total += seconds

@@ -11,9 +11,9 @@ import numpy as np
 
 import lattices
 from benchmarks.data import DATA, MULTI30K
-from decoding.extraction.oracle import oracle, oracles
+from decoding.extraction.oracle import oracle, oracles, worst
 from decoding.training.envelope import EnvelopeCorpus
-from decoding.training.line_search import line_search
+from decoding.training.mert import line_search
 from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, BLEUSBP, GRR, Evaluator, Metric
 from lattices import Space
@@ -60,7 +60,7 @@ def searches() -> list[str]:
     asked: dict[str, tuple[Callable[[Space, Evaluator], object], int]] = {
         "hope": (lambda space, judge: oracle(space, judge, model_weight=1.0), len(scored)),
         "fear": (
-            lambda space, judge: oracle(space, judge, worst=True, model_weight=-1.0),
+            lambda space, judge: worst(space, judge, model_weight=-1.0)[0],
             len(scored),
         ),
         "risk and gradient, temperature 0.1": (partial(risk, temperature=0.1), len(scored)),

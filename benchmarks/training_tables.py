@@ -23,11 +23,11 @@ import lattices
 from benchmarks.data import DATA, MULTI30K
 from benchmarks.pages import write_page
 from benchmarks.training_text import CORPORA, page
-from decoding.corpus.jobs import one_best
 from decoding.training.known import learner
 from decoding.training.learner import Learner
 from fstmetrics import BLEU, BLEUSBP, GRR, WER, Metric, corpus_stats
 from lattices import Space
+from lattices.algorithms import best_words
 from lattices.formats.weights import read_weights
 
 FOLDER = DATA / "multi30k-deen"
@@ -143,7 +143,7 @@ def train(run: Run) -> Result:
 def scores(corpus: str, weights: Mapping[str, float]) -> list[float]:
     """Return the test scores of weights, and the ratio of lengths last."""
     _, test = spaces(corpus)
-    chosen = [one_best(space.reweighted(weights)) for space in test]
+    chosen = [best_words(space.reweighted(weights)) for space in test]
     references = [space.references for space in test]
     found = [
         100.0 * metric.score(corpus_stats(metric, chosen, references).sum(axis=0))

@@ -24,18 +24,38 @@ import numpy as np
 
 import lattices
 from decoding import mbr, oracle, oracles
-from decoding.training.line_search import line_search
 from decoding.training.mert import MERT
 from fstmetrics import BLEU, CER, GRR, WER, Metric, nbest_stats, parse_metric, scores_of
 from lattices.formats.weights import read_weights
 
 try:
+    from decoding import oracle_kbest, worst
+    from decoding.minimum_risk.mbr import method_with
     from decoding.training.envelope import EnvelopeCorpus
+    from decoding.training.mert import line_search
     from decoding.training.risk.expected import risk
 except ImportError:  # where the last version with numba has them
     from decoding.training.envelope_corpus import EnvelopeCorpus
+    from decoding.training.line_search import line_search
 
     from decoding.training.risk import risk
+
+    def oracle_kbest(*pair: Any, **options: Any) -> Any:
+        """Return a list, as an argument of its own has it there."""
+        return oracle(*pair, **options)
+
+    worst = partial(oracle_kbest, k=1, worst=True)
+
+    def decide(space: Any, metric: Any, method: str, scale: float, options: Any) -> Any:
+        """Decide with the options of the method among those of the function."""
+        return mbr(space, metric, method=method, scale=scale, **options)
+
+else:
+
+    def decide(space: Any, metric: Any, method: str, scale: float, options: Any) -> Any:
+        """Decide by a method with its options."""
+        return mbr(space, metric, method=method_with(method, options), scale=scale)
+
 
 DATA = Path(sys.argv[1])
 FOLDER = DATA / "multi30k-deen"
@@ -104,15 +124,21 @@ def batch(
 
 
 def one_by_one(
-    name: str, metric: Metric, count: int | None = None, weighted: bool = False, **options: Any
+    name: str,
+    metric: Metric,
+    count: int | None = None,
+    weighted: bool = False,
+    *,
+    search: Callable[..., Any] = oracle,
+    **options: Any,
 ) -> Job:
     """One oracle, worst, hope or fear after the other."""
     spaces = spaces_of(name, count, weighted)
 
     def run() -> tuple[float, float]:
         pairs = zip(spaces, judges_of(spaces, metric), strict=True)
-        found: Iterable[Any] = (oracle(*pair, **options) for pair in pairs)
-        if "k" in options:
+        found: Iterable[Any] = (search(*pair, **options) for pair in pairs)
+        if search is not oracle:
             found = (each for some in found for each in some)
         return read_all(found)
 
@@ -147,16 +173,23 @@ def risks(name: str, count: int) -> Job:
     return run, len(spaces)
 
 
-def decisions(name: str, count: int, method: str, metric: str | None = None, **options: Any) -> Job:
+def decisions(
+    name: str,
+    count: int,
+    method: str,
+    metric: str | None = None,
+    *,
+    scale: float = SCALE,
+    **options: Any,
+) -> Job:
     """Minimum Bayes risk."""
     spaces = spaces_of(name, count)
-    options.setdefault("scale", SCALE)
     chosen = SENTENCE_BLEU if metric == "bleu" else metric and parse_metric(metric)
 
     def run() -> tuple[float, float]:
         expected = model = 0.0
         for space in spaces:
-            found: Any = mbr(space, chosen, method=method, **options)  # type: ignore[arg-type]
+            found: Any = decide(space, chosen, method, scale, options)
             if found.tokens is not None:
                 expected += found.expected
                 model += found.hypothesis.score
@@ -276,17 +309,18 @@ JOBS: dict[str, Callable[[], Job]] = {
        for name in ("d10", "d50")},
     **{f"hope, {name}, one batch, 2 threads": partial(batch, name, GRRS, hope=True, workers=2)
        for name in ("d10", "d50")},
-    **{f"worst, {name}, {title}": partial(one_by_one, name, metric, 300, worst=True)
+    **{f"worst, {name}, {title}": partial(one_by_one, name, metric, 300, search=worst)
        for name in ("d10", "d50") for title, metric in METRICS.items()},
-    "fear, d50": partial(one_by_one, "d50", GRRS, 300, True, worst=True, model_weight=-1.0),
-    **{f"10 best, {name}, {title}": partial(one_by_one, name, metric, 100, k=10)
+    "fear, d50": partial(one_by_one, "d50", GRRS, 300, True, search=worst, model_weight=-1.0),
+    **{f"10 best, {name}, {title}":
+       partial(one_by_one, name, metric, 100, search=oracle_kbest, k=10)
        for name in ("d10", "d50") for title, metric in METRICS.items()},
     **{f"`oracles` {name}, 4-GRR": partial(batch, name, GRRS)
        for name in ("Hiero d10", "Hiero d50")},
     **{f"`oracles` {name}, 4-GRR, 2 threads": partial(batch, name, GRRS, workers=2)
        for name in ("Hiero d10", "Hiero d50")},
     **{f"`oracle` cdec urdu, {words} words": partial(urdu, words) for words in (30, 60)},
-    **{f"10 best, {name}, 4-GRR": partial(one_by_one, name, GRRS, 20, k=10)
+    **{f"10 best, {name}, 4-GRR": partial(one_by_one, name, GRRS, 20, search=oracle_kbest, k=10)
        for name in ("Hiero d10", "Hiero d50")},
     "risk and gradient, d50": partial(risks, "d50", 60),
     **{f"MBR `edit`, {name}": partial(decisions, name, count, "edit", scale=1.0)

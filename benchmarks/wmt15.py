@@ -28,12 +28,11 @@ from fstmetrics import (
     WERModif,
     WordVectors,
     corpus_score,
-    correlate,
-    correlate_systems,
     load_vectors,
     quality,
     scores_of,
 )
+from fstmetrics.statistics import correlate, correlate_systems
 from fstmetrics.statistics.correlation import Correlation
 from fstmetrics.statistics.studies import SystemsPoint, sweep_systems
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.data import DATA
-from decoding.cli.human import match_systems, read_human
 from fstmetrics import Metric, corpus_stats
 from fstmetrics.external.tokenizers import tokenizer
+from fstmetrics.statistics.human import match_systems, read_human
 from lattices.arrays import FloatColumn
 
 FOLDER = DATA / "wmt15"

@@ -11,14 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decoding.corpus.jobs import InfoJob, MBRJob, OracleJob
-    from decoding.corpus.runner import Done, Failure, Segment, run
+    from decoding.corpus.runner import Done, Failure, Segment, VocabularyWarning, run
     from decoding.extraction.corpus import CorpusOracle, corpus_oracle
-    from decoding.extraction.oracle import DensityPoint, Oracle, density_curve, oracle, oracles
+    from decoding.extraction.oracle import (
+        DensityPoint,
+        Oracle,
+        density_curve,
+        oracle,
+        oracle_kbest,
+        oracles,
+        worst,
+    )
     from decoding.lists import rerank
+    from decoding.minimum_risk.consensus import FastConsensus
+    from decoding.minimum_risk.edit import EditDistance
     from decoding.minimum_risk.evidence import Evidence, evidence_of
-    from decoding.minimum_risk.mbr import mbr
+    from decoding.minimum_risk.exact import ExactRisk
+    from decoding.minimum_risk.linear import Linear
+    from decoding.minimum_risk.mbr import mbr, mbr_kbest
+    from decoding.minimum_risk.pairwise import Pairwise
     from decoding.minimum_risk.results import Consensus
-    from decoding.overlap import VocabularyWarning
+    from decoding.minimum_risk.search import Search
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
     from decoding.training.mert import MERT
     from decoding.training.mira import MIRA
@@ -35,15 +48,21 @@ __all__ = [
     "CorpusOracle",
     "DensityPoint",
     "Done",
+    "EditDistance",
     "Evidence",
+    "ExactRisk",
     "Failure",
+    "FastConsensus",
     "HopeFear",
     "InfoJob",
+    "Linear",
     "MBRJob",
     "Oracle",
     "OracleJob",
+    "Pairwise",
     "Perceptron",
     "Risk",
+    "Search",
     "Segment",
     "SoftmaxMargin",
     "VocabularyWarning",
@@ -53,11 +72,14 @@ __all__ = [
     "hope_fear",
     "hope_fears",
     "mbr",
+    "mbr_kbest",
     "oracle",
+    "oracle_kbest",
     "oracles",
     "rerank",
     "run",
     "sample_data",
+    "worst",
 ]
 
 _HOMES = {
@@ -65,31 +87,40 @@ _HOMES = {
     "CorpusOracle": "extraction.corpus",
     "DensityPoint": "extraction.oracle",
     "Done": "corpus.runner",
+    "EditDistance": "minimum_risk.edit",
     "Evidence": "minimum_risk.evidence",
+    "ExactRisk": "minimum_risk.exact",
     "Failure": "corpus.runner",
+    "FastConsensus": "minimum_risk.consensus",
     "HopeFear": "training.hope_fear",
     "InfoJob": "corpus.jobs",
+    "Linear": "minimum_risk.linear",
     "MBRJob": "corpus.jobs",
     "MERT": "training.mert",
     "MIRA": "training.mira",
     "Oracle": "extraction.oracle",
     "OracleJob": "corpus.jobs",
     "PRO": "training.pro",
+    "Pairwise": "minimum_risk.pairwise",
     "Perceptron": "training.perceptron",
     "Risk": "training.risk.learner",
+    "Search": "minimum_risk.search",
     "Segment": "corpus.runner",
     "SoftmaxMargin": "training.softmax_margin",
-    "VocabularyWarning": "overlap",
+    "VocabularyWarning": "corpus.runner",
     "corpus_oracle": "extraction.corpus",
     "density_curve": "extraction.oracle",
     "evidence_of": "minimum_risk.evidence",
     "hope_fear": "training.hope_fear",
     "hope_fears": "training.hope_fear",
     "mbr": "minimum_risk.mbr",
+    "mbr_kbest": "minimum_risk.mbr",
     "oracle": "extraction.oracle",
+    "oracle_kbest": "extraction.oracle",
     "oracles": "extraction.oracle",
     "rerank": "lists",
     "run": "corpus.runner",
+    "worst": "extraction.oracle",
 }
 
 

@@ -14,6 +14,7 @@ from lattices.algorithms import Paths, sample, sample_paths, union
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import NBEST, takes
 from lattices.spaces.features import FeatureMatrix, Weights
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
@@ -230,6 +231,7 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
     return chosen(space, rng.choice(len(space), count, p=weights / weights.sum()).tolist())
 
 
+@takes(nbest=NBEST)
 def rerank(nbest: NBest, weights: Weights) -> NBest:
     """Return the list scored by ``features @ weights``, best first; equals keep their order.
 

@@ -1,11 +1,13 @@
-"""What is good: metrics as direct scorers and as weighted automata over lattices."""
+"""What is good: metrics as direct scorers and as weighted automata over lattices.
+
+Metrics, their contract and :func:`parse_metric`; what is computed from scores, intervals, tests and
+correlations, is in :mod:`fstmetrics.statistics`.
+"""
 
 from __future__ import annotations
 
-from fstmetrics.alignment.family import AlignmentEvaluator, AlignmentMetric
-from fstmetrics.alignment.grr import GRR
-from fstmetrics.alignment.judgement import Edit, Judgement
-from fstmetrics.alignment.rates import CER, WER, WRR
+from fstmetrics.alignment.family import AlignmentEvaluator, AlignmentMetric, Edit, Judgement
+from fstmetrics.alignment.rates import CER, GRR, WER, WRR
 from fstmetrics.contract import (
     CompiledEvaluator,
     Evaluator,
@@ -29,24 +31,6 @@ from fstmetrics.signature import METRICS, SIMILARITIES, parse_metric
 from fstmetrics.similarity.affix import AffixSimilarity, Similarity, affix_distance, affix_distances
 from fstmetrics.similarity.modif import BLEUModif, WERModif
 from fstmetrics.similarity.vectors import EmbeddingSimilarity, WordVectors, load_vectors
-from fstmetrics.statistics.correlation import (
-    correlate,
-    correlate_systems,
-    graded_kappa,
-    kappa,
-    wmt_tau,
-)
-from fstmetrics.statistics.significance import (
-    Comparison,
-    Estimate,
-    Interval,
-    bootstrap,
-    paired_bootstrap,
-    randomization,
-    sign_test,
-    substitution_test,
-)
-from fstmetrics.statistics.sweeps import SweepPoint, threshold_sweep
 
 __all__ = [
     "BLEU",
@@ -66,13 +50,10 @@ __all__ = [
     "BLEUEvaluator",
     "BLEUModif",
     "Bllip",
-    "Comparison",
     "CompiledEvaluator",
     "Edit",
     "EmbeddingSimilarity",
-    "Estimate",
     "Evaluator",
-    "Interval",
     "Judgement",
     "ListEvaluator",
     "Machine",
@@ -81,30 +62,18 @@ __all__ = [
     "ParseTable",
     "RowScorer",
     "Similarity",
-    "SweepPoint",
     "WERModif",
     "WordVectors",
     "affix_distance",
     "affix_distances",
     "bllip_score",
-    "bootstrap",
     "corpus_score",
     "corpus_stats",
-    "correlate",
-    "correlate_systems",
-    "graded_kappa",
     "has_machine",
-    "kappa",
     "load_parses",
     "load_vectors",
     "nbest_stats",
-    "paired_bootstrap",
     "parse_metric",
     "quality",
-    "randomization",
     "scores_of",
-    "sign_test",
-    "substitution_test",
-    "threshold_sweep",
-    "wmt_tau",
 ]

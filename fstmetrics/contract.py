@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
@@ -15,6 +15,7 @@ from lattices import _native
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest
+from lattices.spaces.arguments import Each, Kind
 from lattices.vocabulary import Vocabulary
 
 #: a space that a machine can search
@@ -307,3 +308,29 @@ def scores_of(metric: Metric, rows: FloatColumn) -> FloatColumn:
     if offers(type(metric), "scores", _SCORE):
         return cast(RowScorer, metric).scores(rows)
     return np.array([metric.score(row) for row in rows], dtype=np.float64)
+
+
+def _has(*names: str) -> Callable[[object], bool]:
+    """Return what tells whether a value, and not a class, has these attributes."""
+    return lambda value: not isinstance(value, type) and all(hasattr(value, n) for n in names)
+
+
+_is_metric = _has("higher_is_better", "stats", "score", "against")
+_is_evaluator = _has("metric", "references", "stats", "score")
+
+
+def _how_to_get_a_metric(value: object) -> str:
+    if _is_evaluator(value):
+        return "evaluator.metric is the metric that it came from"
+    if isinstance(value, str):
+        return "fstmetrics.parse_metric(text) makes one"
+    return f"{value.__name__}() makes one" if isinstance(value, type) else ""
+
+
+#: what functions take for metrics and evaluators, and say where something else came
+METRIC = Kind("a metric", _is_metric, _how_to_get_a_metric)
+METRIC_OR_NONE = Kind(
+    "a metric", lambda value: value is None or _is_metric(value), _how_to_get_a_metric
+)
+EVALUATOR = Kind("an evaluator", _is_evaluator, lambda _: "metric.against(references) makes one")
+EVALUATORS = Each(EVALUATOR, "a sequence of evaluators")

@@ -38,17 +38,21 @@ class Signature:
 
     def require(self) -> None:
         """Import and open what it needs, before any work; or raise what says what is missing."""
-        options: Any = self
-        check_requirements(*(getattr(self, each.name) for each in dataclasses.fields(options)))
+        check_requirements(*(getattr(self, each.name) for each in _fields(self)))
 
     def __str__(self) -> str:
         """Return the signature."""
         shown = [
             f"{field.name}={_spelled(getattr(self, field.name))}"
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            for field in _fields(self)
             if field.metadata.get("always") or getattr(self, field.name) != field.default
         ]
         return self.name + (":" + ",".join(shown) if shown else "")
+
+
+def _fields(metric: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the options: whatever has a signature is a dataclass."""
+    return dataclasses.fields(metric)
 
 
 def option(default: Any, *, always: bool = False) -> Any:

@@ -28,10 +28,16 @@ from lattices.algorithms import (
 from lattices.algorithms.semirings import COUNT, LOG, VITERBI
 from lattices.errors import Error, FormatError, OptionError, SpaceError
 from lattices.formats import read, write
+from lattices.formats.lists.rows import from_rows
 from lattices.formats.references import read_references
 from lattices.interop import from_fst, from_networkx, to_fst, to_networkx
 from lattices.interop.arrow import from_arrow, to_arrow
+from lattices.interop.generate import from_generate
+from lattices.interop.hypotheses import from_hypotheses
+from lattices.interop.speech import from_k2, from_kaldi, from_pocketsphinx
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.tokens.posteriors import from_posteriors
+from lattices.tokens.words import to_words
 from lattices.vocabulary import Vocabulary
 
 __all__ = [
@@ -54,7 +60,14 @@ __all__ = [
     "forest_to_lattice",
     "from_arrow",
     "from_fst",
+    "from_generate",
+    "from_hypotheses",
+    "from_k2",
+    "from_kaldi",
     "from_networkx",
+    "from_pocketsphinx",
+    "from_posteriors",
+    "from_rows",
     "inside",
     "k_best",
     "log_path_count",
@@ -75,6 +88,7 @@ __all__ = [
     "to_characters",
     "to_fst",
     "to_networkx",
+    "to_words",
     "trim",
     "union",
     "write",

@@ -1,4 +1,4 @@
-"""One root for every error the library raises on purpose.
+"""Errors that the library raises on purpose, with one root.
 
 Each class doubles with the standard exception a caller would expect, so that
 ``except ValueError`` keeps working for people who do not know the library.
@@ -101,6 +101,10 @@ class FormatError(Error, ValueError):
 
 class OptionError(Error, ValueError):
     """An argument outside its range, or a metric specification that does not parse."""
+
+
+class ArgumentTypeError(OptionError, TypeError):
+    """An argument of another type than a function takes."""
 
 
 class UnknownNameError(Error, LookupError):

@@ -22,13 +22,13 @@ class Hidden:
 
 sys.meta_path.insert(0, Hidden())
 
-from decoding import corpus
+from decoding.corpus import runner
 from decoding.cli.main import main
 
 def no_work(*given):
     raise SystemExit("there was work done")
 
-corpus._isolated = no_work
+runner._isolated = no_work
 sys.exit(main(sys.argv[2:]))
 """
 
@@ -114,7 +114,7 @@ def test_what_is_not_needed_is_not_missed(folder: Path) -> None:
         folder / "plain.jsonl",
         (space.replaced(references=()) for space in lattices.read(folder / "a.jsonl")),
     )
-    program = PROGRAM.replace("corpus._isolated = no_work", "")
+    program = PROGRAM.replace("runner._isolated = no_work", "")
     argv = ["mbr", "plain.jsonl", "--metric", "chrf", "-q"]
     done = subprocess.run(
         [sys.executable, "-c", program, "sacrebleu", *argv],
@@ -140,7 +140,7 @@ def test_a_missing_symbol_table_is_to_blame(
     space = next(lattices.read(cats(tmp_path / "a.jsonl", 1, refs=False)))
     for name in ("one.fst", "two.fst"):
         lattices.write(tmp_path / name, [space], symbols=str(tmp_path / "words.txt"))
-    program = PROGRAM.replace("corpus._isolated = no_work", "")
+    program = PROGRAM.replace("runner._isolated = no_work", "")
     argv = ["oracle", "one.fst", "two.fst", "--refs", "words.txt", "--option", f"symbols={table}"]
     done = subprocess.run(
         [sys.executable, "-c", program, "nothing", *argv, *flags],

@@ -16,7 +16,7 @@ class Hidden:
 sys.meta_path.insert(0, Hidden())
 
 import lattices
-from decoding import density_curve, oracle
+from decoding import density_curve, oracle, oracle_kbest, worst
 from fstmetrics import GRR, WER
 from lattices.errors import EngineError, MissingDependencyError
 
@@ -26,8 +26,8 @@ lattice = lattices.Lattice.from_arcs(
 for metric in (GRR(), WER()):
     evaluator = metric.against(["the cat"])
     assert oracle(lattice, evaluator).text == "the cat"
-    assert oracle(lattice, evaluator, worst=True).text == "a hat"
-    assert len(oracle(lattice, evaluator, k=3)) == 3
+    assert worst(lattice, evaluator)[0].text == "a hat"
+    assert len(oracle_kbest(lattice, evaluator, 3)) == 3
     assert len(density_curve(lattice, evaluator, [1, 2])) == 2
 assert lattices.best(lattices.push(lattice)).text == "a hat"
 lattices.write(sys.argv[1], [lattice], "openfst")

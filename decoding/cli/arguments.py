@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what they mean."""
+"""Arguments that several commands share: parsers, checks and messages."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures, Segment
     from fstmetrics import Metric
+    from fstmetrics.statistics.systems import System
+    from lattices.errors import FormatError
     from lattices.formats.references import References
 
 STANDARD = "-"
@@ -112,8 +114,8 @@ def add_inputs(parser: argparse.ArgumentParser, metavar: str) -> None:
         "paths",
         metavar=metavar,
         nargs="*",
-        help="files (plain or gzip), directories, or - for standard input; put them first: "
-        "options such as --refs take all that follows",
+        help="files (plain or gzip), directories, or - for standard input; before options that "
+        "take several values",
     )
     parser.add_argument(
         "--input-format",
@@ -137,7 +139,7 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=positive,
         default=1,
-        help="worker processes (default: 1, no process but this one); the output is the same",
+        help="number of worker processes; does not change the output (default: 1, in this process)",
     )
 
 
@@ -157,8 +159,9 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         "--refs-format",
         choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
         default="auto",
-        help="layout of the references: kaldi (id words), plain (line i is segment i), trn, ctm, "
-        "stm, or auto: whichever fits and has the ids, plain if first words cannot be ids",
+        help="layout of the reference files: kaldi ('id words'), plain (line i is segment i), trn, "
+        "ctm, stm, or auto: found by content and segment ids; plain if first words cannot be ids "
+        "(a few lines whose first words all differ may have ids: say plain) (default: auto)",
     )
     add_reference_ids(parser)
 
@@ -168,8 +171,8 @@ def add_reference_ids(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--refs-id",
         metavar="TEMPLATE",
-        help="how ids are made of the fields of trn ({id} {utterance}), ctm ({file} {channel}) or "
-        "stm (these, {speaker} {begin} {end} {begin_cs:06} ...), such as {file}-{channel}",
+        help="template of segment ids for trn (fields {id} {utterance}), ctm ({file} {channel}) or "
+        "stm (also {speaker} {begin} {end} {begin_cs:06} ...), such as {file}-{channel}",
     )
 
 
@@ -192,8 +195,8 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="OUT",
         default=STANDARD,
-        help="file to write, compressed if it ends in .gz (default: - for standard output); it "
-        "appears when it is complete",
+        help="output file, compressed if it ends in .gz; written completely or not at all "
+        "(default: -, standard output)",
     )
 
 
@@ -361,10 +364,11 @@ def say(text: str) -> None:
     print(f"fstmetrics: {text}", file=sys.stderr)
 
 
-def report_failures(failures: Failures, *, but_last: bool = False) -> None:
+def report_failures(failures: Failures | Sequence[FormatError], *, but_last: bool = False) -> None:
     """Print the first failures, and how many more there are; the last may be told elsewhere."""
     count = len(failures) - but_last
-    for failure in failures.first[: min(count, SHOWN_FAILURES)]:
+    first = failures if isinstance(failures, Sequence) else failures.first
+    for failure in first[: min(count, SHOWN_FAILURES)]:
         say(str(failure))
     if count > SHOWN_FAILURES:
         say(f"... and {count - SHOWN_FAILURES} more failures")
@@ -390,14 +394,62 @@ def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> Non
         "paths",
         metavar=metavar,
         nargs="*",
-        help=f"{what}, or - for standard input; put them first",
+        help=f"{what}, or - for standard input; before options that take several values",
     )
     parser.add_argument(
         "--input-format",
         metavar="NAME",
-        help="text, trn, ctm, or a format of n-best lists (default: found by the content, "
-        "but for ctm)",
+        help="input format: text, trn, ctm, or one of n-best lists (default: found by content; "
+        "ctm must be named)",
     )
+
+
+def read_systems(
+    arguments: argparse.Namespace,
+    metrics: tuple[Metric, ...],
+    paths: Sequence[str],
+    *,
+    keep: bool = True,
+) -> tuple[list[System], References]:
+    """Return systems that have an output for every reference, scored; and say how they were read.
+
+    ``keep`` as in :class:`fstmetrics.statistics.systems.Scorer`.
+    """
+    from fstmetrics.statistics.systems import Scorer, describe_layout, read_complete
+
+    references = required_references(arguments)
+    scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
+    systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
+    for system in systems:
+        describe_system(system)
+    say(describe_layout(references))
+    return systems, references
+
+
+def describe_system(system: System) -> None:
+    """Say how a system was read, and what is suspicious about it."""
+    if system.note:
+        say(f"{system.name}: {system.note}")
+    if system.problem:
+        say(f"warning: {system.name}: {system.problem}")
+
+
+def required_references(arguments: argparse.Namespace) -> References:
+    """Return the references of ``--refs``, where the parser requires it."""
+    references = opened_references(arguments)
+    assert references is not None
+    return references
+
+
+def write_report(arguments: argparse.Namespace, text: str, picture: bytes = b"") -> None:
+    """Write a report to the output, and its picture, if it has one, to the file of ``--plot``."""
+    from lattices.formats.streams import created
+
+    if picture:
+        with created(arguments.plot) as output:
+            output.write(picture)
+    with created(arguments.output) as output:
+        output.write(text.encode("utf-8"))
 
 
 def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
@@ -406,7 +458,7 @@ def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
         "--format",
         choices=FORMATS,
         default="table",
-        help=f"of the output (default: table); latex needs the package booktabs{note}",
+        help=f"output format (default: table); latex needs the package booktabs{note}",
     )
 
 
@@ -417,17 +469,17 @@ def add_resampling(parser: argparse.ArgumentParser, samples: int | None, default
         metavar="N",
         type=positive,
         default=samples,
-        help=f"how often to resample (default: {default})",
+        help=f"number of bootstrap resamples (default: {default})",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=_seed, default=0, help="a whole number from 0 on (default: 0)"
+        "--seed", metavar="S", type=_seed, default=0, help="random seed, from 0 on (default: 0)"
     )
     parser.add_argument(
         "--level",
         metavar="X",
         type=_level,
         default=0.95,
-        help="level of confidence intervals (default: 0.95)",
+        help="confidence level of intervals (default: 0.95)",
     )
 
 

@@ -1,7 +1,8 @@
 """The command ``fstmetrics``: arguments, exit codes, and errors in one line.
 
-Nothing heavy is imported here or in the modules of the commands; what a command needs is
-imported when it runs.
+The module of a command has ``SUMMARY`` (one line for the list), ``DESCRIPTION`` and ``EXAMPLES``
+(for its help), ``add_arguments(parser)`` and ``run(arguments)``, which returns the exit code.
+Nothing heavy is imported here or in these modules; what a command needs is imported when it runs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,28 +21,29 @@ from decoding.cli.arguments import check_outputs, say, spellings
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-COMMANDS = (
-    "oracle",
-    "mbr",
-    "tune-mbr",
-    "train",
-    "rescore",
-    "score",
-    "compare",
-    "correlate",
-    "study",
-    "info",
-    "convert",
-    "nbest",
-    "prune",
-    "sample",
-    "union",
-    "confusion",
-    "compile",
-    "formats",
-    "metrics",
-    "demo",
-)
+#: the commands, in the order of the help, and the folder that the module of each is in
+COMMANDS = {
+    "oracle": "choice",
+    "mbr": "choice",
+    "tune-mbr": "choice",
+    "train": "training",
+    "rescore": "choice",
+    "score": "evaluation",
+    "compare": "evaluation",
+    "correlate": "evaluation",
+    "study": "evaluation",
+    "info": "spaces",
+    "convert": "spaces",
+    "nbest": "spaces",
+    "prune": "spaces",
+    "sample": "spaces",
+    "union": "spaces",
+    "confusion": "spaces",
+    "compile": "spaces",
+    "formats": "about",
+    "metrics": "about",
+    "demo": "about",
+}
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
@@ -68,7 +70,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def build_parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     """Return the parser of the command and of these subcommands."""
     parser = argparse.ArgumentParser(
         prog="fstmetrics",
@@ -80,7 +82,7 @@ def build_parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in names:
-        module = import_module(f"decoding.cli.commands.{name.replace('-', '_')}")
+        module = import_module(f"decoding.cli.{COMMANDS[name]}.{name.replace('-', '_')}")
         subparser = commands.add_parser(
             name,
             help=module.SUMMARY,
@@ -126,7 +128,7 @@ def _run(given: Sequence[str]) -> int:
         say(f"warning: {_in_one_line(message)}")
 
     # a command that comes first is the only one that is wanted
-    names = [name for name in COMMANDS if name in given[:1]] or COMMANDS
+    names = [name for name in given[:1] if name in COMMANDS] or list(COMMANDS)
     try:
         arguments = build_parser(names).parse_args(given)
         from lattices.errors import arguments_spelled

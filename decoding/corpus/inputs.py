@@ -1,24 +1,280 @@
-"""The input of a job, cut into units that any process can parse.
+"""Input of a job: files cut into units, and units put together to batches for workers.
 
-Cutting needs no understanding of the content: whatever a worker can read for itself, this
-process only finds the place of.
+A unit is a record that was cut out of its file already; or, where the format allows it, only
+the name of a file and which segments or bytes of it: then whoever parses them also reads them.
+Cutting needs no understanding of the content.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from io import FileIO
 from itertools import islice
+from typing import Any, TypeAlias
 
-from decoding.corpus import batches as sizes
-from decoding.corpus.batches import Pace
-from decoding.corpus.outcomes import Failure
-from decoding.corpus.units import Cut, Line, Range, Unit, WholeFile
-from lattices.errors import FormatError
-from lattices.formats import FORMATS, format_of, read_records
-from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat
+from decoding.corpus.outcomes import Failure, Segment
+from lattices.errors import FormatError, OptionError
+from lattices.formats import FORMATS, format_of, parse_range, parse_record, read_records
+from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat, Record
 from lattices.formats.streams import PathLike, files_of, is_gzip
+from lattices.vocabulary import Vocabulary
+
+#: a batch is full at so many bytes, however few segments they are
+BATCH_BYTES = 8_000_000
+#: segments of the first batches, and of the largest ones
+FIRST_RECORDS = 16
+MOST_RECORDS = 256
+#: seconds that a batch should take: less, and handing batches around is what takes the time;
+#: more, and workers wait for the last one, and much is lost if the run is killed
+SHORT = 0.1
+LONG = 0.5
+
+
+class Pace:
+    """How many segments make a batch, by how long the batches before took.
+
+    What comes out of a run does not depend on it.
+
+    Parameters
+    ----------
+    records : int, optional
+        So many, in any case.
+
+    Attributes
+    ----------
+    records : int
+        How many at present.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> before = pace.records
+    >>> pace.took(before, 0.001)
+    >>> pace.records == 2 * before
+    True
+    >>> pace.took(pace.records, 60.0)
+    >>> pace.records == before
+    True
+    """
+
+    def __init__(self, records: int | None = None) -> None:
+        self._fixed = records is not None
+        self.records = FIRST_RECORDS if records is None else records
+
+    def took(self, count: int, seconds: float) -> None:
+        """Learn that a batch of so many segments took so long."""
+        if self._fixed:
+            return
+        if seconds > LONG:
+            self.records = max(1, min(self.records, count // 2))
+        # a batch from before the last change, or one cut short by its bytes, says nothing new
+        elif seconds < SHORT and count >= self.records:
+            self.records = min(MOST_RECORDS, 2 * self.records)
+
+
+Batch: TypeAlias = "list[Unit]"
+
+
+def batches(units: Iterable[Unit], pace: Pace) -> Iterator[Batch]:
+    """Put units together, up to as many segments as ``pace`` says and to ``BATCH_BYTES``."""
+    batch: Batch = []
+    count = size = 0
+    for unit in units:
+        if batch and count + unit_count(unit) > pace.records:
+            yield batch
+            batch, count, size = [], 0, 0
+        batch.append(unit)
+        count += unit_count(unit)
+        size += 0 if isinstance(unit, Failure) else unit.bytes
+        if count >= pace.records or size >= BATCH_BYTES:
+            yield batch
+            batch, count, size = [], 0, 0
+    if batch:
+        yield batch
+
+
+def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]:
+    """Iterate over the batches without the units of the first ``skipped`` outcomes.
+
+    Raises
+    ------
+    OptionError
+        At the end, if there are fewer.
+    """
+    for batch in all_batches:
+        if not skipped:
+            yield batch
+            continue
+        left: Batch = []
+        for unit in batch:
+            count = unit_count(unit)
+            if skipped >= count:
+                skipped -= count
+            elif skipped and isinstance(unit, Range):
+                left.append(unit.without_first(skipped))
+                skipped = 0
+            else:
+                left.append(unit)
+        if left:
+            yield left
+    if skipped:
+        raise OptionError(f"{skipped} segments that were done before are not in the input")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One segment, cut out of its file but not parsed."""
+
+    position: int
+    format: str
+    record: Record
+
+    count = 1
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.record.path
+
+    @property
+    def bytes(self) -> int:
+        """How much there is to parse."""
+        return len(self.record.payload)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One segment that is one line of a plain file, from byte ``start`` on."""
+
+    position: int
+    format: str
+    path: str
+    start: int
+    bytes: int
+    line: int
+    number: int
+
+    count = 1
+
+    def read(self) -> Record:
+        """Return the record, as :func:`lattices.formats.base.text_lines` would have cut it.
+
+        Raises
+        ------
+        FormatError
+            If the file has become shorter.
+        """
+        with open(self.path, "rb", buffering=0) as stream:
+            stream.seek(self.start)
+            text = stream.read(self.bytes)
+        if len(text) != self.bytes:
+            raise FormatError("the file was changed while it was read", self.path, self.line)
+        if self.line == 1:
+            text = text.removeprefix(BYTE_ORDER_MARK)
+        return Record(text.rstrip(b"\r\n"), self.path, self.line, self.number)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Some segments of a file that is read by position, from ``start`` up to ``stop``."""
+
+    position: int
+    format: str
+    path: str
+    start: int
+    stop: int
+    bytes: int
+
+    @property
+    def count(self) -> int:
+        """How many segments there are."""
+        return self.stop - self.start
+
+    def without_first(self, count: int) -> Range:
+        """Return what is left without the first few."""
+        return replace(self, position=self.position + count, start=self.start + count)
+
+
+@dataclass(frozen=True)
+class WholeFile:
+    """A file that holds one segment."""
+
+    position: int
+    format: str
+    path: str
+    bytes: int
+
+    count = 1
+
+
+Unit: TypeAlias = "Cut | Line | Range | WholeFile | Failure"
+
+
+def unit_count(unit: Unit) -> int:
+    """Return how many outcomes a unit has; what is wrong with a file is one as well."""
+    return 1 if isinstance(unit, Failure) else unit.count
+
+
+def parsed(
+    unit: Unit, vocabulary: Vocabulary, options: dict[str, Any]
+) -> Iterator[Segment | Failure]:
+    """Iterate over the segments of a unit, read and parsed here; each error is a failure."""
+    if isinstance(unit, Failure):
+        yield unit
+    elif isinstance(unit, Range):
+        yield from _parsed_range(unit, options)
+    else:
+        line = 0
+        try:
+            record = _record(unit)
+            line = record.line
+            space = parse_record(FORMATS.get(unit.format), record, vocabulary, **options)
+        except FormatError as problem:
+            place = problem.path or unit.path, problem.line or line
+            yield Failure(unit.position, *place, "", problem.problem)
+        except OSError as problem:
+            yield Failure(unit.position, unit.path, 0, "", _reason(problem, unit.path))
+        else:
+            yield Segment(unit.position, record.path, line, space)
+
+
+def _record(unit: Cut | Line | WholeFile) -> Record:
+    if isinstance(unit, Cut):
+        return unit.record
+    return unit.read() if isinstance(unit, Line) else _only_record(unit)
+
+
+def _only_record(unit: WholeFile) -> Record:
+    records = list(read_records(unit.path, unit.format))
+    if len(records) > 1:
+        raise FormatError(f"{len(records)} segments, where {unit.format} has one a file", unit.path)
+    return records[0][1]
+
+
+def _parsed_range(unit: Range, options: dict[str, Any]) -> Iterator[Segment | Failure]:
+    # words are numbered once for each file and process, not for each batch
+    try:
+        found = parse_range(unit.format, unit.path, unit.start, unit.stop, **options)
+    except (FormatError, OSError) as problem:
+        for position in range(unit.position, unit.position + unit.count):
+            yield Failure(position, unit.path, 0, "", _reason(problem, unit.path))
+        return
+    for position, each in enumerate(found, start=unit.position):
+        if isinstance(each, FormatError):
+            yield Failure(position, unit.path, each.line, "", each.problem)
+        else:
+            yield Segment(position, unit.path, 0, each)
+
+
+def _reason(problem: FormatError | OSError, path: str) -> str:
+    """Return what is wrong; it may be another file than the one that is read."""
+    if isinstance(problem, FormatError):
+        return problem.problem
+    reason = problem.strerror or str(problem)
+    return reason if problem.filename in (None, path) else f"{problem.filename}: {reason}"
+
 
 #: how much of a file is looked through for line ends at a time
 LINE_BUFFER = 1 << 20
@@ -143,7 +399,7 @@ def _ranges(
     if not count:
         raise FormatError(f"empty: no segment of format {format.name}", file)
     size = os.path.getsize(file) // count
-    most = max(1, sizes.BATCH_BYTES // max(1, size))
+    most = max(1, BATCH_BYTES // max(1, size))
     start = 0
     while start < count:
         stop = min(count, start + min(most, pace.records))

@@ -1,25 +1,33 @@
-"""What can be done for a batch of segments: the jobs of :func:`decoding.corpus.runner.run`."""
+"""Jobs over batches of segments, for :func:`decoding.corpus.runner.run`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from decoding.corpus.runner import Job, Segment
 from decoding.corpus.transforms import Rescored, unweighted
 from decoding.extraction.corpus import Candidates, candidates
-from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, find_oracles, judged, oracle
+from decoding.extraction.oracle import (
+    DEFAULT_BUDGET,
+    Oracle,
+    find_oracles,
+    judged,
+    oracle,
+    oracle_kbest,
+    worst,
+)
 from decoding.minimum_risk.evidence import Spaces
-from decoding.minimum_risk.mbr import mbr
-from decoding.minimum_risk.results import Consensus
+from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
+from decoding.minimum_risk.results import Consensus, Method
 from decoding.training.learner import space_size
 from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.fractions import decomposes
 from fstmetrics.references import Reference
-from lattices.algorithms import best, best_path, density, path_count, path_lengths
+from lattices.algorithms import best, best_words, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.formats.references import References
@@ -27,56 +35,13 @@ from lattices.formats.writing import kind_of
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 
-NO_REFERENCES = "no references in the file, and none were given"
-
-
-def one_best(space: Space) -> tuple[str, ...]:
-    """Return the words the model likes best: of the best path or derivation, or highest entry.
-
-    Entries of an n-best list with equal scores stand in the decoder's order.
-
-    Raises
-    ------
-    SpaceError
-        If a lattice has no complete path.
-    OptionError
-        If an n-best list is empty.
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> one_best(Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "the", -0.1)], finals=[1]))
-    ('the',)
-    """
-    if isinstance(space, Forest):
-        return best(space).tokens
-    if isinstance(space, Lattice):
-        return space.vocabulary.decode(space.label[best_path(space)].tolist())
-    if not len(space):
-        raise OptionError(f"n-best list {space.id!r} is empty")
-    return space.tokens(int(np.argmax(space.score)))
-
-
-def references_of(segment: Segment, given: References | None) -> tuple[Reference, ...]:
-    """Return the references of a segment: those that were given, or its own.
-
-    Raises
-    ------
-    OptionError
-        If there are none.
-    """
-    if given is not None:
-        return given.get(segment.id, segment.position)
-    if not segment.space.references:
-        raise OptionError(NO_REFERENCES)
-    return segment.space.references
-
 
 def is_unscored(space: Space) -> bool:
     """Tell whether the model's scores do not tell the sentences of a space apart.
 
     All scores of arcs or edges are 0, or those of a list are equal, though there is a choice;
-    what :func:`one_best` then returns is the first by the order of the file, and no opinion.
+    what :func:`lattices.algorithms.best` then returns is the first by the order of the file, and
+    no opinion.
 
     Examples
     --------
@@ -138,8 +103,11 @@ class OracleJob:
     metrics : tuple of Metric
     references : References or None
         Those of the segments themselves if None.
-    k, worst, model_weight, engine, budget, memory
-        As in :func:`decoding.extraction.oracle.oracle`; the best alone are found batch by batch.
+    k, model_weight, engine, budget, memory
+        As in :func:`decoding.oracle`, :func:`decoding.oracle_kbest` and :func:`decoding.worst`;
+        the best alone are found batch by batch.
+    worst : bool
+        Look for the worst instead.
 
     Examples
     --------
@@ -164,7 +132,7 @@ class OracleJob:
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentOracles]:
         """Return the oracles of each segment."""
-        references = [references_of(segment, self.references) for segment in segments]
+        references = [segment.references(self.references, required=True) for segment in segments]
         evaluators = [self.metrics[0].against(some) for some in references]
         spaces = [segment.space for segment in segments]
         found = self._together(spaces, evaluators) or [
@@ -194,13 +162,12 @@ class OracleJob:
         return [[each] for each in found]
 
     def _alone(self, space: Space, evaluator: Evaluator) -> list[Oracle]:
-        return oracle(
+        ranked = worst if self.worst else oracle_kbest
+        return ranked(
             space,
             evaluator,
-            k=self.k,
-            worst=self.worst,
+            self.k,
             model_weight=self.model_weight,
-            engine=self.engine,
             budget=self.budget,
             memory=self.memory,
         )
@@ -213,7 +180,7 @@ class OracleJob:
         references: tuple[Reference, ...],
     ) -> SegmentOracles:
         others = [metric.against(references) for metric in self.metrics[1:]]
-        words = one_best(space)
+        words = best_words(space)
         return SegmentOracles(
             oracles=tuple(found),
             stats=tuple(
@@ -264,7 +231,7 @@ class CandidatesJob:
     metrics, references
         As in :class:`OracleJob`.
     engine, budget, memory
-        As in :func:`decoding.extraction.oracle.oracle`.
+        As in :func:`decoding.oracle` and :func:`decoding.oracle_kbest`.
 
     Examples
     --------
@@ -286,7 +253,7 @@ class CandidatesJob:
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentCandidates]:
         """Return the candidates of each segment."""
-        references = [references_of(segment, self.references) for segment in segments]
+        references = [segment.references(self.references, required=True) for segment in segments]
         evaluators = [[metric.against(some) for metric in self.metrics] for some in references]
         for segment in segments:
             if isinstance(segment.space, NBest) and not len(segment.space):
@@ -413,25 +380,6 @@ def _nbest_info(nbest: NBest) -> SpaceInfo:
 R = TypeVar("R")
 
 
-def best_hypothesis(space: Space) -> Hypothesis:
-    """Return the sentence of the highest score; of a list, the first that has it.
-
-    The words are those of :func:`decoding.corpus.jobs.one_best`.
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "the", -0.25)], finals=[1])
-    >>> best_hypothesis(lattice).text
-    'the'
-    """
-    if not isinstance(space, NBest):
-        return best(space)
-    if not len(space):
-        raise OptionError(f"n-best list {space.id!r} is empty")
-    return space[int(np.argmax(space.score))]
-
-
 @dataclass(frozen=True)
 class SegmentRescored:
     """What the model says about one segment under other weights.
@@ -496,23 +444,18 @@ class RescoreJob:
         return [self._judged(segment, rescored(segment)) for segment in segments]
 
     def _judged(self, segment: Segment, rescored: Space) -> SegmentRescored:
-        found = best_hypothesis(rescored)
+        found = best(rescored)
         stats = one_best_stats = None
-        references = self._references(segment)
+        references = segment.references(self.references)
         if references and self.metrics:
             judges = [metric.against(references) for metric in self.metrics]
-            before = one_best(segment.space)
+            before = best_words(segment.space)
             stats = tuple(judge.stats(found.tokens) for judge in judges)
             one_best_stats = tuple(judge.stats(before) for judge in judges)
         names = unweighted(segment.space, self.weights)
         return SegmentRescored(
             found, stats, one_best_stats, names, space_size(rescored), is_unscored(segment.space)
         )
-
-    def _references(self, segment: Segment) -> tuple[Reference, ...]:
-        if self.references is not None:
-            return self.references.get(segment.id, segment.position)
-        return segment.space.references
 
 
 @dataclass(frozen=True)
@@ -577,14 +520,11 @@ class MBRJob:
     Attributes
     ----------
     metrics : tuple of Metric
-        The first one decides, where the method takes a metric; the others score.
+        The first one decides, unless the method has an objective of its own; the others score.
     references : References or None
         Those of the segments themselves if None; where a segment has none nothing is scored.
-    method, scale, k, options
-        As in :func:`decoding.minimum_risk.mbr.mbr`; ``options`` has the rest of its arguments.
-    objective : bool
-        Whether the first metric is given to the method; False for ``linear`` and others that
-        have their own.
+    method, scale, k, system_weights
+        As in :func:`decoding.mbr` and :func:`decoding.mbr_kbest`.
     oracles : bool
         Whether the oracle of each segment is searched for, too.
     evidence : mapping of str to Space, optional
@@ -608,11 +548,10 @@ class MBRJob:
 
     metrics: tuple[Metric, ...]
     references: References | None = None
-    method: str = "auto"
+    method: str | Method = "auto"
     scale: float = 1.0
     k: int = 1
-    options: Mapping[str, Any] = field(default_factory=dict)
-    objective: bool = True
+    system_weights: Sequence[float] | None = None
     oracles: bool = True
     evidence: Mapping[str, Space] | None = None
     systems: tuple[Mapping[str, Space], ...] = ()
@@ -624,8 +563,8 @@ class MBRJob:
     def _decided(self, segment: Segment) -> SegmentConsensus:
         space = segment.space
         found = self._chosen(segment)
-        words = one_best(space)
-        references = self._references(segment)
+        words = best_words(space)
+        references = segment.references(self.references)
         stats = one_best_stats = oracle_stats = None
         if references:
             judges = [metric.against(references) for metric in self.metrics]
@@ -644,22 +583,27 @@ class MBRJob:
         )
 
     def _chosen(self, segment: Segment) -> list[Consensus]:
-        metric = self.metrics[0] if self.objective else None
-        given: dict[str, Any] = {"scale": self.scale, "method": self.method, **self.options}
+        method, evidence = self.method, None
+        if isinstance(method, str) and method != "auto":
+            method = method_class(method)()
+        own = isinstance(method, Method) and method.own_objective
+        metric = None if own else self.metrics[0]
         spaces: Spaces = segment.space
         if self.systems:
             others = [_same_segment(segment, table, "another system") for table in self.systems]
             spaces = [segment.space, *others]
         if self.evidence is not None:
-            given["evidence"] = _same_segment(segment, self.evidence, "the evidence")
+            evidence = _same_segment(segment, self.evidence, "the evidence")
         if self.k > 1:
-            return mbr(spaces, metric, k=self.k, **given)
-        return [mbr(spaces, metric, **given)]
-
-    def _references(self, segment: Segment) -> tuple[Reference, ...]:
-        if self.references is not None:
-            return self.references.get(segment.id, segment.position)
-        return segment.space.references
+            return mbr_kbest(
+                spaces, metric, k=self.k, evidence=evidence, scale=self.scale, method=method,
+                system_weights=self.system_weights,
+            )  # fmt: skip
+        found = mbr(
+            spaces, metric, evidence=evidence, scale=self.scale, method=method,
+            system_weights=self.system_weights,
+        )  # fmt: skip
+        return [found]
 
 
 def _same_segment(segment: Segment, table: Mapping[str, Space], where: str) -> Space:

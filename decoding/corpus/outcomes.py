@@ -1,4 +1,4 @@
-"""What goes into a job over a corpus, and what comes out: segments, results, failures.
+"""Segments, results and failures: what goes into a job over a corpus, and what comes out.
 
 A corpus may have millions of segments, and all of them may fail: what is remembered of each,
 its id and why it failed, has a size that is bounded here.
@@ -11,13 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from fstmetrics.references import Reference
+from lattices.errors import OptionError
 from lattices.formats.ids import place
+from lattices.formats.references import References
 from lattices.spaces import Space
 
 R = TypeVar("R")
 
 #: failures that are kept; those beyond are counted
 KEPT_FAILURES = 1000
+NO_REFERENCES = "no references in the file, and none were given"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,22 @@ class Segment:
     def id(self) -> str:
         """The segment's name."""
         return self.space.id
+
+    def references(
+        self, given: References | None, *, required: bool = False
+    ) -> tuple[Reference, ...]:
+        """Return the references of the segment: those that were given, or its own.
+
+        Raises
+        ------
+        OptionError
+            If they are required, and there are none.
+        """
+        if given is not None:
+            return given.get(self.id, self.position)
+        if required and not self.space.references:
+            raise OptionError(NO_REFERENCES)
+        return self.space.references
 
 
 @dataclass(frozen=True)

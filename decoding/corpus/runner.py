@@ -1,4 +1,4 @@
-"""One job over a whole corpus: streamed, parallel, in order, and no segment lost to another.
+"""Runner of one job over a corpus: streamed, parallel, in order, with isolated failures.
 
 The input is cut into units here, and units are parsed and worked on in batches, by worker
 processes or in this one. Cutting is cheap and needs no understanding of the content, so
@@ -20,11 +20,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from decoding.corpus.batches import Batch, Pace, batches, without_first
-from decoding.corpus.inputs import Inputs
+from decoding.corpus.inputs import Batch, Inputs, Pace, batches, parsed, without_first
 from decoding.corpus.outcomes import Done, Failure, Segment
-from decoding.corpus.units import parsed
-from decoding.overlap import Overlap, VocabularyWarning, overlap_of_segments
+from fstmetrics.overlap import Overlap, compares_words, overlap
+from fstmetrics.overlap import VocabularyWarning as VocabularyWarning
 from lattices.errors import (
     EngineError,
     Error,
@@ -127,7 +126,7 @@ def run(
         worker to read; in all :attr:`Inputs.bytes`.
     warn
         Called in the end, once, if no word of the references occurs in any of the spaces, or
-        only in another case, for jobs that judge (see :mod:`decoding.overlap`); by default a
+        only in another case, for jobs that judge (see :mod:`fstmetrics.overlap`); by default a
         :class:`~decoding.overlap.VocabularyWarning`.
 
     Raises
@@ -327,3 +326,27 @@ def _without_repeats(
             yield Failure(outcome.position, outcome.path, outcome.line, outcome.id, problem)
         else:
             yield outcome
+
+
+def overlap_of_segments(job: Any, segments: Sequence[Segment]) -> Overlap:
+    """Return the overlap of segments with the references that a job judges them by.
+
+    Such a job has ``references``, None for those of the segments, and ``metrics``, one of which
+    has to compare words as they are.
+    """
+    metrics = getattr(job, "metrics", ())
+    if not hasattr(job, "references") or (metrics and not any(map(compares_words, metrics))):
+        return Overlap.UNKNOWN
+    found = Overlap.UNKNOWN
+    for segment in segments:
+        try:
+            given = segment.space.references
+            if job.references is not None:
+                given = job.references.get(segment.id, segment.position)
+            found = max(found, overlap(segment.space.vocabulary, given))
+        except Error:
+            # the job has the same to say
+            continue
+        if found is Overlap.WORDS:
+            break
+    return found

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding.extraction.choice import BoundedScore, CorpusChoice, corpus_choice, undominated
-from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, oracle, oracles
+from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, oracle_kbest, oracles
 from decoding.extraction.ranked import ranked_places
 from fstmetrics import Evaluator, Metric, nbest_stats
+from fstmetrics.contract import METRIC
 from fstmetrics.fractions import by_denominator, has_fractions
 from fstmetrics.references import Reference
 from lattices.algorithms import best
@@ -19,6 +20,7 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import SPACES, takes
 
 #: sentences that are looked through for one that scores best against the reference it was
 #: found by: a few, which mostly do, and then more
@@ -45,6 +47,7 @@ class CorpusOracle(BoundedScore):
     first_score: float
 
 
+@takes(spaces=SPACES, metric=METRIC)
 def corpus_oracle(
     spaces: Sequence[Space],
     references: Sequence[Iterable[Reference]],
@@ -274,7 +277,7 @@ class _Sentences:
             return [row]
         seen = 0
         for k in _LOOKED_THROUGH:
-            following = oracle(space, part, k=k, budget=budget, memory=memory)
+            following = oracle_kbest(space, part, k, budget=budget, memory=memory)
             for each in following[seen:]:
                 if not each.exact:
                     return [row]

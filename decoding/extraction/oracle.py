@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import Any, NamedTuple, cast, overload
+from typing import Any, NamedTuple, cast
 
 from decoding._native import search_words
 from decoding.extraction.ranked import ranked_entries, ranked_sentences, spell_out
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
-from decoding.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from fstmetrics import (
     AlignmentEvaluator,
     CompiledEvaluator,
@@ -21,8 +20,9 @@ from fstmetrics import (
     quality,
 )
 from fstmetrics.alignment.family import WordAlignment
-from fstmetrics.contract import ROUNDING, Prepared, compile_for
+from fstmetrics.contract import EVALUATOR, EVALUATORS, ROUNDING, Prepared, compile_for
 from fstmetrics.machine import Machine
+from fstmetrics.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from lattices._native import check_sums
 from lattices.algorithms import density_masks, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
@@ -31,6 +31,7 @@ from lattices.errors import OptionError, argument
 from lattices.intersection import Engine, choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import LATTICE, SPACE, SPACES, takes
 
 #: prefixes that a search over rows may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
@@ -38,71 +39,117 @@ DEFAULT_BUDGET = 1_000_000
 _NO_PATH, _OVERFLOW = 1, 2
 
 
-@overload
+@takes(space=SPACE, evaluator=EVALUATOR)
 def oracle(
     space: Space,
     evaluator: Evaluator,
     *,
-    k: None = None,
-    worst: bool = False,
     model_weight: float = 0.0,
     engine: str = "auto",
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
-) -> Oracle: ...
-@overload
-def oracle(
-    space: Space,
-    evaluator: Evaluator,
-    *,
-    k: int,
-    worst: bool = False,
-    model_weight: float = 0.0,
-    engine: str = "auto",
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
-) -> list[Oracle]: ...
-def oracle(
-    space: Space,
-    evaluator: Evaluator,
-    *,
-    k: int | None = None,
-    worst: bool = False,
-    model_weight: float = 0.0,
-    engine: str = "auto",
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
-) -> Oracle | list[Oracle]:
-    """Return the sentence of a space that is best under a metric, or the ``k`` best.
+) -> Oracle:
+    """Return the sentence of a space that is best under a metric.
 
     What is maximised is ``metric + model_weight * model score``, with an error rate negated
-    so that higher is better. With ``worst`` it is minimised; the worst with a negative
-    ``model_weight`` is fear, the sentence that the model likes and the metric does not.
-    Ties go to the higher model score; which of paths that are equal in both is taken is not
-    said, but it is always the same one. With soft matches the ``openfst`` engine, which has
-    single precision, may choose another of nearly equal paths.
+    so that higher is better. Ties go to the higher model score; which of paths that are equal
+    in both is taken is not said, but it is always the same one. With soft matches the
+    ``openfst`` engine, which has single precision, may choose another of nearly equal paths.
+    The k best are :func:`oracle_kbest`, the worst :func:`worst`.
 
-    The best of a lattice or forest takes one intersection, and the ``k`` best no more than
-    that in kind; both are exact (but see references that are lattices). The worst goes
-    through rows (:mod:`lattices.intersection.rows`) and is exact within ``budget`` and
-    ``memory``; beyond them the result says ``exact=False``.
+    Of a lattice or forest it takes one intersection, and is exact (but see references that are
+    lattices); every sentence of a list is scored.
 
     Parameters
     ----------
     space : Lattice, NBest or Forest
     evaluator : Evaluator
         ``metric.against(references)``.
-    k : int, optional
-        Return a list of that many sentences, each once, best first; fewer if there are fewer.
-    worst : bool
-        Look for the worst instead.
     model_weight : float
         Weight of the model score.
     engine : {"auto", "kernel", "openfst"}
         Who intersects; ``auto`` is the kernel wherever it can run.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "hat", -0.2), (1, 2, "cat", -0.7)],
+    ...     finals=[2],
+    ... )
+    >>> found = oracle(lattice, GRR().against(["the cat"]))
+    >>> found.text, found.score, found.exact
+    ('the cat', 1.0, True)
+    """
+    _check_weight(model_weight)
+    return find_oracles([space], [evaluator], model_weight=model_weight, engine=engine)[0]
+
+
+@takes(space=SPACE, evaluator=EVALUATOR)
+def oracle_kbest(
+    space: Space,
+    evaluator: Evaluator,
+    k: int,
+    *,
+    model_weight: float = 0.0,
+    engine: str = "auto",
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+) -> list[Oracle]:
+    """Return the ``k`` sentences of a space that are best under a metric, each once, best first.
+
+    What is maximised is as of :func:`oracle`. Of a lattice it takes one intersection and is
+    exact; a forest goes through rows where these are few
+    (:mod:`lattices.intersection.rows`), and else through the intersection, too.
+
+    Parameters
+    ----------
+    space, evaluator, model_weight, engine
+        As of :func:`oracle`.
+    k : int
+        How many; there are fewer if the space has fewer.
+    budget, memory : int
+        As of :func:`worst`, for forests.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "c")], finals=[2])
+    >>> [(each.text, each.score) for each in oracle_kbest(lattice, WER().against(["a c"]), 2)]
+    [('a c', 0.0), ('b c', 0.5)]
+    """
+    if k == 1:
+        _check_ranking(k, budget, memory)
+        return [oracle(space, evaluator, model_weight=model_weight, engine=engine)]
+    return _ranked(space, evaluator, k, False, model_weight, budget, memory, engine)
+
+
+@takes(space=SPACE, evaluator=EVALUATOR)
+def worst(
+    space: Space,
+    evaluator: Evaluator,
+    k: int = 1,
+    *,
+    model_weight: float = 0.0,
+    engine: str = "auto",
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+) -> list[Oracle]:
+    """Return the ``k`` sentences of a space that are worst under a metric, each once, worst first.
+
+    What :func:`oracle` maximises is minimised; with a negative ``model_weight`` this is fear, the
+    sentence that the model likes and the metric does not. It goes through rows
+    (:mod:`lattices.intersection.rows`) and is exact within ``budget`` and ``memory``; beyond them
+    the results say ``exact=False``.
+
+    Parameters
+    ----------
+    space, evaluator, model_weight, engine
+        As of :func:`oracle`.
+    k : int
+        How many; there are fewer if the space has fewer.
     budget : int
-        How many prefixes the search for the worst may keep; of a forest, how many pairs of a
-        node and a matrix.
+        How many prefixes the search may keep; of a forest, how many pairs of a node and a matrix.
     memory : int
         How many bytes that search may take for its prefixes and their rows, 2 GB if nothing is
         said. Many references make long rows. Beyond it the answer is that beyond the budget; if
@@ -116,47 +163,60 @@ def oracle(
     ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "hat", -0.2), (1, 2, "cat", -0.7)],
     ...     finals=[2],
     ... )
-    >>> evaluator = GRR().against(["the cat"])
-    >>> found = oracle(lattice, evaluator)
-    >>> found.text, found.score, found.exact
-    ('the cat', 1.0, True)
-    >>> [(each.text, each.score) for each in oracle(lattice, evaluator, k=2, worst=True)]
+    >>> [(each.text, each.score) for each in worst(lattice, GRR().against(["the cat"]), 2)]
     [('a hat', 0.0), ('a cat', 0.3333333333333333)]
     """
-    if k is not None and k < 1:
+    return _ranked(space, evaluator, k, True, model_weight, budget, memory, engine)
+
+
+def _check_weight(model_weight: float) -> None:
+    if not isfinite(model_weight):
+        raise OptionError(f"a model weight is a finite number, not {model_weight}")
+
+
+def _check_ranking(k: int, budget: int, memory: int) -> None:
+    if k < 1:
         raise OptionError(f"{argument('k')} is at least 1, not {k}")
     if budget < 1 or memory < 1:
         raise OptionError(
             f"{argument('budget')} and {argument('memory')} are at least 1, "
             f"not {budget} and {memory}"
         )
-    if not isfinite(model_weight):
-        raise OptionError(f"a model weight is a finite number, not {model_weight}")
-    ranked = worst or k not in (None, 1)
+
+
+def _ranked(
+    space: Space,
+    evaluator: Evaluator,
+    k: int,
+    worst: bool,
+    model_weight: float,
+    budget: int,
+    memory: int,
+    engine: str,
+) -> list[Oracle]:
+    _check_ranking(k, budget, memory)
+    _check_weight(model_weight)
     if isinstance(space, NBest):
-        entries = ranked_entries(space, evaluator, k or 1, worst=worst, model_weight=model_weight)
-        found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
-    elif not has_machine(evaluator):
+        entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
+        return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
+    if not has_machine(evaluator):
         raise _no_machine(evaluator)
-    elif ranked:
-        sentences = ranked_sentences(
-            space,
-            evaluator,
-            k or 1,
-            worst=worst,
-            model_weight=model_weight,
-            budget=budget,
-            memory=memory,
-            engine=engine,
-        )
-        found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
-        # in the order of what is reported: units may have been rounded, where scores are not
-        found = _in_reported_order(found, evaluator, worst, model_weight)
-    else:
-        found = find_oracles([space], [evaluator], model_weight=model_weight, engine=engine)
-    return found if k is not None else found[0]
+    sentences = ranked_sentences(
+        space,
+        evaluator,
+        k,
+        worst=worst,
+        model_weight=model_weight,
+        budget=budget,
+        memory=memory,
+        engine=engine,
+    )
+    found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
+    # in the order of what is reported: units may have been rounded, where scores are not
+    return _in_reported_order(found, evaluator, worst, model_weight)
 
 
+@takes(spaces=SPACES, evaluators=EVALUATORS)
 def oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -209,7 +269,7 @@ def oracles(
         if shared is Overlap.WORDS:
             break
         if compares_words(evaluator.metric):
-            shared = max(shared, overlap(space, evaluator.references))
+            shared = max(shared, overlap(space.vocabulary, evaluator.references))
     if shared.problem:
         warnings.warn(shared.problem, VocabularyWarning, stacklevel=2)
     return found
@@ -375,6 +435,7 @@ class DensityPoint(NamedTuple):
     oracle: Oracle
 
 
+@takes(lattice=LATTICE, evaluator=EVALUATOR)
 def density_curve(
     lattice: Lattice,
     evaluator: CompiledEvaluator,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fstmetrics import Edit, Evaluator
-from fstmetrics.alignment.judgement import Judgement
+from fstmetrics.alignment.family import Judgement
 from lattices.arrays import FloatColumn, floats
 from lattices.spaces import Hypothesis
 from lattices.spaces.hypothesis import Deferred

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, overload
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import checked_scale
+from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale
 from decoding.minimum_risk.linear import (
     ListSearch,
     checked_weights,
     count,
-    listed,
-    made_ready,
     mixed_values,
+    searches_of,
 )
-from decoding.minimum_risk.results import Consensus
+from decoding.minimum_risk.results import Consensus, Method
+from fstmetrics import Metric
 from lattices.algorithms import NgramPosteriors, k_best, k_best_paths
 from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order
 from lattices.arrays import FloatColumn, floats, ints
@@ -28,42 +29,9 @@ from lattices.spaces import Forest, Hypothesis, NBest, Space
 _UNIT = 2.0**-36
 
 
-@overload
-def consensus(
-    spaces: Space | Sequence[Space],
-    *,
-    scale: float = 1.0,
-    order: int = 4,
-    candidates: int = 1000,
-    merge: str = "sum",
-    evidence: Space | Sequence[Space] | None = None,
-    system_weights: Sequence[float] | None = None,
-    k: None = None,
-) -> Consensus: ...
-@overload
-def consensus(
-    spaces: Space | Sequence[Space],
-    *,
-    scale: float = 1.0,
-    order: int = 4,
-    candidates: int = 1000,
-    merge: str = "sum",
-    evidence: Space | Sequence[Space] | None = None,
-    system_weights: Sequence[float] | None = None,
-    k: int,
-) -> list[Consensus]: ...
-def consensus(
-    spaces: Space | Sequence[Space],
-    *,
-    scale: float = 1.0,
-    order: int = 4,
-    candidates: int = 1000,
-    merge: str = "sum",
-    evidence: Space | Sequence[Space] | None = None,
-    system_weights: Sequence[float] | None = None,
-    k: int | None = None,
-) -> Consensus | list[Consensus]:
-    """Return the candidate with the highest BLEU against expected n-gram counts.
+@dataclass(frozen=True, kw_only=True)
+class FastConsensus(Method):
+    """The candidate with the highest BLEU against expected n-gram counts.
 
     With ``c(u)`` the expected count of each n-gram over *all* sentences of the evidence, and
     ``L`` the expected number of words, a sentence ``E`` is worth
@@ -83,23 +51,12 @@ def consensus(
 
     Parameters
     ----------
-    spaces : Lattice, Forest or NBest, or several
-        What candidates come from.
-    scale : float
-        What scores are multiplied by before they become probabilities.
     order : int
         The longest n-grams.
     candidates : int
         How many sentences of each lattice or forest; of a list all are taken.
-    merge, evidence, system_weights, k
-        As of :func:`~decoding.minimum_risk.linear.linear`.
-
-    Raises
-    ------
-    SpaceError
-        If a lattice has no complete path, or there are too many contexts.
-    OptionError
-        If a list is empty, the scale is negative or not finite, or another number out of range.
+    merge : {"sum", "max"}
+        As of :class:`~decoding.minimum_risk.linear.Linear`.
 
     References
     ----------
@@ -108,37 +65,58 @@ def consensus(
 
     Examples
     --------
+    >>> from decoding import mbr
     >>> from lattices import Lattice
     >>> lattice = Lattice.from_arcs(
     ...     [(0, 1, "a", -1.0), (1, 2, "b"), (2, 5, "e"),
     ...      (0, 3, "x", -1.1), (0, 3, "y", -1.2), (3, 4, "c"), (4, 5, "d")], finals=[5]
     ... )
-    >>> found = consensus(lattice)
+    >>> found = mbr(lattice, method=FastConsensus(order=2))
     >>> found.text, found.method, found.candidates
     ('x c d', 'consensus', 3)
     """
-    for name, least in (("k", 1 if k is None else k), ("candidates", candidates)):
-        if least < 1:
-            raise OptionError(f"{argument(name)} is at least 1, not {least}")
-    checked_scale(scale)
-    order = checked_order(order)
-    check_kinds(COUNT, merge)
-    _, sources = made_ready(listed(spaces) if evidence is None else evidence, None, order)
-    weights = checked_weights(system_weights, len(sources))
-    posteriors = [source.posteriors(scale, COUNT, merge) for source in sources]
-    pools = [_pool(space, candidates, order) for space in listed(spaces)]
-    number = count([pool.search for pool in pools]), count(sources)
-    found: list[Consensus] = []
-    for pool in pools:
-        worth = _bleu(pool.search, posteriors, weights)
-        for entry in pool.highest(worth, k or 1):
-            each = pool.hypothesis(entry)
-            found.append(Consensus(each, float(worth[entry]), "consensus", True, *number))
-    first: dict[tuple[str, ...], Consensus] = {}
-    for result in found:
-        first.setdefault(result.tokens, result)
-    results = sorted(first.values(), key=lambda each: (-each.expected, -each.hypothesis.score))
-    return results[:k] if k is not None else results[0]
+
+    name = "consensus"
+    own_objective = True
+    ranks = True
+
+    order: int = 4
+    candidates: int = 1000
+    merge: str = "sum"
+
+    def decide(
+        self,
+        spaces: Sequence[Space],
+        metric: Metric | None = None,
+        k: int = 1,
+        *,
+        evidence: Evidence | Spaces | None = None,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> list[Consensus]:
+        """Return the ``k`` candidates that are worth most, best first."""
+        self.check_bleu(metric)
+        if self.candidates < 1:
+            raise OptionError(f"{argument('candidates')} is at least 1, not {self.candidates}")
+        checked_scale(scale)
+        order = checked_order(self.order)
+        check_kinds(COUNT, self.merge)
+        sources = searches_of(spaces if evidence is None else evidence, order)
+        weights = checked_weights(system_weights, len(sources))
+        posteriors = [source.posteriors(scale, COUNT, self.merge) for source in sources]
+        pools = [_pool(space, self.candidates, order) for space in spaces]
+        number = count([pool.search for pool in pools]), count(sources)
+        found: list[Consensus] = []
+        for pool in pools:
+            worth = _bleu(pool.search, posteriors, weights)
+            for entry in pool.highest(worth, k):
+                each = pool.hypothesis(entry)
+                found.append(Consensus(each, float(worth[entry]), self.name, True, *number))
+        first: dict[tuple[str, ...], Consensus] = {}
+        for result in found:
+            first.setdefault(result.tokens, result)
+        results = sorted(first.values(), key=lambda each: (-each.expected, -each.hypothesis.score))
+        return results[:k]
 
 
 class _Pool(NamedTuple):

@@ -42,8 +42,9 @@ import numpy as np
 
 from decoding._native import edit_bins, least_edits, prefix_tree
 from decoding.minimum_risk.confusion import ConfusionNetwork, in_order
-from decoding.minimum_risk.evidence import checked_scale
-from decoding.minimum_risk.results import Consensus
+from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
+from decoding.minimum_risk.results import Consensus, Method, is_word_error
+from fstmetrics import Metric
 from lattices.algorithms import forest_to_lattice, k_best_paths, total, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.semirings import LOG
@@ -368,8 +369,7 @@ def edit(
     >>> [round(objective, 2) for objective in found.objectives]
     [0.93, 0.71]
     """
-    listed: list[Space]
-    listed = [spaces] if isinstance(spaces, Space) else list(spaces)
+    listed = as_systems(spaces)
     if system_weights is None and len(listed) == 1:
         ready = edit_space(listed[0], scale)
     else:
@@ -405,6 +405,45 @@ def edit(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class EditDistance(Method):
+    """The sentence with the fewest expected edits, by :func:`edit`: for WER and WRR over words.
+
+    Parameters
+    ----------
+    start, starts, iterations, decode
+        As of :func:`edit`.
+    """
+
+    name = "edit"
+    own_objective = True
+    takes_evidence = False
+
+    start: Sequence[str] | None = None
+    starts: int = 1
+    iterations: int = MOST_CHANGES
+    decode: bool = True
+
+    def decide(
+        self,
+        spaces: Sequence[Space],
+        metric: Metric | None = None,
+        k: int = 1,
+        *,
+        evidence: Evidence | Spaces | None = None,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> list[EditConsensus]:
+        """Return a sentence with few expected edits."""
+        if metric is not None and not is_word_error(metric):
+            raise OptionError(f"edit minimises the expected word errors: wer or wrr, not {metric}")
+        found = edit(
+            spaces, scale=scale, start=self.start, starts=self.starts,
+            iterations=self.iterations, decode=self.decode, system_weights=system_weights,
+        )  # fmt: skip
+        return [found]
+
+
 def _labels(lattice: Lattice, words: Sequence[str]) -> IntColumn:
     if isinstance(words, str):
         raise OptionError(
@@ -414,7 +453,7 @@ def _labels(lattice: Lattice, words: Sequence[str]) -> IntColumn:
     return ints(labels[labels != EPSILON])
 
 
-def _evidence(spaces: list[Space]) -> int:
+def _evidence(spaces: Sequence[Space]) -> int:
     """Return how many entries lists have, -1 where there is more than lists."""
     entries = 0
     for space in spaces:

@@ -1,4 +1,4 @@
-"""What the metric is averaged over: weighted sentences."""
+"""Evidence of MBR decoding: the weighted sentences that the metric is averaged over."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from lattices.algorithms import k_best, k_best_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import SPACE, Each
 
 #: one space, or those of several systems for the same segment
 Spaces: TypeAlias = "Space | Sequence[Space]"
@@ -23,20 +24,25 @@ Spaces: TypeAlias = "Space | Sequence[Space]"
 LIST_SIZE = 100
 
 
-def as_systems(spaces: Spaces) -> tuple[Space, ...]:
-    """Return the spaces of all systems, of one as of several.
+SYSTEMS = Each(SPACE, f"{SPACE.expected}, or a sequence of them")
+
+
+def as_systems(spaces: Spaces, name: str = "space") -> tuple[Space, ...]:
+    """Return the spaces of all systems, of one as of several; ``name`` is for the message.
 
     Raises
     ------
     OptionError
         If there is none.
+    ArgumentTypeError
+        If something else is given.
     """
     if isinstance(spaces, Lattice | Forest | NBest):
         return (spaces,)
-    systems = tuple(spaces)
-    if not systems:
+    SYSTEMS.check("mbr", name, spaces)
+    if not spaces:
         raise OptionError("there is no space to decode")
-    return systems
+    return tuple(spaces)
 
 
 @dataclass(frozen=True, eq=False)

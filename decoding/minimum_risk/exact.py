@@ -1,4 +1,4 @@
-"""The true expected metric of a sentence over everything a system could have said.
+"""Exact expectation of a metric, over all sentences of a space.
 
 ``pairwise`` averages over a list of evidence, ``edit`` minimises a bound. Here the mean of WER,
 WRR, CER or GRR is over *all* paths of a lattice, each with its posterior probability:
@@ -40,7 +40,7 @@ from decoding.minimum_risk.evidence import (
     listing,
 )
 from decoding.minimum_risk.pairwise import ranked
-from decoding.minimum_risk.results import Consensus
+from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.references import tokens_of
 from fstmetrics.similarity.affix import checked_matrix
@@ -410,74 +410,83 @@ def _name(system: Evidence | Space) -> str:
     return f"{type(space).__name__} {space.id!r}"
 
 
-def exact(
-    spaces: Spaces,
-    metric: Metric,
-    *,
-    scale: float = 1.0,
-    candidates: int | Spaces | Literal["all"] | None = None,
-    evidence: Evidence | Spaces | None = None,
-    system_weights: Sequence[float] | None = None,
-    normalised: bool = True,
-    budget: int = DEFAULT_BUDGET,
-    beyond: Beyond = "sample",
-    samples: int = 1000,
-    seed: int = 0,
-) -> Consensus:
-    """Return the candidate with the best true expected metric: reranking by exact risk.
+@dataclass(frozen=True, kw_only=True)
+class ExactRisk(Method):
+    """The candidate with the best true expected metric: reranking by exact risk.
 
-    Ties, up to 1e-12, go to the higher model score.
+    Of WER, WRR, CER or GRR. Ties, up to 1e-12, go to the higher model score.
 
     Parameters
     ----------
-    spaces : Lattice, Forest or NBest, or a sequence of them
-        Of one system or of several.
-    metric : WER, WRR, CER or GRR
     candidates : int, "all" or spaces, optional
         How many sentences can be chosen, the best of each space; or where they come from. By
         default all entries of a list, 100 sentences of a lattice or forest.
-    evidence : Evidence or spaces, optional
-        What to average over, by default what the candidates come from.
-    scale, system_weights, normalised, budget, beyond, samples, seed
+    normalised, budget, beyond, samples, seed
         As of :func:`expected_metric`.
 
     Examples
     --------
     The best path is not the sentence with the fewest errors to expect:
 
+    >>> from decoding import mbr
     >>> from fstmetrics import WER
     >>> from lattices import Lattice
     >>> lattice = Lattice.from_arcs(
     ...     [(0, 1, "a", -1.0), (0, 2, "b", -1.1), (0, 2, "b", -2.5), (1, 3, "x"), (2, 3, "y"),
     ...      (2, 3, "z", -0.1)], finals=[3],
     ... )
-    >>> found = exact(lattice, WER())
+    >>> found = mbr(lattice, WER(), method=ExactRisk(candidates="all"))
     >>> found.text, round(found.expected, 4), found.exact, found.evidence
     ('b y', 0.4797, True, -1)
     """
-    own = as_systems(spaces)
-    size: int | None = None
-    sources = own
-    if candidates == "all":
-        size = MOST_SENTENCES + 1
-    elif isinstance(candidates, int):
-        size = candidates
-    elif candidates is not None:
-        sources = as_systems(candidates)
-    choices = candidates_of([listing(space, size) for space in sources])
-    if candidates == "all" and any(len(one.nbest) == size for one in choices.listings):
-        raise OptionError(f"there are more than {MOST_SENTENCES} sentences: give a number of them")
-    found = expected_metric(
-        own if evidence is None else evidence, metric, choices.nbest, scale=scale,
-        system_weights=system_weights, normalised=normalised, budget=budget, beyond=beyond,
-        samples=samples, seed=seed,
-    )  # fmt: skip
-    best = int(ranked(choices.nbest, found.expected, metric)[0])
-    return Consensus(
-        hypothesis=choices.hypothesis(best),
-        expected=float(found.expected[best]),
-        method="exact",
-        exact=bool(found.exact.all()),
-        candidates=len(choices.nbest),
-        evidence=found.evidence,
-    )
+
+    name = "exact"
+
+    candidates: int | Spaces | Literal["all"] | None = None
+    normalised: bool = True
+    budget: int = DEFAULT_BUDGET
+    beyond: Beyond = "sample"
+    samples: int = 1000
+    seed: int = 0
+
+    def decide(
+        self,
+        spaces: Sequence[Space],
+        metric: Metric | None = None,
+        k: int = 1,
+        *,
+        evidence: Evidence | Spaces | None = None,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> list[Consensus]:
+        """Return the best candidate."""
+        metric = self.given(metric)
+        size: int | None = None
+        sources = spaces
+        if self.candidates == "all":
+            size = MOST_SENTENCES + 1
+        elif isinstance(self.candidates, int):
+            size = self.candidates
+        elif self.candidates is not None:
+            sources = as_systems(self.candidates, "candidates")
+        choices = candidates_of([listing(space, size) for space in sources])
+        if self.candidates == "all" and any(len(one.nbest) == size for one in choices.listings):
+            raise OptionError(
+                f"there are more than {MOST_SENTENCES} sentences: give a number of them"
+            )
+        found = expected_metric(
+            spaces if evidence is None else evidence, metric, choices.nbest, scale=scale,
+            system_weights=system_weights, normalised=self.normalised, budget=self.budget,
+            beyond=self.beyond, samples=self.samples, seed=self.seed,
+        )  # fmt: skip
+        best = int(ranked(choices.nbest, found.expected, metric)[0])
+        return [
+            Consensus(
+                hypothesis=choices.hypothesis(best),
+                expected=float(found.expected[best]),
+                method=self.name,
+                exact=bool(found.exact.all()),
+                candidates=len(choices.nbest),
+                evidence=found.evidence,
+            )
+        ]

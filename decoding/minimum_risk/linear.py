@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge as merge_sorted
 from itertools import islice
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import checked_scale
-from decoding.minimum_risk.results import Consensus
+from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
+from decoding.minimum_risk.results import Consensus, Method
+from fstmetrics import Metric
 from lattices._native import NgramTrie
 from lattices.algorithms import NgramPosteriors, Paths, hypotheses
 from lattices.algorithms.ngrams import (
@@ -37,62 +39,18 @@ _STEPS = 36
 _MOST = 2**31 - 1
 
 
-@overload
-def linear(
-    spaces: Space | Sequence[Space],
-    *,
-    scale: float = 1.0,
-    theta: Sequence[float] | None = None,
-    p: float = 0.85,
-    r: float = 0.75,
-    T: float = 10.0,
-    order: int = 4,
-    word_penalty: float | None = None,
-    merge: str = "sum",
-    evidence: Space | Sequence[Space] | None = None,
-    system_weights: Sequence[float] | None = None,
-    k: None = None,
-) -> Consensus: ...
-@overload
-def linear(
-    spaces: Space | Sequence[Space],
-    *,
-    scale: float = 1.0,
-    theta: Sequence[float] | None = None,
-    p: float = 0.85,
-    r: float = 0.75,
-    T: float = 10.0,
-    order: int = 4,
-    word_penalty: float | None = None,
-    merge: str = "sum",
-    evidence: Space | Sequence[Space] | None = None,
-    system_weights: Sequence[float] | None = None,
-    k: int,
-) -> list[Consensus]: ...
-def linear(
-    spaces: Space | Sequence[Space],
-    *,
-    scale: float = 1.0,
-    theta: Sequence[float] | None = None,
-    p: float = 0.85,
-    r: float = 0.75,
-    T: float = 10.0,
-    order: int = 4,
-    word_penalty: float | None = None,
-    merge: str = "sum",
-    evidence: Space | Sequence[Space] | None = None,
-    system_weights: Sequence[float] | None = None,
-    k: int | None = None,
-) -> Consensus | list[Consensus]:
-    """Return the sentence of a space with the highest expected linear BLEU, exactly.
+@dataclass(frozen=True, kw_only=True)
+class Linear(Method):
+    """The sentence of a space with the highest expected linear BLEU, exactly.
 
     What is maximised over all sentences ``E`` of the space is
 
     ``G(E) = theta_0 |E| + sum over n-grams u of theta_|u| * #u(E) * P(u)``
 
     where ``#u(E)`` is how often ``E`` has ``u``, and ``P(u)`` the probability that a sentence
-    of the evidence has it at all (:func:`lattices.ngram_posteriors`). This is the lattice MBR
-    of Tromble et al. 2008, from a first-order approximation of the logarithm of corpus BLEU.
+    of the evidence has it at all (:func:`lattices.ngram_posteriors`), of several systems the
+    weighted mean. This is the lattice MBR of Tromble et al. 2008, from a first-order approximation
+    of the logarithm of corpus BLEU. Of several systems any sentence can be chosen.
 
     Cost: that of unfolding the space to contexts of ``order - 1`` words and of the posteriors;
     the search adds O(unfolded arcs), and that of the ``k`` best what :func:`lattices.k_best`
@@ -101,10 +59,6 @@ def linear(
 
     Parameters
     ----------
-    spaces : Lattice, Forest or NBest, or several
-        Where the sentence is searched for. Of several systems any sentence can be chosen.
-    scale : float
-        What scores are multiplied by before they become probabilities.
     theta : sequence of float, optional
         ``theta_0, ..., theta_N``; they also set the order.
     p, r, T : float
@@ -119,20 +73,6 @@ def linear(
         Taken off for each word, besides ``theta_0``.
     merge : {"sum", "max"}
         Whether all paths of a sentence make its probability, or the best alone, as in HiFST.
-    evidence : space or spaces, optional
-        What probabilities come from; by default the spaces themselves.
-    system_weights : sequence of float, optional
-        One weight for each space of the evidence, not negative: ``P(u)`` is the weighted mean
-        of its probabilities in each. By default all are equal.
-    k : int, optional
-        Return a list of that many sentences, each once, best first; all if there are fewer.
-
-    Raises
-    ------
-    SpaceError
-        If a lattice has no complete path, or there are too many contexts.
-    OptionError
-        If a list is empty, the scale is negative or not finite, or another number out of range.
 
     References
     ----------
@@ -143,33 +83,58 @@ def linear(
     --------
     The best path is "a b e", but most of the probability is on sentences with "c d":
 
+    >>> from decoding import mbr, mbr_kbest
     >>> lattice = Lattice.from_arcs(
     ...     [(0, 1, "a", -1.0), (1, 2, "b"), (2, 5, "e"),
     ...      (0, 3, "x", -1.1), (0, 3, "y", -1.2), (3, 4, "c"), (4, 5, "d")], finals=[5]
     ... )
-    >>> found = linear(lattice)
+    >>> found = mbr(lattice, method=Linear(p=0.8))
     >>> found.text, found.method, found.exact
     ('x c d', 'linear', True)
-    >>> [each.text for each in linear(lattice, k=3)]
+    >>> [each.text for each in mbr_kbest(lattice, k=3, method="linear")]
     ['x c d', 'y c d', 'a b e']
     """
-    if k is not None and k < 1:
-        raise OptionError(f"{argument('k')} is at least 1, not {k}")
-    checked_scale(scale)
-    factors = linear_factors(p, r, T, order, theta=theta, word_penalty=word_penalty)
-    check_kinds(PRESENCE, merge)
-    searches, sources = made_ready(spaces, evidence, factors.order)
-    weights = checked_weights(system_weights, len(sources))
-    posteriors = [source.posteriors(scale, PRESENCE, merge) for source in sources]
-    found = [
-        search.k_best(factors, mixed_values(search, posteriors, weights), k or 1)
-        for search in searches
-    ]
-    results = [
-        Consensus(each.hypothesis, each.gain, "linear", True, count(searches), count(sources))
-        for each in merged(found, k or 1)
-    ]
-    return results if k is not None else results[0]
+
+    name = "linear"
+    own_objective = True
+    ranks = True
+
+    theta: Sequence[float] | None = None
+    p: float = 0.85
+    r: float = 0.75
+    T: float = 10.0
+    order: int = 4
+    word_penalty: float | None = None
+    merge: str = "sum"
+
+    def decide(
+        self,
+        spaces: Sequence[Space],
+        metric: Metric | None = None,
+        k: int = 1,
+        *,
+        evidence: Evidence | Spaces | None = None,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> list[Consensus]:
+        """Return the ``k`` sentences that gain most, each once, best first."""
+        self.check_bleu(metric)
+        checked_scale(scale)
+        factors = linear_factors(
+            self.p, self.r, self.T, self.order, theta=self.theta, word_penalty=self.word_penalty
+        )
+        check_kinds(PRESENCE, self.merge)
+        searches, sources = made_ready(spaces, evidence, factors.order)
+        weights = checked_weights(system_weights, len(sources))
+        posteriors = [source.posteriors(scale, PRESENCE, self.merge) for source in sources]
+        found = [
+            search.k_best(factors, mixed_values(search, posteriors, weights), k)
+            for search in searches
+        ]
+        return [
+            Consensus(each.hypothesis, each.gain, self.name, True, count(searches), count(sources))
+            for each in merged(found, k)
+        ]
 
 
 class Ranked(NamedTuple):
@@ -358,33 +323,31 @@ Search: TypeAlias = GraphSearch | ListSearch
 
 def search_of(space: Space, order: int) -> Search:
     """Return a space made ready. Cost: that of unfolding it."""
-    if isinstance(space, Lattice | Forest):
-        return GraphSearch(space, order)
-    if isinstance(space, NBest):
-        return ListSearch(space, order)
-    raise OptionError(f"a space is a Lattice, a Forest or an NBest, not {type(space).__name__}")
+    return ListSearch(space, order) if isinstance(space, NBest) else GraphSearch(space, order)
 
 
 def made_ready(
-    spaces: Space | Sequence[Space], evidence: Space | Sequence[Space] | None, order: int
+    spaces: Spaces, evidence: Evidence | Spaces | None, order: int
 ) -> tuple[list[Search], list[Search]]:
     """Return the spaces to search and those of the evidence, each unfolded once."""
-    searches = [search_of(space, order) for space in listed(spaces)]
-    if evidence is None:
-        return searches, searches
-    known = {id(search.space): search for search in searches}
-    sources = [known.get(id(space)) or search_of(space, order) for space in listed(evidence)]
-    return searches, sources
+    searches = searches_of(spaces, order)
+    return searches, searches if evidence is None else searches_of(evidence, order, searches)
 
 
-def listed(spaces: Space | Sequence[Space]) -> list[Space]:
-    """Return one space or several as a list that is not empty."""
-    if isinstance(spaces, Lattice | Forest | NBest):
-        return [spaces]
-    several = list(spaces)
-    if not several:
-        raise OptionError("no space at all, expected at least one")
-    return several
+def searches_of(
+    spaces: Evidence | Spaces, order: int, ready: Sequence[Search] = ()
+) -> list[Search]:
+    """Return spaces made ready, those that already are as they are.
+
+    Raises
+    ------
+    OptionError
+        For weighted sentences: n-grams are counted in spaces.
+    """
+    if isinstance(spaces, Evidence):
+        raise OptionError("the evidence is Evidence, expected a Lattice, a Forest or an NBest")
+    known = {id(search.space): search for search in ready}
+    return [known.get(id(space)) or search_of(space, order) for space in as_systems(spaces)]
 
 
 def checked_weights(weights: Sequence[float] | None, systems: int) -> FloatColumn:

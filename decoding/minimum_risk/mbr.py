@@ -1,88 +1,65 @@
-"""Minimum-Bayes-risk decoding: the sentence of which most can be expected."""
+"""Minimum-Bayes-risk decoding: the sentence with the best expected metric."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from importlib import import_module
-from typing import Any, overload
+from typing import Any
 
 from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems
-from decoding.minimum_risk.results import Consensus
-from fstmetrics import BLEU, AlignmentMetric, Metric
+from decoding.minimum_risk.results import Consensus, Method, is_word_error
+from fstmetrics import Metric
+from fstmetrics.contract import METRIC_OR_NONE
 from lattices.errors import OptionError, argument
-from lattices.spaces import Lattice
+from lattices.spaces import Lattice, Space
+from lattices.spaces.arguments import takes
 
-#: who decodes: the module of each method has a function of its name
+#: where each method is, by its name
 METHODS = {
-    "pairwise": "decoding.minimum_risk.pairwise",
-    "linear": "decoding.minimum_risk.linear",
-    "consensus": "decoding.minimum_risk.consensus",
-    "edit": "decoding.minimum_risk.edit",
-    "exact": "decoding.minimum_risk.exact",
-    "search": "decoding.minimum_risk.search",
+    "pairwise": ("decoding.minimum_risk.pairwise", "Pairwise"),
+    "linear": ("decoding.minimum_risk.linear", "Linear"),
+    "consensus": ("decoding.minimum_risk.consensus", "FastConsensus"),
+    "edit": ("decoding.minimum_risk.edit", "EditDistance"),
+    "exact": ("decoding.minimum_risk.exact", "ExactRisk"),
+    "search": ("decoding.minimum_risk.search", "Search"),
 }
 
 
-@overload
+@takes(metric=METRIC_OR_NONE)
 def mbr(
     space: Spaces,
     metric: Metric | None = None,
     *,
     evidence: Evidence | Spaces | None = None,
     scale: float = 1.0,
-    method: str = "auto",
-    candidates: int | Spaces | None = None,
+    method: str | Method = "auto",
     system_weights: Sequence[float] | None = None,
-    k: None = None,
-    **options: Any,
-) -> Consensus: ...
-@overload
-def mbr(
-    space: Spaces,
-    metric: Metric | None = None,
-    *,
-    evidence: Evidence | Spaces | None = None,
-    scale: float = 1.0,
-    method: str = "auto",
-    candidates: int | Spaces | None = None,
-    system_weights: Sequence[float] | None = None,
-    k: int,
-    **options: Any,
-) -> list[Consensus]: ...
-def mbr(
-    space: Spaces,
-    metric: Metric | None = None,
-    *,
-    evidence: Evidence | Spaces | None = None,
-    scale: float = 1.0,
-    method: str = "auto",
-    candidates: int | Spaces | None = None,
-    system_weights: Sequence[float] | None = None,
-    k: int | None = None,
-    **options: Any,
-) -> Consensus | list[Consensus]:
+) -> Consensus:
     """Return the sentence with the best expected metric under the model's own posterior.
 
     ``argmax over candidates c of sum over evidence e of P(e) * metric(c, e)`` with ``P(e)``
     proportional to ``exp(scale * score(e))``: the sentence that is best on average, if any
-    other that the model believes in may be right.
+    other that the model believes in may be right. Several of them are :func:`mbr_kbest`.
 
-    ========== ==================================================================================
-    method     what is chosen from, and by what
-    ========== ==================================================================================
-    pairwise   lists, or k best or samples of the space; any metric, exactly
-    linear     all sentences of the space; Tromble et al. (2008), a linear form of BLEU's log
-    consensus  the best by ``linear``'s n-grams; BLEU against expected counts, DeNero et al. (2009)
-    edit       all sentences; expected edit distance bounded as by Xu et al. (2011)
-    exact      a list; expected WER, WRR or GRR over all paths of the evidence
-    search     all sentences of a lattice; expected WER, WRR or GRR against a list of evidence
-    ========== ==================================================================================
+    ========= ==================== ================================================================
+    method    with options         what is chosen from, and by what
+    ========= ==================== ================================================================
+    pairwise  ``Pairwise(...)``      lists, or k best or samples of the space; any metric, exactly
+    linear    ``Linear(...)``        all sentences; Tromble et al. (2008), a linear form of BLEU's
+                                   log
+    consensus ``FastConsensus(...)`` the best by ``linear``'s n-grams; BLEU against expected counts,
+                                   DeNero et al. (2009)
+    edit      ``EditDistance(...)``  all sentences; expected edit distance bounded as by Xu et al.
+                                   (2011)
+    exact     ``ExactRisk(...)``     a list; expected WER, WRR or GRR over all paths of the evidence
+    search    ``Search(...)``        all sentences of a lattice; expected WER, WRR or GRR against a
+                                   list of evidence
+    ========= ==================== ================================================================
 
-    ``auto`` is ``edit`` for WER and WRR over the words of one or more lattices, where all options
-    that are given are ones it has, and ``pairwise`` for all else: it takes any metric and any
-    space, and says what it compared.
+    ``auto`` is ``edit`` for WER and WRR over the words of one or more lattices without other
+    evidence, and ``pairwise`` for all else: it takes any metric and any space, and says what it
+    compared.
 
     Parameters
     ----------
@@ -92,26 +69,22 @@ def mbr(
         ``linear``, ``consensus`` and ``edit`` have their own objectives: a metric that is given
         must be the one they stand for, BLEU, or WER and WRR.
     evidence : Evidence or spaces, optional
-        What to average over; by default the space itself.
+        What to average over; by default the space itself. ``edit`` takes none.
     scale : float
         Multiplies all scores before they become probabilities; 0 makes them uniform.
-    method : {"auto", "pairwise", "linear", "consensus", "edit", "exact", "search"}
-    candidates : int or spaces, optional
-        How many sentences can be chosen where a method has a list of them, or which.
+    method : str or Method
+        A name, for a method with its default options; or the method with others, such as
+        ``Pairwise(samples=100)`` or ``Linear(p=0.7)``. ``help(Pairwise)`` lists them.
     system_weights : sequence of float, optional
         One for each space, equal by default.
-    k : int, optional
-        Return a list of that many, best first, where the method can.
-    **options
-        Those of the method, as its function takes them: ``samples``, ``uniform``, ``weights``,
-        ``merge``, ``aggregate``, ``confidence`` ... of ``pairwise``
-        (:func:`decoding.minimum_risk.pairwise.pairwise`), ``theta``, ``p``, ``r``,
-        ``T`` ... of ``linear``, ``start`` ... of ``edit``.
 
     Raises
     ------
     OptionError
-        For a method that does not exist, or an option that the method does not have.
+        For a method that does not exist, an argument that it does not take, or a value out of its
+        range.
+    SpaceError
+        If a lattice has no complete path.
 
     References
     ----------
@@ -120,6 +93,7 @@ def mbr(
 
     Examples
     --------
+    >>> from decoding import Pairwise
     >>> from fstmetrics import BLEU
     >>> from lattices import Hypothesis, NBest
     >>> some = [("a cat sat", -0.1), ("the cat sat", -0.3), ("the cat lay", -0.4)]
@@ -127,100 +101,111 @@ def mbr(
     >>> found = mbr(nbest, BLEU(order=2))
     >>> found.text, found.method, found.exact
     ('the cat sat', 'pairwise', True)
-    >>> mbr(nbest, BLEU(), temperature=3)
-    Traceback (most recent call last):
-    lattices.errors.OptionError: no method of mbr has the option 'temperature'
+    >>> mbr(nbest, BLEU(order=2), method=Pairwise(aggregate=True)).method
+    'aggregate'
     """
-    given = options
-    if evidence is not None:
-        given["evidence"] = evidence
-    if candidates is not None:
-        given["candidates"] = candidates
-    if system_weights is not None:
-        given["system_weights"] = system_weights
-    if k is not None:
-        given["k"] = k
-    if scale != 1.0:
-        given["scale"] = scale
-    chosen = _automatic(space, metric, given) if method == "auto" else method
-    function, known = method_options(chosen)
-    for name in given:
-        if name not in known or name == "metric":
-            raise OptionError(no_such_option(chosen, name))
-    if "metric" in known:
-        if metric is None:
-            raise OptionError(f"method {chosen} needs a metric")
-        given["metric"] = metric
-    elif metric is not None:
-        _check_objective(chosen, metric)
-    found: Consensus | list[Consensus] = function(space, **given)
-    return found
+    systems = as_systems(space)
+    chosen = _chosen(method, systems, metric, evidence)
+    found = chosen.decide(
+        systems, metric, evidence=evidence, scale=scale, system_weights=system_weights
+    )
+    return found[0]
 
 
-@lru_cache(maxsize=len(METHODS))
-def method_options(method: str) -> tuple[Callable[..., Any], frozenset[str]]:
-    """Return the function of a method, and the names of its options.
+@takes(metric=METRIC_OR_NONE)
+def mbr_kbest(
+    space: Spaces,
+    metric: Metric | None = None,
+    *,
+    k: int,
+    evidence: Evidence | Spaces | None = None,
+    scale: float = 1.0,
+    method: str | Method = "auto",
+    system_weights: Sequence[float] | None = None,
+) -> list[Consensus]:
+    """Return the ``k`` sentences with the best expected metric, each once, best first.
+
+    Parameters
+    ----------
+    k : int
+        How many; there are fewer if there are fewer candidates.
+    space, metric, evidence, scale, method, system_weights
+        As of :func:`mbr`; ``pairwise``, ``linear`` and ``consensus`` can, ``auto`` is ``pairwise``.
 
     Examples
     --------
-    >>> function, options = method_options("pairwise")
-    >>> function.__name__, "samples" in options
-    ('pairwise', True)
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis, NBest
+    >>> nbest = NBest.from_hypotheses([Hypothesis(tuple(text)) for text in ("ab", "ac", "dc")])
+    >>> [each.text for each in mbr_kbest(nbest, WER(), k=2)]
+    ['a c', 'a b']
     """
-    if method not in METHODS:
-        named = argument("method", method)
-        raise OptionError(f"{named}: expected one of auto, {', '.join(METHODS)}")
-    function = getattr(import_module(METHODS[method]), method)
-    # the first is the space
-    _, *names = inspect.signature(function).parameters
-    return function, frozenset(names)
-
-
-def no_such_option(method: str, name: str) -> str:
-    """Return the message that a method has no option of that name, but others."""
-    _, known = method_options(method)
-    others = ", ".join(map(argument, sorted(known - {"metric"})))
-    return f"method {method} has no option {argument(name)!r} (it has {others})"
-
-
-def is_word_error(metric: Metric | None) -> bool:
-    """Tell whether a metric is WER or WRR over words, with hard matches."""
-    return (
-        isinstance(metric, AlignmentMetric)
-        and not metric.characters
-        and metric.similarity is None
-        and (metric.order, metric.insertion, metric.deletion) == (1, 1.0, 0.0)
+    if k < 1:
+        raise OptionError(f"{argument('k')} is at least 1, not {k}")
+    systems = as_systems(space)
+    chosen = _chosen("pairwise" if method == "auto" else method, systems, metric, evidence)
+    if not chosen.ranks:
+        raise no_such_option(chosen, "k")
+    found = chosen.decide(
+        systems, metric, k, evidence=evidence, scale=scale, system_weights=system_weights
     )
+    return list(found)
 
 
-def _automatic(space: Spaces, metric: Metric | None, given: dict[str, Any]) -> str:
-    if metric is None:
-        raise OptionError("auto needs a metric to choose a method by; or name the method")
-    if is_word_error(metric) and all(isinstance(one, Lattice) for one in as_systems(space)):
-        _, known = method_options("edit")
-        if known.issuperset(given):
-            return "edit"
-    _, known = method_options("pairwise")
-    for name in given:
-        if name not in known:
-            raise OptionError(_of_others(name))
-    return "pairwise"
+def _chosen(
+    method: str | Method,
+    systems: Sequence[Space],
+    metric: Metric | None,
+    evidence: Evidence | Spaces | None,
+) -> Method:
+    if method == "auto":
+        if metric is None:
+            raise OptionError("auto needs a metric to choose a method by; or name the method")
+        words = evidence is None and is_word_error(metric)
+        method = (
+            "edit" if words and all(isinstance(one, Lattice) for one in systems) else "pairwise"
+        )
+    chosen = method_class(method)() if isinstance(method, str) else method
+    if evidence is not None and not chosen.takes_evidence:
+        raise no_such_option(chosen, "evidence")
+    return chosen
 
 
-def _of_others(name: str) -> str:
-    having = [method for method in METHODS if _has(method, name)]
-    if not having:
-        return f"no method of mbr has the option {argument(name)!r}"
-    return f"{argument(name)!r} is an option of method {' or '.join(having)}: name it"
+def method_class(name: str) -> type[Method]:
+    """Return a method by its name.
+
+    Examples
+    --------
+    >>> method_class("linear").name
+    'linear'
+    """
+    if name not in METHODS:
+        named = argument("method", name)
+        raise OptionError(f"{named}: expected one of auto, {', '.join(METHODS)}")
+    module, kind = METHODS[name]
+    found: type[Method] = getattr(import_module(module), kind)
+    return found
 
 
-def _has(method: str, name: str) -> bool:
-    return name in method_options(method)[1]
+def method_with(name: str, options: Mapping[str, Any]) -> Method:
+    """Return a method by its name, with options by theirs.
+
+    Examples
+    --------
+    >>> method_with("linear", {"p": 0.7}).p
+    0.7
+    """
+    method = method_class(name)
+    for option in options:
+        if option not in {each.name for each in fields(method)}:
+            raise no_such_option(method, option)
+    return method(**options)
 
 
-def _check_objective(method: str, metric: Metric) -> None:
-    """Refuse a metric that a method with an objective of its own does not stand for."""
-    if method == "edit" and not is_word_error(metric):
-        raise OptionError(f"edit minimises the expected word errors: wer or wrr, not {metric}")
-    if method in ("linear", "consensus") and not isinstance(metric, BLEU):
-        raise OptionError(f"{method} stands for bleu, not for {metric}")
+def no_such_option(method: Method | type[Method], name: str) -> OptionError:
+    """Return the error that a method has no option of that name, but others."""
+    known = {each.name for each in fields(method)} | {"scale", "system_weights"}
+    known |= {"evidence"} if method.takes_evidence else set()
+    known |= {"k"} if method.ranks else set()
+    others = ", ".join(map(argument, sorted(known)))
+    return OptionError(f"method {method.name} has no option {argument(name)!r} (it has {others})")

@@ -1,10 +1,16 @@
-"""What a decision by minimum Bayes risk says of itself."""
+"""Methods of minimum-risk decoding: their contract, their options, and their results."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from lattices.spaces import Hypothesis
+from decoding.minimum_risk.evidence import Evidence, Spaces
+from fstmetrics import BLEU, AlignmentMetric, Metric
+from lattices.errors import OptionError
+from lattices.spaces import Hypothesis, Space
 
 
 @dataclass(frozen=True)
@@ -46,3 +52,62 @@ class Consensus:
     def text(self) -> str:
         """The words, joined by blanks."""
         return self.hypothesis.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A way to choose by minimum Bayes risk; its fields are its options.
+
+    What all methods are asked, the spaces, the evidence, the scale and the weights of systems, are
+    arguments of :func:`decoding.mbr`, which takes any object of this kind as its ``method``.
+
+    Attributes
+    ----------
+    name : str
+        How :func:`decoding.mbr` and the command know it by name.
+    own_objective : bool
+        Whether it decides by something of its own, and not by a metric that it is given.
+    takes_evidence : bool
+        Whether it can average over something else than what it chooses from.
+    ranks : bool
+        Whether it can return several, best first.
+    """
+
+    name: ClassVar[str]
+    own_objective: ClassVar[bool] = False
+    takes_evidence: ClassVar[bool] = True
+    ranks: ClassVar[bool] = False
+
+    @abstractmethod
+    def decide(
+        self,
+        spaces: Sequence[Space],
+        metric: Metric | None = None,
+        k: int = 1,
+        *,
+        evidence: Evidence | Spaces | None = None,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> Sequence[Consensus]:
+        """Return the ``k`` best; arguments are as of :func:`decoding.mbr`."""
+
+    def given(self, metric: Metric | None) -> Metric:
+        """Return the metric, which this method cannot do without."""
+        if metric is None:
+            raise OptionError(f"method {self.name} needs a metric")
+        return metric
+
+    def check_bleu(self, metric: Metric | None) -> None:
+        """Refuse a metric that is not BLEU, for which the method's own objective stands."""
+        if metric is not None and not isinstance(metric, BLEU):
+            raise OptionError(f"{self.name} stands for bleu, not for {metric}")
+
+
+def is_word_error(metric: Metric | None) -> bool:
+    """Tell whether a metric is WER or WRR over words, with hard matches."""
+    return (
+        isinstance(metric, AlignmentMetric)
+        and not metric.characters
+        and metric.similarity is None
+        and (metric.order, metric.insertion, metric.deletion) == (1, 1.0, 0.0)
+    )

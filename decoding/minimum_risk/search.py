@@ -1,4 +1,4 @@
-"""The best sentence of a whole lattice under the expected metric, not the best of a list.
+"""Search of a whole lattice for the sentence with the best expected metric.
 
 Prefixes are extended word by word, each with one row for each sentence of the evidence: where
 its alignments stand. Prefixes of one lattice state with equal rows have the same future, and
@@ -11,6 +11,7 @@ nothing else: what is found then is proven.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from decoding.lists import joined
 from decoding.minimum_risk.evidence import (
     Evidence,
     Spaces,
-    as_systems,
     candidates_of,
     checked_scale,
     evidence_of,
@@ -29,7 +29,7 @@ from decoding.minimum_risk.evidence import (
 )
 from decoding.minimum_risk.exact import FOREST_STATES, checked_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
-from decoding.minimum_risk.results import Consensus
+from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import AlignmentMetric, Metric
 from lattices.algorithms import forest_to_lattice
 from lattices.algorithms.paths import no_complete_path
@@ -57,23 +57,17 @@ _EQUAL = 1e-12
 _SLACK, _SOFT_SLACK = 1e-9, 1e-6
 
 
-def search(
-    spaces: Spaces,
-    metric: Metric,
-    evidence: Evidence | Spaces | None = None,
-    *,
-    scale: float = 1.0,
-    evidence_size: int | None = None,
-    system_weights: Sequence[float] | None = None,
-    beam: int | None = None,
-    budget: int = DEFAULT_BUDGET,
-) -> Consensus:
-    """Return the sentence of a lattice with the best expected metric against listed evidence.
+@dataclass(frozen=True, kw_only=True)
+class Search(Method):
+    """The sentence of a lattice with the best expected metric against listed evidence.
 
     What is maximised, over all sentences h of the lattice, is ``sum over e of weight(e) *
-    metric(h, e)``; an error rate is minimised. Ties, up to 1e-12, go to the higher model score.
-    The result says ``exact=True`` if no sentence of the space is better, which the search then
-    has proven.
+    metric(h, e)``; an error rate is minimised. The metric is WER, WRR, CER or GRR. Ties, up to
+    1e-12, go to the higher model score. The result says ``exact=True`` if no sentence of the space
+    is better, which the search then has proven.
+
+    A forest is made a lattice. Every sentence of a list is scored. Of several systems all
+    sentences can be chosen. The evidence is by default the best sentences of the spaces.
 
     Cost: prefixes x sentences of evidence, after O(arcs x words) for each of these. How many
     prefixes there are depends on how much the evidence disagrees; in the worst case, as many
@@ -81,31 +75,20 @@ def search(
 
     Parameters
     ----------
-    spaces : Lattice, Forest or NBest, or a sequence of them
-        What can be chosen. A forest is made a lattice. Every sentence of a list is scored.
-        Of several systems all sentences can be chosen.
-    metric : WER, WRR, CER or GRR
-    evidence : Evidence or spaces, optional
-        What to average over; by default the best sentences of the spaces.
-    scale, evidence_size, system_weights
-        As of :func:`decoding.minimum_risk.evidence.evidence_of`, where evidence is made here.
+    evidence_size : int, optional
+        As ``k`` of :func:`decoding.minimum_risk.evidence.evidence_of`, where evidence is made
+        here.
     beam : int, optional
         Keep that many prefixes of each lattice state. The result is exact if that was all.
     budget : int
         How many prefixes may be kept without a beam; beyond it, the widest beam that fits is
         taken, and the result says ``exact=False`` if that left anything out.
 
-    Raises
-    ------
-    OptionError
-        If the metric is another one, or an option is out of its range.
-    SpaceError
-        If a lattice has no complete path, or a forest is too large as a lattice.
-
     Examples
     --------
     The best sentence need not be in the evidence:
 
+    >>> from decoding import mbr
     >>> from fstmetrics import WER
     >>> from lattices import Lattice
     >>> lattice = Lattice.from_arcs(
@@ -113,40 +96,59 @@ def search(
     ...     finals=[3],
     ... )
     >>> some = [Hypothesis(tuple(text)) for text in ("abz", "ayc", "xbc")]
-    >>> found = search(lattice, WER(), NBest.from_hypotheses(some))
+    >>> found = mbr(lattice, WER(), evidence=NBest.from_hypotheses(some), method=Search(beam=9))
     >>> found.text, round(found.expected, 3), found.exact
     ('a b c', 0.333, True)
     """
-    if beam is not None and beam < 1:
-        raise OptionError(f"a beam is at least 1, not {beam}")
-    if budget < 1:
-        raise OptionError(f"a budget is at least 1, not {budget}")
-    checked_scale(scale)
-    known = checked_metric(metric)
-    systems = as_systems(spaces)
-    judges = evidence
-    if not isinstance(judges, Evidence):
-        judges = evidence_of(
-            systems if judges is None else judges, scale=scale, k=evidence_size,
-            system_weights=system_weights,
-        )  # fmt: skip
-    if all(isinstance(space, NBest) for space in systems):
-        return _of_lists(systems, known, judges)
-    lattice = _one_lattice(systems)
-    arcs, exact = _searched(lattice, known, judges, beam, budget)
-    hypothesis = lattice.hypothesis(arcs)
-    if len(systems) > 1 or lattice is not systems[0]:
-        # the arcs are those of a lattice that nobody else has seen
-        hypothesis = Hypothesis(hypothesis.tokens, hypothesis.score, hypothesis.features)
-    chosen = NBest.from_hypotheses([Hypothesis(hypothesis.tokens)])
-    return Consensus(
-        hypothesis=hypothesis,
-        expected=float(expected_scores(chosen, judges, metric)[0]),
-        method="search",
-        exact=exact,
-        candidates=-1,
-        evidence=len(judges.nbest),
-    )
+
+    name = "search"
+
+    evidence_size: int | None = None
+    beam: int | None = None
+    budget: int = DEFAULT_BUDGET
+
+    def decide(
+        self,
+        spaces: Sequence[Space],
+        metric: Metric | None = None,
+        k: int = 1,
+        *,
+        evidence: Evidence | Spaces | None = None,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> list[Consensus]:
+        """Return the best sentence."""
+        metric = checked_metric(self.given(metric))
+        if self.beam is not None and self.beam < 1:
+            raise OptionError(f"a beam is at least 1, not {self.beam}")
+        if self.budget < 1:
+            raise OptionError(f"a budget is at least 1, not {self.budget}")
+        checked_scale(scale)
+        judges = evidence
+        if not isinstance(judges, Evidence):
+            judges = evidence_of(
+                spaces if judges is None else judges, scale=scale, k=self.evidence_size,
+                system_weights=system_weights,
+            )  # fmt: skip
+        if all(isinstance(space, NBest) for space in spaces):
+            return [_of_lists(spaces, metric, judges)]
+        lattice = _one_lattice(spaces)
+        arcs, exact = _searched(lattice, metric, judges, self.beam, self.budget)
+        hypothesis = lattice.hypothesis(arcs)
+        if len(spaces) > 1 or lattice is not spaces[0]:
+            # the arcs are those of a lattice that nobody else has seen
+            hypothesis = Hypothesis(hypothesis.tokens, hypothesis.score, hypothesis.features)
+        chosen = NBest.from_hypotheses([Hypothesis(hypothesis.tokens)])
+        return [
+            Consensus(
+                hypothesis=hypothesis,
+                expected=float(expected_scores(chosen, judges, metric)[0]),
+                method=self.name,
+                exact=exact,
+                candidates=-1,
+                evidence=len(judges.nbest),
+            )
+        ]
 
 
 def _of_lists(systems: Sequence[Space], metric: AlignmentMetric, evidence: Evidence) -> Consensus:

@@ -8,19 +8,18 @@ from itertools import product
 
 import numpy as np
 
-from decoding.corpus.jobs import NO_REFERENCES, one_best
 from decoding.corpus.outcomes import Segment
-from decoding.minimum_risk.evidence import checked_scale
+from decoding.minimum_risk.evidence import as_systems, checked_scale
 from decoding.minimum_risk.linear import (
     checked_weights,
     linear_factors,
-    listed,
     made_ready,
     merged,
     mixed_values,
 )
 from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.references import Reference
+from lattices.algorithms import best_words
 from lattices.algorithms.ngrams import PRESENCE, check_kinds
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, argument
@@ -41,7 +40,7 @@ class LinearGrid:
     ----------
     scales, ps, rs, Ts : tuple of float
         Values of ``scale``, ``p``, ``r`` and ``T`` of
-        :func:`~decoding.minimum_risk.linear.linear`.
+        :class:`~decoding.minimum_risk.linear.Linear`.
     order, word_penalty, merge
         As there, the same at every point.
     system_weights : tuple of float, optional
@@ -111,7 +110,7 @@ class LinearGrid:
     def stats(self, space: Space | Sequence[Space], evaluator: Evaluator) -> FloatColumn:
         """Return the statistics of the model's best, then of what is chosen at each point."""
         known: dict[tuple[str, ...], FloatColumn] = {}
-        words = [one_best(listed(space)[0]), *self.choices(space)]
+        words = [best_words(as_systems(space)[0]), *self.choices(space)]
         for each in words:
             if each not in known:
                 known[each] = evaluator.stats(each)
@@ -168,7 +167,7 @@ def tune_linear(
     merge: str = "sum",
     system_weights: Sequence[float] | None = None,
 ) -> TuningTable:
-    """Return what :func:`~decoding.minimum_risk.linear.linear` scores at each point of a grid.
+    """Return what :class:`~decoding.minimum_risk.linear.Linear` scores at each point of a grid.
 
     Cost: each space is unfolded once; then, for each scale, posteriors once, and a search,
     linear in the arcs, for each (p, r). Statistics are computed once for each sentence that is
@@ -185,7 +184,7 @@ def tune_linear(
     scales, ps, rs, Ts : iterables of float
         The values to combine.
     order, word_penalty, merge, system_weights
-        As of :func:`~decoding.minimum_risk.linear.linear`.
+        As of :class:`~decoding.minimum_risk.linear.Linear`.
 
     Examples
     --------
@@ -255,13 +254,9 @@ class TuningJob:
     def __call__(self, segments: Sequence[Segment]) -> list[FloatColumn]:
         """Return the statistics of each segment."""
         return [
-            self.grid.stats(segment.space, self.metric.against(self._references(segment)))
+            self.grid.stats(
+                segment.space,
+                self.metric.against(segment.references(self.references, required=True)),
+            )
             for segment in segments
         ]
-
-    def _references(self, segment: Segment) -> tuple[Reference, ...]:
-        if self.references is not None:
-            return self.references.get(segment.id, segment.position)
-        if not segment.space.references:
-            raise OptionError(NO_REFERENCES)
-        return segment.space.references

@@ -1,4 +1,4 @@
-"""Upper envelopes along a line of weights: who is best at every step, exactly.
+"""Upper envelopes along a line of weights: the best sentence at every step, exactly.
 
 Along ``weights + step * direction`` the score of a hypothesis is a straight line, and the best
 hypothesis is given by the maximum of all lines: finitely many segments, each with one

@@ -1,4 +1,4 @@
-"""What learners know of their task by number: features in columns, sentences with their quality."""
+"""Feature columns of a training task, and sentences with their quality."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def sentence_metric(metric: Metric, judge: str | None = None) -> Metric:
     """
     if judge is not None:
         return parse_metric(judge)
+    options: Any = metric
     if getattr(metric, "smooth", None) == "none" and any(
-        each.name == "smooth"
-        for each in fields(metric)  # type: ignore[arg-type]
+        each.name == "smooth" for each in fields(options)
     ):
-        return replace(metric, smooth="add-k")  # type: ignore[type-var]
+        metric = replace(options, smooth="add-k")
     return metric
 
 

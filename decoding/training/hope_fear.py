@@ -27,13 +27,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from decoding.extraction.oracle import DEFAULT_BUDGET, find_oracles, oracle
+from decoding.extraction.oracle import DEFAULT_BUDGET, find_oracles, worst
 from decoding.extraction.results import Oracle, judged
 from fstmetrics import Evaluator, has_machine, nbest_stats, quality, scores_of
+from fstmetrics.contract import EVALUATOR, EVALUATORS
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.arguments import SPACE, SPACES, takes
 from lattices.spaces.features import Weights
 
 T = TypeVar("T")
@@ -65,6 +67,7 @@ class HopeFear:
         return self.hope.exact and self.fear.exact
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def hope_fear(
     space: Space,
     evaluator: Evaluator,
@@ -104,6 +107,7 @@ def hope_fear(
     return hope_fears([space], [evaluator], weights, scale=scale, budget=budget)[0]
 
 
+@takes(spaces=SPACES, evaluators=EVALUATORS)
 def hope_fears(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -165,7 +169,7 @@ def _of_graphs(
     tops = find_oracles(spaces, evaluators, workers=workers)
 
     def fear(pair: tuple[Lattice | Forest, Evaluator]) -> Oracle:
-        return oracle(*pair, worst=True, model_weight=-model_weight, budget=budget)
+        return worst(*pair, model_weight=-model_weight, budget=budget)[0]
 
     fears = _in_threads(fear, pairs, workers)
     bests = [judged(best(space), evaluator, True, "model") for space, evaluator in pairs]

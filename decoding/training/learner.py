@@ -1,4 +1,4 @@
-"""What all learners share: rounds of training that can be watched, stopped and taken up again.
+"""Base class of learners: rounds that can be watched, stopped and resumed.
 
 A learner is made of options and of a state. The options are the fields of its class; the state
 is plain JSON and changes once a round. Whoever stops a learner between two rounds, or in one, and
@@ -23,10 +23,12 @@ import numpy as np
 
 from decoding.plain_json import check_seal, read_json, sealed_json
 from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import METRIC
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, created
 from lattices.spaces import Forest, NBest, Space
+from lattices.spaces.arguments import SPACES
 
 
 class TrainingTask:
@@ -48,7 +50,9 @@ class TrainingTask:
         references: Iterable[Iterable[Reference]],
         metric: Metric,
     ) -> None:
+        METRIC.check("fit", "metric", metric)
         self.spaces = tuple(spaces)
+        SPACES.check("fit", "spaces", self.spaces)
         listed = [tuple(some) for some in _checked_lists(references)]
         if len(self.spaces) != len(listed):
             raise OptionError(

@@ -1,4 +1,4 @@
-"""MIRA: the smallest step after which what is better scores higher by as much as it is better."""
+"""MIRA: the smallest step after which better sentences score higher by their margin."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, oracle
+from decoding.extraction.oracle import find_oracles, worst
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best, hope_fears
 from decoding.training.optimisation import OnlineLearner, Wanted, highest_entries
@@ -214,10 +214,7 @@ class MIRA(OnlineLearner):
 
         def fears(place: int) -> tuple[list[Constraint], bool]:
             space, judge, hope = spaces[place], corpus.evaluators[place], found[place]
-            rivals = oracle(
-                space, judge, k=self.fears, worst=True, model_weight=-model_weight,
-                budget=self.budget,
-            )  # fmt: skip
+            rivals = worst(space, judge, self.fears, model_weight=-model_weight, budget=self.budget)
             scored = [(rival.hypothesis, rival.score) for rival in rivals]
             if self.against_best:
                 liked = best(space)

@@ -1,4 +1,4 @@
-"""The structured perceptron: from what the model says to what it should say."""
+"""Structured perceptron: a step from the model's best sentence towards a better one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, oracle
+from decoding.extraction.oracle import find_oracles, worst
 from decoding.extraction.results import Oracle, judged
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
@@ -155,9 +155,7 @@ class Perceptron(OnlineLearner):
             space, judge = graphs[place], corpus.evaluators[place]
             if self.against == "best":
                 return judged(best(space), judge, True, "model")
-            return oracle(
-                space, judge, worst=True, model_weight=-1.0 / self.scale, budget=self.budget
-            )
+            return worst(space, judge, model_weight=-1.0 / self.scale, budget=self.budget)[0]
 
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(rival, graphs))

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from decoding.training.accumulate import accumulate
 from decoding.training.envelope import feature_rows
 from decoding.training.feature_index import LearnerCorpus, list_qualities
 from decoding.training.learner import TrainingTask
+from decoding.training.loop import accumulate
 from decoding.training.optimisation import minimised
 from decoding.training.pair_updates import Constraint, PairLearner, logistic_pulls
 from lattices.algorithms import k_best

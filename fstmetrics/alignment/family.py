@@ -11,14 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from fstmetrics._native import WordMetric, list_statistics
-from fstmetrics.alignment.judgement import Judgement, ReferenceWords
+from fstmetrics._native import (
+    WordMetric,
+    align,
+    list_statistics,
+    number_statistics,
+    soft_statistics,
+)
 from fstmetrics.contract import ROUNDING, Prepared, S, quality
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machine import Machine
@@ -33,12 +39,126 @@ from fstmetrics.references import (
     tokens_of,
 )
 from fstmetrics.signature import Signature
-from fstmetrics.similarity.affix import Similarity
+from fstmetrics.similarity.affix import Similarity, checked_matrix
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.intersection import ENGINES, Alignment, Automaton, Part
 from lattices.intersection.automata import FINEST_UNIT
 from lattices.spaces import Lattice, NBest
 from lattices.vocabulary import Vocabulary
+
+Operation = Literal["match", "substitution", "insertion", "deletion"]
+OPERATIONS: tuple[Operation, ...] = ("match", "substitution", "insertion", "deletion")
+MATCH, SUBSTITUTION, INSERTION, DELETION = range(4)
+
+
+class Edit(NamedTuple):
+    """One step of an alignment.
+
+    Attributes
+    ----------
+    operation : {"match", "substitution", "insertion", "deletion"}
+    hypothesis, reference : str
+        The words, empty where there is none on that side.
+    weight : float
+        1 for a match, the similarity for a soft one, 0 for the rest.
+    """
+
+    operation: Operation
+    hypothesis: str
+    reference: str
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """One hypothesis against its best reference.
+
+    Attributes
+    ----------
+    reference : int
+        Which reference it is.
+    stats : float64 column
+    score : float
+    edits : tuple of Edit
+        The alignment, in order.
+    """
+
+    reference: int
+    stats: FloatColumn
+    score: float
+    _words: Tokens
+    _against: ReferenceWords
+    _metric: AlignmentMetric
+
+    @cached_property
+    def edits(self) -> tuple[Edit, ...]:
+        """The alignment, in order; looked for when it is first asked for."""
+        words, others = self._words, self._against.words
+        weight = self._against.weights(words)
+        steps = align(weight, *_costs(self._metric))
+        return tuple(
+            Edit(
+                OPERATIONS[operation],
+                words[j] if operation != DELETION else "",
+                others[i] if operation != INSERTION else "",
+                float(weight[j, i]) if operation == MATCH else 0.0,
+            )
+            for operation, j, i, _ in steps.tolist()
+        )
+
+
+class ReferenceWords:
+    """The words of a reference, numbered once for all sentences that are compared with it.
+
+    Parameters
+    ----------
+    words : tuple of str
+        In the metric's units.
+    similarity : Similarity or None
+        What different words are worth as matches of each other; nothing, if None.
+
+    Examples
+    --------
+    >>> ReferenceWords(("the", "cat", "the"), None).weights(["the", "dog"]).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+
+    def __init__(self, words: Tokens, similarity: Similarity | None) -> None:
+        self.words = words
+        self._similarity = similarity
+        self._number = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        self._numbers = self._numbers_of(words)
+
+    def __len__(self) -> int:
+        """How many words there are."""
+        return len(self.words)
+
+    def weights(self, words: Sequence[str]) -> FloatColumn:
+        """Return what each of some words is worth as a match of each reference word."""
+        weight = (self._numbers_of(words)[:, None] == self._numbers[None, :]).astype(np.float64)
+        if self._similarity is not None and weight.size:
+            soft = checked_matrix(self._similarity, tuple(words), tuple(self._number))
+            weight = np.maximum(weight, soft[:, self._numbers])
+        return np.ascontiguousarray(weight)
+
+    def _numbers_of(self, words: Sequence[str]) -> IntColumn:
+        number = self._number.get
+        return ints([number(word, -1) for word in words])
+
+    def judge(self, words: Tokens, metric: AlignmentMetric, number: int) -> Judgement:
+        """Return what the metric says of a sentence; ``number`` is the reference's."""
+        costs = _costs(metric)
+        if self._similarity is None:
+            stats = number_statistics(self._numbers_of(words), self._numbers, *costs)
+        else:
+            stats = soft_statistics(self.weights(words), *costs)
+        stats = floats(stats)
+        return Judgement(number, stats, metric.score(stats), words, self, metric)
+
+
+def _costs(metric: AlignmentMetric) -> tuple[int, float, float]:
+    return metric.order, float(metric.insertion), float(metric.deletion)
+
 
 #: costs with a larger denominator, or common multiple of them, are put on a fine grid instead
 _LARGEST_DENOMINATOR = 10_000
@@ -73,27 +193,39 @@ class AlignmentMetric(Signature):
 
     Attributes
     ----------
-    order : int
-        k-grams of 1..order are counted.
-    insertion, deletion : float
-        Costs, in matches.
     characters : bool
         Whether the units are characters, with blanks between words if ``spaces``.
-    similarity : Similarity or None
-        Makes matches soft: aligning words of similarity s > 0 counts as s matches, of each
-        k-gram that ends there.
     error_rate : bool
         Whether the score is 1 minus the rate, lower is better: with order 1,
         ``(S + insertion * I + (1 + deletion) * D) / |r|``.
     """
 
-    order: int
-    insertion: float
-    deletion: float
     characters: ClassVar[bool] = False
     spaces: bool = True
-    similarity: Similarity | None = None
     error_rate: ClassVar[bool] = False
+
+    @property
+    def order(self) -> int:
+        """The longest k-grams that are counted, beside all shorter ones."""
+        raise NotImplementedError
+
+    @property
+    def insertion(self) -> float:
+        """The cost of an insertion, in matches."""
+        raise NotImplementedError
+
+    @property
+    def deletion(self) -> float:
+        """The cost of a deletion, in matches."""
+        raise NotImplementedError
+
+    @property
+    def similarity(self) -> Similarity | None:
+        """What makes matches soft, if anything.
+
+        Aligning words of similarity s > 0 counts as s matches, of each k-gram that ends there.
+        """
+        return None
 
     @property
     def higher_is_better(self) -> bool:

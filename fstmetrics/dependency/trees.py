@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fstmetrics.dependency.parses import Parse
-from fstmetrics.text_files import numbered_lines
 from lattices.errors import FormatError, OptionError
+from lattices.formats.streams import numbered_lines
 from lattices.optional import require
 
 #: Where the head of a constituent is: the first of these labels that any child has, searched

@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from fstmetrics.text_files import decoded_lines
 from lattices.arrays import Array
 from lattices.errors import FormatError
+from lattices.formats.base import decoded_lines
 from lattices.formats.streams import opened
 from lattices.optional import require
 
@@ -98,7 +98,7 @@ def _read_binary(path: str) -> tuple[Sequence[str], Array]:
 
 def _read_text(path: str, stream: BinaryIO) -> tuple[Sequence[str], Array]:
     lines: Iterator[tuple[int, str]] = (
-        (number, line.rstrip(" ")) for number, line in decoded_lines(path, stream)
+        (number, line.rstrip(" ")) for number, line in decoded_lines(stream, path)
     )
     number, first = next(lines, (0, ""))
     header = _header(first)

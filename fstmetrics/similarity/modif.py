@@ -58,9 +58,9 @@ class WERModif(AlignmentMetric):
 
     name: ClassVar[str] = "wer-modif"
     heading: ClassVar[str] = "WER_modif"
-    order: ClassVar[int] = 1  # type: ignore[misc]
-    insertion: ClassVar[float] = 1.0  # type: ignore[misc]
-    deletion: ClassVar[float] = 0.0  # type: ignore[misc]
+    order: ClassVar[int] = 1
+    insertion: ClassVar[float] = 1.0
+    deletion: ClassVar[float] = 0.0
     error_rate: ClassVar[bool] = True
     vectors: str | WordVectors = field(default="")
     gamma: float = option(0.0, always=True)
@@ -74,7 +74,7 @@ class WERModif(AlignmentMetric):
         opened(self.vectors)
 
     @cached_property
-    def similarity(self) -> EmbeddingSimilarity:  # type: ignore[override]
+    def similarity(self) -> EmbeddingSimilarity:
         """The similarity that makes the matches soft."""
         return EmbeddingSimilarity(vectors=self.vectors, gamma=self.gamma)
 

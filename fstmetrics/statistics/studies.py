@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,16 +21,90 @@ from numpy.typing import ArrayLike
 
 from fstmetrics.contract import Metric, corpus_stats
 from fstmetrics.ngram.bleu import BLEU, UNIFORM
-from fstmetrics.references import Reference
+from fstmetrics.references import Reference, checked_references
 from fstmetrics.statistics.correlation import (
     Correlation,
     correlate,
     correlate_systems,
     graded_kappa,
 )
-from fstmetrics.statistics.sweeps import threshold_sweep
+from fstmetrics.statistics.systems import System, paired_matrices
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
+from lattices.formats.references import References
+
+
+class SweepPoint(NamedTuple):
+    """A corpus under one value.
+
+    Attributes
+    ----------
+    value : float
+    metric : Metric
+    score : float
+        Of the corpus.
+    stats : float64 array
+        One row a segment: enough for segment scores, intervals and tests.
+    """
+
+    value: float
+    metric: Metric
+    score: float
+    stats: FloatColumn
+
+
+def threshold_sweep(
+    metric_factory: Callable[[float], Metric],
+    values: Iterable[float],
+    hypotheses: Sequence[str | Sequence[str]],
+    references: Sequence[Iterable[Reference]],
+) -> list[SweepPoint]:
+    """Return the score of a corpus under each value of a threshold.
+
+    Segments are taken one after the other and all values tried on each, so that what does
+    not depend on the threshold is computed once: tBLEU's affix distances and matching, and
+    the nearest n-grams of BLEU_modif.
+
+    Parameters
+    ----------
+    metric_factory : callable
+        Returns the metric for a value, such as ``lambda epsilon: TBLEU(epsilon=epsilon)``.
+    values : iterable of float
+    hypotheses, references
+        As for :func:`fstmetrics.corpus_score`.
+
+    Raises
+    ------
+    OptionError
+        If there are no values, or not as many lists of references as hypotheses.
+
+    Examples
+    --------
+    >>> from fstmetrics import TBLEU
+    >>> points = threshold_sweep(
+    ...     lambda epsilon: TBLEU(order=1, epsilon=epsilon), [0.0, 0.2, 0.5],
+    ...     ["we walked"], [["we walks"]])
+    >>> [(point.value, point.score) for point in points]
+    [(0.0, 0.5), (0.2, 0.5), (0.5, 0.75)]
+    """
+    wanted = [float(value) for value in values]
+    if not wanted:
+        raise OptionError("a sweep needs at least one value")
+    if len(hypotheses) != len(references):
+        raise OptionError(
+            f"{len(hypotheses)} hypotheses, but references for {len(references)} segments"
+        )
+    metrics = [metric_factory(value) for value in wanted]
+    rows: list[list[FloatColumn]] = [[] for _ in metrics]
+    for hypothesis, of_segment in zip(hypotheses, references, strict=True):
+        shared = checked_references(of_segment)
+        for metric, column in zip(metrics, rows, strict=True):
+            column.append(metric.stats(hypothesis, shared))
+    points = []
+    for value, metric, column in zip(wanted, metrics, rows, strict=True):
+        stats = floats(np.array(column).reshape(len(column), len(metric.stat_names)))
+        points.append(SweepPoint(value, metric, metric.score(stats.sum(axis=0)), stats))
+    return points
 
 
 class SystemsPoint(NamedTuple):
@@ -128,7 +202,7 @@ def sweep_systems(
     """Return the scores of systems under each value of an option.
 
     What does not depend on the option is computed once for each segment, as in
-    :func:`fstmetrics.threshold_sweep`.
+    :func:`fstmetrics.statistics.threshold_sweep`.
 
     Parameters
     ----------
@@ -196,6 +270,74 @@ def systems_point(
     if human is not None:
         correlation = correlate_systems(human, metric, stats, **correlating)
     return SystemsPoint(value, metric, scores, correlation)
+
+
+@dataclass(frozen=True)
+class SystemsSweep:
+    """Systems under many values of an option.
+
+    Attributes
+    ----------
+    metric : Metric
+        With its other options.
+    option : str
+    systems : sequence of str
+        Their names.
+    human : sequence of float or None
+        What people say of each.
+    points : sequence of SystemsPoint
+        One for each value.
+    """
+
+    metric: Metric
+    option: str
+    systems: Sequence[str]
+    human: Sequence[float] | None
+    points: Sequence[SystemsPoint]
+
+    def notes(self) -> list[str]:
+        """Return why correlations are undefined."""
+        return [
+            f"{self.option}={point.value:g}: the correlation is undefined: {point.correlation.note}"
+            for point in self.points
+            if point.correlation is not None and point.correlation.note
+        ]
+
+
+def sweep_scored(
+    metric: Metric,
+    option: str,
+    values: Sequence[float],
+    systems: Sequence[System],
+    references: References,
+    *,
+    human: Sequence[float] | None = None,
+    **correlating: Any,
+) -> SystemsSweep:
+    """Return the sweep over systems that were scored under the metric with each of the values.
+
+    Parameters
+    ----------
+    metric, option, values
+        As in :func:`sweep_systems`.
+    systems
+        As :func:`fstmetrics.statistics.systems.read_complete` gives them, scored under
+        ``with_option(metric, option, value)`` for each value.
+    references
+        What they were scored against.
+    human
+        What people say of each system, higher is better.
+    **correlating
+        As in :func:`fstmetrics.correlate_systems`.
+    """
+    matrices = paired_matrices(systems, references)
+    points = [
+        systems_point(
+            value, one, [of_system[place] for of_system in matrices], human=human, **correlating
+        )
+        for place, (value, one) in enumerate(zip(values, systems[0].metrics, strict=True))
+    ]
+    return SystemsSweep(metric, option, [one.name for one in systems], human, points)
 
 
 #: scores this close to each other are the same

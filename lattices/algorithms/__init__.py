@@ -1,8 +1,7 @@
-"""What can be asked of a lattice or a forest, and what can be made of it: one module a family."""
+"""Algorithms over lattices and forests, one module a family."""
 
 from __future__ import annotations
 
-from lattices.algorithms.best import best, best_path
 from lattices.algorithms.characters import CharacterLattice, to_characters
 from lattices.algorithms.counting import (
     PathLengths,
@@ -12,14 +11,13 @@ from lattices.algorithms.counting import (
     path_lengths,
     sentence_count,
 )
-from lattices.algorithms.determinize import determinize, minimize
+from lattices.algorithms.determinize import determinize, minimize, push
 from lattices.algorithms.epsilon import remove_epsilon
 from lattices.algorithms.expansion import forest_to_lattice
-from lattices.algorithms.kbest import k_best, k_best_paths
+from lattices.algorithms.kbest import best, best_path, best_words, k_best, k_best_paths
 from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
 from lattices.algorithms.paths import Paths, hypotheses
 from lattices.algorithms.posteriors import (
-    ForestPosteriors,
     Posteriors,
     inside,
     outside,
@@ -27,41 +25,32 @@ from lattices.algorithms.posteriors import (
     total,
 )
 from lattices.algorithms.pruning import (
-    ForestMaxMarginals,
     MaxMarginals,
     density_masks,
-    forest_density_mask,
-    forest_max_marginals,
     max_marginals,
     prune,
     prune_beam,
     prune_density,
     prune_posterior,
 )
-from lattices.algorithms.push import push
 from lattices.algorithms.sampling import sample, sample_paths
-from lattices.algorithms.trimming import Trimmed, TrimmedForest, forest_subset, subset, trim
+from lattices.algorithms.trimming import Trimmed, subset, trim
 from lattices.algorithms.union import union
 
 __all__ = [
     "CharacterLattice",
-    "ForestMaxMarginals",
-    "ForestPosteriors",
     "MaxMarginals",
     "NgramPosteriors",
     "PathLengths",
     "Paths",
     "Posteriors",
     "Trimmed",
-    "TrimmedForest",
     "best",
     "best_path",
+    "best_words",
     "density",
     "density_masks",
     "determinize",
-    "forest_density_mask",
-    "forest_max_marginals",
-    "forest_subset",
     "forest_to_lattice",
     "hypotheses",
     "inside",

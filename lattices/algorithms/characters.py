@@ -9,8 +9,9 @@ import numpy as np
 from lattices import _native
 from lattices.arrays import IntColumn, floats, ints
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import GRAPH, takes
 from lattices.spaces.features import reordered_rows
-from lattices.spaces.normal_form import normal_form
+from lattices.spaces.lattice import normal_form
 from lattices.vocabulary import EPSILON, Vocabulary
 
 _SPACE = " "
@@ -77,6 +78,7 @@ def to_characters(
 def to_characters(
     space: Lattice | Forest, spaces: bool = ..., *, vocabulary: Vocabulary | None = ...
 ) -> CharacterLattice | CharacterForest: ...
+@takes(space=GRAPH)
 def to_characters(
     space: Lattice | Forest, spaces: bool = True, *, vocabulary: Vocabulary | None = None
 ) -> CharacterLattice | CharacterForest:

@@ -1,4 +1,4 @@
-"""How many paths, derivations and sentences there are, how long they are, how many arcs a word."""
+"""Counts of paths, derivations and sentences; lengths; density."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from lattices import _native
-from lattices.algorithms.best import best_path
 from lattices.algorithms.expansion import forest_to_lattice
+from lattices.algorithms.kbest import best_path
 from lattices.algorithms.posteriors import inside, outside
 from lattices.algorithms.semirings import COUNT, LOG
 from lattices.algorithms.trimming import trim
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import GRAPH, takes
 from lattices.vocabulary import EPSILON
 
 #: up to here every whole number is a float
@@ -25,6 +26,7 @@ _EXACT = 2.0**53
 _MOST_BITS = 2**26
 
 
+@takes(space=GRAPH)
 def path_count(space: Lattice | Forest) -> int:
     """Return the number of complete paths or of derivations, exactly, however large.
 
@@ -71,7 +73,7 @@ def _derivation_count(forest: Forest) -> int:
         raise SpaceError(
             f"forest {forest.id!r} has about 2**{bits:.3g} derivations, too many to count exactly"
         )
-    forest = trim(forest).forest
+    forest = trim(forest).space
     return _folded(forest, [1] * forest.num_edges, int.__mul__, int.__add__)
 
 
@@ -95,6 +97,7 @@ def _folded(
     return value[forest.root]
 
 
+@takes(space=GRAPH)
 def log_path_count(space: Lattice | Forest) -> float:
     """Return the natural logarithm of the number of complete paths or of derivations.
 
@@ -120,6 +123,7 @@ class PathLengths(NamedTuple):
     longest: int
 
 
+@takes(space=GRAPH)
 def path_lengths(space: Lattice | Forest) -> PathLengths:
     """Return how many words the shortest and the longest path or derivation have.
 
@@ -142,7 +146,7 @@ def path_lengths(space: Lattice | Forest) -> PathLengths:
     shortest, longest = _native.path_lengths(space.columns)
     if longest < _EXACT or not isinstance(space, Forest):
         return PathLengths(int(shortest), int(longest))
-    forest = trim(space).forest
+    forest = trim(space).space
     words = (np.diff(forest.symbol_offset) - np.diff(forest.tail_offset)).tolist()
     return PathLengths(
         _folded(forest, words, int.__add__, min), _folded(forest, words, int.__add__, max)
@@ -158,6 +162,7 @@ def words_of_best(space: Lattice | Forest) -> int:
     return max(1, int(np.count_nonzero(space.label[path] != EPSILON)))
 
 
+@takes(space=GRAPH)
 def density(space: Lattice | Forest) -> float:
     """Return the number of arcs or edges for each word of the best path.
 
@@ -178,6 +183,7 @@ def density(space: Lattice | Forest) -> float:
     return edges / words_of_best(space)
 
 
+@takes(space=GRAPH)
 def sentence_count(space: Lattice | Forest, max_states: int = 1_000_000) -> int:
     """Return the number of different sentences of a lattice or a forest, exactly.
 

@@ -13,6 +13,7 @@ from lattices.algorithms.trimming import trim
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Lattice
+from lattices.spaces.arguments import LATTICE, takes
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import EPSILON
 
@@ -28,6 +29,7 @@ class _Closures(NamedTuple):
     previous: IntColumn
 
 
+@takes(lattice=LATTICE)
 def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
     """Return a lattice without epsilon arcs that has the same sentences.
 
@@ -110,7 +112,7 @@ def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
             references=lattice.references,
             metadata=lattice.metadata,
         )
-    ).lattice
+    ).space
 
 
 def _following(lattice: Lattice, spoken: Array, end: IntColumn) -> tuple[Array, Array]:

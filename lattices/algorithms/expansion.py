@@ -11,9 +11,11 @@ from lattices.algorithms.trimming import trim
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import FOREST, takes
 from lattices.spaces.features import reordered_rows
 
 
+@takes(forest=FOREST)
 def forest_to_lattice(forest: Forest, max_states: int = 1_000_000) -> Lattice:
     """Return a lattice with one path for each derivation, and its words, score and features.
 
@@ -51,7 +53,7 @@ def forest_to_lattice(forest: Forest, max_states: int = 1_000_000) -> Lattice:
     """
     if index(max_states) < 1:
         raise OptionError(f"max_states is {max_states}, expected at least 1")
-    trimmed = trim(forest).forest
+    trimmed = trim(forest).space
     found = _native.expand(trimmed.columns, min(index(max_states), 2**31 - 1))
     if found is None:
         raise SpaceError(

@@ -1,4 +1,4 @@
-"""The k best paths or derivations, or the k best sentences, found lazily from the top.
+"""The best and the k best paths, derivations or sentences, found lazily from the top.
 
 Every state of a lattice keeps the list of its best suffixes, every node of a forest that of its
 best derivations, best first, and makes the next one only when it is asked for (algorithm 3 of
@@ -11,16 +11,84 @@ from __future__ import annotations
 from itertools import pairwise
 from operator import index
 
+import numpy as np
+
 from lattices import _native
 from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.spaces import Forest, Hypothesis, Lattice
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import GRAPH, SPACE, takes
+
+
+@takes(space=GRAPH)
+def best_path(space: Lattice | Forest) -> IntColumn:
+    """Return the arcs, or from the top down the edges, of :func:`best`'s answer.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0)], finals=[1])
+    >>> best_path(lattice).tolist()
+    [1]
+    >>> forest = Forest.from_edges([(0, [], ["a"], -2.0), (0, [], ["b"], -1.0), (1, [0], [0])])
+    >>> best_path(forest).tolist()
+    [2, 1]
+    """
+    return _native.best_path(space.columns)
+
+
+@takes(space=SPACE)
+def best(space: Space) -> Hypothesis:
+    """Return the sentence of the highest score; of a list, the first entry that has it.
+
+    Which of several is returned whose score is the highest is not specified, but always the same
+    one. Scores are compared at every state and node: two sums that differ before they are rounded
+    together are no tie. Cost: O(arcs), or O(edges and tails).
+
+    Raises
+    ------
+    SpaceError
+        If the lattice has no complete path, or if the scores of paths overflow.
+    OptionError
+        If the list is empty.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "the", -0.5), (0, 1, "a", -0.7), (1, 2, "cat", -1.0)], finals=[2]
+    ... )
+    >>> best(lattice).text, best(Forest.from_lattice(lattice)).score
+    ('the cat', -1.5)
+    """
+    if isinstance(space, NBest):
+        return space[_highest(space)]
+    return space.hypothesis(best_path(space).tolist())
+
+
+def best_words(space: Space) -> tuple[str, ...]:
+    """Return the words of :func:`best`'s answer, without looking its features up.
+
+    Examples
+    --------
+    >>> best_words(Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "the", -0.1)], finals=[1]))
+    ('the',)
+    """
+    if isinstance(space, Lattice):
+        return space.vocabulary.decode(space.label[best_path(space)].tolist())
+    return space.tokens(_highest(space)) if isinstance(space, NBest) else best(space).tokens
+
+
+def _highest(nbest: NBest) -> int:
+    if not len(nbest):
+        raise OptionError(f"n-best list {nbest.id!r} is empty")
+    return int(np.argmax(nbest.score))
+
 
 #: no search gives more, and no column of edges holds more: there is no room for them
 _MOST = 2**31 - 1
 
 
+@takes(space=GRAPH)
 def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypothesis]:
     """Return the ``k`` best paths or derivations, best first, or all if there are fewer.
 
@@ -67,6 +135,7 @@ def k_best(space: Lattice | Forest, k: int, distinct: bool = False) -> list[Hypo
     return hypotheses(space, k_best_paths(space, k, distinct))
 
 
+@takes(space=GRAPH)
 def k_best_paths(space: Lattice | Forest, k: int, distinct: bool = False) -> Paths:
     """Return the paths or derivations of :func:`k_best`, in columns.
 

@@ -20,6 +20,7 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.arguments import SPACE, takes
 from lattices.vocabulary import Vocabulary
 
 #: edges that an unfolded space may have
@@ -150,6 +151,7 @@ def checked_order(order: int) -> int:
     return int(order)
 
 
+@takes(space=SPACE)
 def ngram_posteriors(
     space: Space,
     order: int = 4,

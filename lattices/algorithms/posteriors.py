@@ -6,14 +6,16 @@ of edges.
 
 from __future__ import annotations
 
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from lattices import _native
 from lattices.algorithms.semirings import LOG, Semiring
 from lattices.arrays import FloatColumn
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import GRAPH, takes
 
 
+@takes(space=GRAPH)
 def inside(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.0) -> FloatColumn:
     """Return the sum over all paths from the start to each state, or over a node's derivations.
 
@@ -41,6 +43,7 @@ def inside(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.0
     return _native.inside(space.columns, semiring.code, scale)
 
 
+@takes(space=GRAPH)
 def outside(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.0) -> FloatColumn:
     """Return the sum over all paths from each state to the end, or over all around a node.
 
@@ -68,6 +71,7 @@ def outside(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.
     return _native.outside(space.columns, semiring.code, scale)
 
 
+@takes(space=GRAPH)
 def total(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.0) -> float:
     """Return the sum over everything: the best score, the log partition function, a count.
 
@@ -89,29 +93,30 @@ def total(space: Lattice | Forest, semiring: Semiring = LOG, scale: float = 1.0)
 
 
 class Posteriors(NamedTuple):
-    """Probabilities of passing each arc, of passing each state, and of ending in each state."""
+    """Probabilities of passing each arc, of passing each state, and of ending in each state.
+
+    Of a forest, how often a derivation uses each edge and each node, on average, and nothing for
+    ends. Where no derivation uses a node twice, as in the forest of a parser or of a decoder whose
+    nodes cover spans, these are probabilities.
+    """
 
     arcs: FloatColumn
     states: FloatColumn
     finals: FloatColumn
 
+    @property
+    def edges(self) -> FloatColumn:
+        """What a forest has for arcs."""
+        return self.arcs
 
-class ForestPosteriors(NamedTuple):
-    """How often a derivation uses each edge and each node, on average.
-
-    Where no derivation uses a node twice, as in the forest of a parser or of a decoder whose
-    nodes cover spans, these are probabilities.
-    """
-
-    edges: FloatColumn
-    nodes: FloatColumn
+    @property
+    def nodes(self) -> FloatColumn:
+        """What a forest has for states."""
+        return self.states
 
 
-@overload
-def posteriors(space: Lattice, scale: float = 1.0) -> Posteriors: ...
-@overload
-def posteriors(space: Forest, scale: float = 1.0) -> ForestPosteriors: ...
-def posteriors(space: Lattice | Forest, scale: float = 1.0) -> Posteriors | ForestPosteriors:
+@takes(space=GRAPH)
+def posteriors(space: Lattice | Forest, scale: float = 1.0) -> Posteriors:
     """Return how probable it is to pass each arc and state, and to end in each state.
 
     A path has the probability ``exp(scale * score)`` divided by the sum of that over all
@@ -139,10 +144,7 @@ def posteriors(space: Lattice | Forest, scale: float = 1.0) -> Posteriors | Fore
     >>> counts.edges.round(4).tolist(), counts.nodes.round(4).tolist()
     ([1.0, 1.0, 1.0], [2.0, 1.0])
     """
-    edges, nodes, ends = _native.posteriors(space.columns, scale)
-    if isinstance(space, Forest):
-        return ForestPosteriors(edges, nodes)
-    return Posteriors(edges, nodes, ends)
+    return Posteriors(*_native.posteriors(space.columns, scale))
 
 
 def edge_shares(forest: Forest, scale: float = 1.0) -> FloatColumn:

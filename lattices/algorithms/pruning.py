@@ -1,21 +1,22 @@
-"""Smaller lattices and forests: by beam, by posterior, by density."""
+"""Pruning of lattices and forests: by beam, by posterior, by density."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lattices import _native
-from lattices.algorithms.best import best_path
 from lattices.algorithms.counting import words_of_best
+from lattices.algorithms.kbest import best_path
 from lattices.algorithms.posteriors import posteriors
-from lattices.algorithms.trimming import forest_subset, subset
+from lattices.algorithms.trimming import subset
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import GRAPH, Graph, takes
 
 Mask = NDArray[np.bool_]
 
@@ -24,7 +25,8 @@ class MaxMarginals(NamedTuple):
     """The best score, and what the best path through each arc or each end loses to it.
 
     Losses are 0 on the best path and ``inf`` where no complete path passes. Arcs and ends
-    that lose at most any given amount always make up complete paths.
+    that lose at most any given amount always make up complete paths. Of a forest the arcs are
+    its edges, and there is nothing for ends.
     """
 
     best: float
@@ -42,29 +44,16 @@ class MaxMarginals(NamedTuple):
         return self.best - self.final_loss
 
 
-class ForestMaxMarginals(NamedTuple):
-    """The best score, and what the best derivation that uses each edge loses to it.
-
-    Losses are 0 on the best derivation and ``inf`` where no derivation passes. Edges that
-    lose at most any given amount always make up derivations.
-    """
-
-    best: float
-    edge_loss: FloatColumn
-
-    @property
-    def edges(self) -> FloatColumn:
-        """The score of the best derivation that uses each edge."""
-        return self.best - self.edge_loss
-
-
-def max_marginals(lattice: Lattice) -> MaxMarginals:
-    """Return the score of the best complete path through each arc, and through each end.
+@takes(space=GRAPH)
+def max_marginals(space: Lattice | Forest) -> MaxMarginals:
+    """Return the score of the best complete path or derivation through each arc and each end.
 
     Computed as losses: with ``b[q]`` the best score from ``q`` to the end, passing an arc
     loses ``b[src] - (score + b[dst])``, and the losses along a path add up to what it lacks
-    to the best. All of them are at least 0 and exactly 0 along the best path, where sums of
-    forward and backward scores would differ by their rounding. Cost: O(arcs).
+    to the best; in a forest, with ``b[q]`` the best score of a derivation of ``q``, using an edge
+    loses ``b[head] - (score + sum of b[tails])`` and what its head has lost before. All of them are
+    at least 0 and exactly 0 along the best path, where sums of forward and backward scores would
+    differ by their rounding. Cost: O(arcs), or O(edges and tails).
 
     Raises
     ------
@@ -78,35 +67,17 @@ def max_marginals(lattice: Lattice) -> MaxMarginals:
     ... )
     >>> max_marginals(lattice).arcs.tolist()
     [-2.0, -4.0, -2.0]
-    """
-    return MaxMarginals(*_native.max_marginals(lattice.columns))
-
-
-def forest_max_marginals(forest: Forest) -> ForestMaxMarginals:
-    """Return the score of the best derivation that uses each edge.
-
-    Computed as losses, as for lattices: with ``b[q]`` the best score of a derivation of ``q``,
-    using an edge loses ``b[head] - (score + sum of b[tails])`` and what its head has lost
-    before. All losses are at least 0 and exactly 0 along the best derivation. Cost: O(edges
-    and tails).
-
-    Examples
-    --------
     >>> forest = Forest.from_edges(
     ...     [(0, [], ["a"], -1.0), (0, [], ["b"], -3.0), (1, [0], [0, "c"], -1.0)]
     ... )
-    >>> forest_max_marginals(forest).edges.tolist()
+    >>> max_marginals(forest).arcs.tolist()
     [-2.0, -4.0, -2.0]
     """
-    best, edge_loss, _ = _native.max_marginals(forest.columns)
-    return ForestMaxMarginals(best, edge_loss)
+    return MaxMarginals(*_native.max_marginals(space.columns))
 
 
-@overload
-def prune_beam(space: Lattice, beam: float) -> Lattice: ...
-@overload
-def prune_beam(space: Forest, beam: float) -> Forest: ...
-def prune_beam(space: Lattice | Forest, beam: float) -> Lattice | Forest:
+@takes(space=GRAPH)
+def prune_beam(space: Graph, beam: float) -> Graph:
     """Return the space without the arcs or edges that cost any path more than ``beam``.
 
     Every path that loses at most ``beam`` to the best survives; scores do not change.
@@ -120,19 +91,12 @@ def prune_beam(space: Lattice | Forest, beam: float) -> Lattice | Forest:
     """
     if not beam >= 0.0:
         raise OptionError(f"the beam is {beam}, expected 0 or more")
-    if isinstance(space, Forest):
-        return forest_subset(space, forest_max_marginals(space).edge_loss <= beam)
     losses = max_marginals(space)
     return subset(space, losses.arc_loss <= beam, losses.final_loss <= beam)
 
 
-@overload
-def prune_posterior(space: Lattice, threshold: float, scale: float = 1.0) -> Lattice: ...
-@overload
-def prune_posterior(space: Forest, threshold: float, scale: float = 1.0) -> Forest: ...
-def prune_posterior(
-    space: Lattice | Forest, threshold: float, scale: float = 1.0
-) -> Lattice | Forest:
+@takes(space=GRAPH)
+def prune_posterior(space: Graph, threshold: float, scale: float = 1.0) -> Graph:
     """Return the space without the arcs, ends or edges of a posterior below ``threshold``.
 
     The best path survives whatever its posterior: arcs above a threshold need not make up
@@ -155,29 +119,26 @@ def prune_posterior(
     """
     if not 0.0 <= threshold <= 1.0:
         raise OptionError(f"the threshold is {threshold}, expected a probability")
-    if isinstance(space, Forest):
-        keep = posteriors(space, scale).edges >= threshold
-        keep[best_path(space)] = True
-        return forest_subset(space, keep)
     found = posteriors(space, scale)
     keep_arcs, keep_finals = found.arcs >= threshold, found.finals >= threshold
     _add_best(space, keep_arcs, keep_finals)
     return subset(space, keep_arcs, keep_finals)
 
 
-def _add_best(lattice: Lattice, keep_arcs: Mask, keep_finals: Mask) -> None:
+def _add_best(space: Lattice | Forest, keep_arcs: Mask, keep_finals: Mask) -> None:
     """Mark the best path in two masks."""
-    path = best_path(lattice)
+    path = best_path(space)
     keep_arcs[path] = True
-    keep_finals[lattice.dst[path[-1]] if len(path) else lattice.start] = True
+    if isinstance(space, Lattice):
+        keep_finals[space.dst[path[-1]] if len(path) else space.start] = True
 
 
 def density_masks(
-    lattice: Lattice, density: float, losses: MaxMarginals | None = None
+    space: Lattice | Forest, density: float, losses: MaxMarginals | None = None
 ) -> tuple[Mask, Mask]:
     """Return the arcs and the ends that :func:`prune_density` keeps.
 
-    ``losses`` saves the passes over the lattice, for many densities of one lattice.
+    ``losses`` saves the passes over the space, for many densities of one space.
 
     Examples
     --------
@@ -185,42 +146,15 @@ def density_masks(
     >>> density_masks(lattice, 1.0, max_marginals(lattice))[0].tolist()
     [True, False]
     """
-    _check_density(density)
-    if losses is None:
-        losses = max_marginals(lattice)
-    dropped = _dropped_loss(losses.arc_loss, density * words_of_best(lattice))
-    keep_arcs, keep_finals = losses.arc_loss < dropped, losses.final_loss < dropped
-    if dropped == 0.0:
-        _add_best(lattice, keep_arcs, keep_finals)
-    return keep_arcs, keep_finals
-
-
-def forest_density_mask(
-    forest: Forest, density: float, losses: ForestMaxMarginals | None = None
-) -> Mask:
-    """Return the edges that :func:`prune_density` keeps.
-
-    ``losses`` saves the passes over the forest, for many densities of one forest.
-
-    Examples
-    --------
-    >>> forest = Forest.from_edges([(0, [], ["a"], -1.0), (0, [], ["b"], -3.0)])
-    >>> forest_density_mask(forest, 1.0).tolist()
-    [True, False]
-    """
-    _check_density(density)
-    if losses is None:
-        losses = forest_max_marginals(forest)
-    dropped = _dropped_loss(losses.edge_loss, density * words_of_best(forest))
-    keep: Mask = losses.edge_loss < dropped
-    if dropped == 0.0:
-        keep[best_path(forest)] = True
-    return keep
-
-
-def _check_density(density: float) -> None:
     if not density > 0.0:
         raise OptionError(f"the density is {density}, expected more than 0")
+    if losses is None:
+        losses = max_marginals(space)
+    dropped = _dropped_loss(losses.arc_loss, density * words_of_best(space))
+    keep_arcs, keep_finals = losses.arc_loss < dropped, losses.final_loss < dropped
+    if dropped == 0.0:
+        _add_best(space, keep_arcs, keep_finals)
+    return keep_arcs, keep_finals
 
 
 def _dropped_loss(losses: FloatColumn, budget: float) -> float:
@@ -228,11 +162,8 @@ def _dropped_loss(losses: FloatColumn, budget: float) -> float:
     return float(np.sort(losses)[math.floor(budget)]) if budget < len(losses) else math.inf
 
 
-@overload
-def prune_density(space: Lattice, density: float) -> Lattice: ...
-@overload
-def prune_density(space: Forest, density: float) -> Forest: ...
-def prune_density(space: Lattice | Forest, density: float) -> Lattice | Forest:
+@takes(space=GRAPH)
+def prune_density(space: Graph, density: float) -> Graph:
     """Return the space with at most ``density`` arcs or edges for each word of the best path.
 
     Arcs are kept in the order of the best complete path through them, as many as the
@@ -250,37 +181,18 @@ def prune_density(space: Lattice | Forest, density: float) -> Lattice | Forest:
     >>> [found.text for found in prune_density(lattice, 2.0).paths()]
     ['a', 'c']
     """
-    if isinstance(space, Forest):
-        return forest_subset(space, forest_density_mask(space, density))
     return subset(space, *density_masks(space, density))
 
 
-@overload
+@takes(space=GRAPH)
 def prune(
-    space: Lattice,
+    space: Graph,
     *,
     beam: float | None = None,
     posterior: float | None = None,
     density: float | None = None,
     scale: float = 1.0,
-) -> Lattice: ...
-@overload
-def prune(
-    space: Forest,
-    *,
-    beam: float | None = None,
-    posterior: float | None = None,
-    density: float | None = None,
-    scale: float = 1.0,
-) -> Forest: ...
-def prune(
-    space: Lattice | Forest,
-    *,
-    beam: float | None = None,
-    posterior: float | None = None,
-    density: float | None = None,
-    scale: float = 1.0,
-) -> Lattice | Forest:
+) -> Graph:
     """Return a smaller space, pruned in the one way that is asked for; scores do not change.
 
     Parameters

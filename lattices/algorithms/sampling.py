@@ -11,8 +11,10 @@ from lattices.algorithms.paths import Paths, hypotheses
 from lattices.arrays import ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice
+from lattices.spaces.arguments import GRAPH, takes
 
 
+@takes(space=GRAPH)
 def sample_paths(
     space: Lattice | Forest, n: int, rng: np.random.Generator, scale: float = 1.0
 ) -> Paths:
@@ -37,6 +39,7 @@ def sample_paths(
     return Paths(ints(arcs), ints(offset))
 
 
+@takes(space=GRAPH)
 def sample(
     space: Lattice | Forest, n: int, rng: np.random.Generator, scale: float = 1.0
 ) -> list[Hypothesis]:

@@ -1,8 +1,9 @@
-"""Parts of lattices and forests, without what lies on no complete path or derivation."""
+"""Trimming of lattices and forests to complete paths and derivations, and other parts."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, overload
+from dataclasses import dataclass
+from typing import Generic, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from lattices import _native
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import GRAPH, Graph, takes
 from lattices.spaces.features import FeatureMatrix, reordered_rows
 
 
@@ -25,30 +27,45 @@ def useful_states(lattice: Lattice) -> NDArray[np.bool_]:
     return _native.useful_states(lattice.columns).view(np.bool_)
 
 
-def subset(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike) -> Lattice:
-    """Return the lattice of the complete paths that use only these arcs and these ends.
+@takes(space=GRAPH)
+def subset(space: Graph, keep_arcs: ArrayLike, keep_finals: ArrayLike | None = None) -> Graph:
+    """Return the space of the complete paths, or derivations, that use only these arcs and ends.
 
-    What is left is renumbered without gaps, in the same order, and nothing else changes:
-    scores, features, times, references and metadata stay as they are. Cost: O(arcs).
+    What is left is renumbered without gaps, in the same order, and nothing else changes: scores,
+    features, times, categories, spans, references and metadata stay as they are. Cost: O(arcs), or
+    O(edges, tails and symbols).
 
     Parameters
     ----------
-    lattice : Lattice
-    keep_arcs : bool, one entry an arc
+    space : Lattice or Forest
+    keep_arcs : bool, one entry an arc or an edge
     keep_finals : bool, one entry a state
-        True where a path may end, as far as it could before.
+        Of a lattice, True where a path may end, as far as it could before; by default everywhere.
 
     Raises
     ------
     SpaceError
-        If no complete path is left.
+        If no complete path, or no derivation, is left.
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 2, "b"), (1, 2, "c")], finals=[1, 2])
-    >>> [found.text for found in subset(lattice, [True, False, True], [True, True, True]).paths()]
+    >>> [found.text for found in subset(lattice, [True, False, True]).paths()]
     ['a', 'a c']
+    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0], [0, "c"])])
+    >>> [found.text for found in subset(forest, [False, True, True]).derivations()]
+    ['b c']
     """
+    part: Lattice | Forest
+    if isinstance(space, Forest):
+        part = _forest_part(space, keep_arcs)
+    else:
+        ends = np.ones(space.num_states, np.bool_) if keep_finals is None else keep_finals
+        part = _lattice_part(space, keep_arcs, ends)
+    return cast(Graph, part)
+
+
+def _lattice_part(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike) -> Lattice:
     part = _native.lattice_part(
         lattice.columns,
         _mask(keep_arcs, lattice.num_arcs, "arcs"),
@@ -87,29 +104,7 @@ def _ending_rows(
     return kept_rows
 
 
-def forest_subset(forest: Forest, keep_edges: ArrayLike) -> Forest:
-    """Return the forest of the derivations that use only these edges.
-
-    What is left is renumbered without gaps, in the same order, and nothing else changes:
-    scores, features, categories, spans, references and metadata stay as they are. Cost:
-    O(edges, tails and symbols).
-
-    Parameters
-    ----------
-    forest : Forest
-    keep_edges : bool, one entry an edge
-
-    Raises
-    ------
-    SpaceError
-        If no derivation is left.
-
-    Examples
-    --------
-    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0], [0, "c"])])
-    >>> [found.text for found in forest_subset(forest, [False, True, True]).derivations()]
-    ['b c']
-    """
+def _forest_part(forest: Forest, keep_edges: ArrayLike) -> Forest:
     part = _native.forest_part(forest.columns, _mask(keep_edges, forest.num_edges, "edges"))
     if not part:
         return forest
@@ -141,27 +136,20 @@ def _mask(values: ArrayLike, count: int, what: str) -> NDArray[np.bool_]:
     return mask.astype(np.bool_, copy=False)
 
 
-class Trimmed(NamedTuple):
-    """A lattice in which everything lies on a complete path, and how much did not."""
+@dataclass(frozen=True)
+class Trimmed(Generic[Graph]):
+    """A space in which everything lies on a complete path or derivation, and how much did not.
 
-    lattice: Lattice
+    ``states_removed`` and ``arcs_removed`` of a forest count nodes and edges.
+    """
+
+    space: Graph
     states_removed: int
     arcs_removed: int
 
 
-class TrimmedForest(NamedTuple):
-    """A forest in which a derivation uses everything, and how much was used by none."""
-
-    forest: Forest
-    nodes_removed: int
-    edges_removed: int
-
-
-@overload
-def trim(space: Lattice) -> Trimmed: ...
-@overload
-def trim(space: Forest) -> TrimmedForest: ...
-def trim(space: Lattice | Forest) -> Trimmed | TrimmedForest:
+@takes(space=GRAPH)
+def trim(space: Graph) -> Trimmed[Graph]:
     """Return the space without all that no path or derivation uses, and how much that was.
 
     A space in which all is used comes back as it is. Cost: O(arcs), or O(edges, tails and
@@ -175,16 +163,12 @@ def trim(space: Lattice | Forest) -> Trimmed | TrimmedForest:
     Examples
     --------
     >>> trim(Lattice.from_arcs([(0, 1, "a"), (0, 2, "b"), (3, 1, "c")], finals=[1]))
-    Trimmed(lattice=<Lattice '' of 2 states, 1 arcs>, states_removed=2, arcs_removed=2)
+    Trimmed(space=<Lattice '' of 2 states, 1 arcs>, states_removed=2, arcs_removed=2)
     >>> trim(Forest.from_edges([(0, [], ["a"]), (1, [], ["b"]), (2, [0], [0])]))
-    TrimmedForest(forest=<Forest '' of 2 nodes, 2 edges>, nodes_removed=1, edges_removed=1)
+    Trimmed(space=<Forest '' of 2 nodes, 2 edges>, states_removed=1, arcs_removed=1)
     """
-    if isinstance(space, Forest):
-        forest = forest_subset(space, np.ones(space.num_edges, np.bool_))
-        return TrimmedForest(
-            forest, space.num_nodes - forest.num_nodes, space.num_edges - forest.num_edges
-        )
-    lattice = subset(space, np.ones(space.num_arcs, np.bool_), np.ones(space.num_states, np.bool_))
-    return Trimmed(
-        lattice, space.num_states - lattice.num_states, space.num_arcs - lattice.num_arcs
+    part = subset(space, np.ones(len(space.score), np.bool_))
+    states, left = (
+        each.num_nodes if isinstance(each, Forest) else each.num_states for each in (space, part)
     )
+    return Trimmed(part, states - left, len(space.score) - len(part.score))

@@ -1,10 +1,10 @@
-"""Several lattices as one, several forests as one."""
+"""Union of lattices, and of forests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import overload
+from typing import cast
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -12,15 +12,13 @@ from scipy.sparse import csr_array, vstack
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import GRAPHS, Graph, takes
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import EPSILON, Vocabulary
 
 
-@overload
-def union(spaces: Sequence[Lattice]) -> Lattice: ...
-@overload
-def union(spaces: Sequence[Forest]) -> Forest: ...
-def union(spaces: Sequence[Lattice] | Sequence[Forest]) -> Lattice | Forest:
+@takes(spaces=GRAPHS)
+def union(spaces: Sequence[Graph]) -> Graph:
     """Return one lattice, or one forest, with all paths of several of one segment.
 
     A new start state has an epsilon arc of score 0 to each lattice's own start, or a new root an
@@ -45,11 +43,10 @@ def union(spaces: Sequence[Lattice] | Sequence[Forest]) -> Lattice | Forest:
     [('a', -1.0), ('b', -2.0)]
     """
     forests = [space for space in spaces if isinstance(space, Forest)]
-    if not forests:
-        return _lattice_union([space for space in spaces if not isinstance(space, Forest)])
-    if len(forests) < len(spaces):
+    lattices = [space for space in spaces if isinstance(space, Lattice)]
+    if forests and lattices:
         raise OptionError("the union of lattices with forests, expected either of them alone")
-    return _forest_union(forests)
+    return cast(Graph, _forest_union(forests) if forests else _lattice_union(lattices))
 
 
 def _lattice_union(lattices: Sequence[Lattice]) -> Lattice:

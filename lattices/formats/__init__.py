@@ -8,9 +8,11 @@ write one, and :func:`lattices.testing.check_format` for the laws it has to obey
 from __future__ import annotations
 
 from lattices.formats.base import Format, IndexedFormat, LossWarning, Record
-from lattices.formats.known import FORMATS, FormatInfo, formats
 from lattices.formats.reading import (
+    FORMATS,
+    FormatInfo,
     format_of,
+    formats,
     parse_range,
     parse_record,
     read,

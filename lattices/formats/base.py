@@ -1,4 +1,4 @@
-"""What a file format is: records that are cut cheaply, and parsed one by one.
+"""File format protocol: records that are cut cheaply, and parsed one by one.
 
 Cutting a file needs no understanding of it beyond where one segment ends and the next
 begins. A record is plain data, so it can be pickled and parsed in another process, and a
@@ -245,7 +245,7 @@ class IndexedFormat(Format, Protocol):
         ...
 
 
-def text_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def text_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     r"""Iterate over numbered lines, from 1, without line ends or a byte order mark.
 
     Examples
@@ -254,8 +254,26 @@ def text_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     >>> list(text_lines(io.BytesIO(b"\xef\xbb\xbfa\r\n\nb")))
     [(1, b'a'), (2, b''), (3, b'b')]
     """
-    for number, line in enumerate(stream, start=1):
+    for number, line in enumerate(lines, start=1):
         yield number, (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).rstrip(b"\r\n")
+
+
+def decoded_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:
+    r"""Iterate over numbered lines of UTF-8 text, without line ends; others name their line.
+
+    Examples
+    --------
+    >>> list(decoded_lines([b"a\n", b"b\n"], "words.txt"))
+    [(1, 'a'), (2, 'b')]
+    >>> list(decoded_lines([b"a\n", b"\xff\n"], "words.txt"))
+    Traceback (most recent call last):
+    lattices.errors.FormatError: words.txt:2: invalid UTF-8: invalid start byte
+    """
+    for number, line in text_lines(lines):
+        try:
+            yield number, line.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            raise FormatError(f"invalid UTF-8: {problem.reason}", path, number) from problem
 
 
 def whole_file(stream: BinaryIO, path: str) -> Iterator[Record]:

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import split_words
 from lattices.formats.fields import finite_number
-from lattices.formats.streams import created, opened
+from lattices.formats.streams import created, numbered_lines
 
 FORMATS = ("plain", "travatar", "moses")
 _SECTION = "[weight]"
@@ -64,7 +64,7 @@ def _read_once(path: str, modified: int, size: int) -> Mapping[str, float]:
 
 
 def _weights_of(path: str) -> Mapping[str, float]:
-    lines = list(_lines(path))
+    lines = list(numbered_lines(path))
     rows = _of_section(path, lines) if any(_is_section(text) for _, text in lines) else lines
     is_moses = rows is not lines
     weights: dict[str, float] = {}
@@ -85,16 +85,6 @@ def _weights_of(path: str) -> Mapping[str, float]:
                 raise FormatError(f"a second weight of {name!r:.40}", path, line)
             weights[name] = value
     return weights
-
-
-def _lines(path: str) -> Iterator[tuple[int, str]]:
-    with opened(path) as (_, stream):
-        data = stream.read()
-    for line, raw in enumerate(data.split(b"\n"), start=1):
-        try:
-            yield line, raw.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            raise FormatError(f"invalid UTF-8: {problem.reason}", path, line) from problem
 
 
 def _is_section(text: str) -> bool:
@@ -206,8 +196,7 @@ def _moses_lines(weights: Mapping[str, float]) -> list[str]:
 def _in_template(template: str | os.PathLike[str], section: list[str]) -> list[str]:
     result: list[str] = []
     inside = replaced = False
-    texts = [text for _, text in _lines(os.fspath(template))]
-    for text in texts[:-1] if texts[-1] == "" else texts:
+    for _, text in numbered_lines(os.fspath(template)):
         if text.startswith("["):
             inside = text.strip() == _SECTION
             if inside:

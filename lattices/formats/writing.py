@@ -8,7 +8,7 @@ from typing import Any
 
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses
-from lattices.formats.known import available, by_suffix, check_options, listed, named
+from lattices.formats.reading import available, by_suffix, check_options, listed, named
 from lattices.formats.streams import PathLike, created
 from lattices.spaces import Forest, Lattice, NBest, Space
 

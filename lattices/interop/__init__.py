@@ -21,6 +21,7 @@ from lattices.errors import OptionError, SpaceError
 from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
+from lattices.spaces.arguments import LATTICE, takes
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
@@ -151,6 +152,7 @@ def symbol_table(vocabulary: Vocabulary, labels: Iterable[int] | None = None) ->
     return {EPSILON: name, **{label: vocabulary.word(label) for label in labels if label}}
 
 
+@takes(lattice=LATTICE)
 def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = False) -> Any:
     """Return the lattice as a ``pynini.Fst``: an acceptor, cost = -score.
 
@@ -194,7 +196,7 @@ def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = Fals
 def from_fst(
     fst: Any, vocabulary: Vocabulary | None = None, side: str = "output", **fields: Any
 ) -> Lattice:
-    """Return the lattice of an acyclic ``pynini.Fst`` (or ``pywrapfst`` one), score = -cost.
+    """Return the lattice of an acyclic FST of pynini, pywrapfst or rustfst; score = -cost.
 
     Parameters
     ----------
@@ -215,11 +217,14 @@ def from_fst(
     OptionError
         If neither a symbol table nor a vocabulary says which words the labels are.
     """
-    found = decode(fst.write_to_string(), "fst")
+    # rustfst's FSTs, which are written like OpenFst's
+    encoded = fst.write_to_string if hasattr(fst, "write_to_string") else fst.to_bytes
+    found = decode(encoded(), "fst")
     symbols = found.osymbols if side == "output" else found.isymbols
     return from_columns(found, vocabulary, side=side, symbols=symbols, **fields)
 
 
+@takes(lattice=LATTICE)
 def to_networkx(lattice: Lattice) -> Any:
     """Return the lattice as a ``networkx.MultiDiGraph``.
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lattices._native import topological_numbers
-from lattices.algorithms.best import best_path
+from lattices.algorithms.kbest import best_path
 from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import MissingDependencyError
 from lattices.formats.openfst.codec import FstColumns, decode, encode

@@ -1,4 +1,4 @@
-"""One sentence a decoder could have said."""
+"""Hypothesis: one sentence of a search space."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lattices._native import FeatureColumns, LatticeColumns, path_fields, topological_numbers
+from lattices._native import normal_form as normal_form
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces.features import (
@@ -23,8 +24,11 @@ from lattices.spaces.features import (
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
-from lattices.spaces.normal_form import UNORDERED, UNSORTED, WRONG, normal_form
 from lattices.vocabulary import Vocabulary
+
+#: in normal form, or so but for the order of arcs; states are in no topological order; or
+#: something is wrong, which it takes a second look to name
+NORMAL, UNSORTED, UNORDERED, WRONG = 0, 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)

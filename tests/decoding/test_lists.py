@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lattices
-from decoding import oracle
+from decoding import oracle, oracle_kbest, worst
 from decoding.lists import rerank
 from fstmetrics import BLEU, GRR, WER
 from lattices import Forest, Hypothesis, Lattice, NBest, SpaceError
@@ -35,7 +35,7 @@ TIES = [
 ]
 
 
-@pytest.mark.parametrize("k", [None, 2])
+@pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(("metric", "references", "one", "other"), TIES)
 def test_ties_are_those_of_lattices(metric, references, one, other, k):
     """Whole units are compared, not floats: of equals the better model score wins."""
@@ -45,9 +45,8 @@ def test_ties_are_those_of_lattices(metric, references, one, other, k):
         some = [(tuple(first.split()), -1.0), (tuple(second.split()), -2.0)]
         nbest = NBest.from_hypotheses([Hypothesis(*each) for each in some])
         for space in (nbest, parallel_paths(some), Forest.from_lattice(parallel_paths(some))):
-            for worst in (False, True):
-                found = oracle(space, evaluator, k=k, worst=worst)
-                assert (found if k is None else found[0]).text == first
+            for search in (oracle_kbest, worst):
+                assert search(space, evaluator, k)[0].text == first
 
 
 words = st.lists(st.sampled_from("abc"), min_size=1, max_size=5).map(tuple)
@@ -58,14 +57,13 @@ words = st.lists(st.sampled_from("abc"), min_size=1, max_size=5).map(tuple)
     st.lists(st.tuples(words, st.sampled_from([-1.0, -2.0, -4.0])), min_size=2, max_size=6),
     st.lists(texts, min_size=1, max_size=3),
     st.sampled_from([GRR(n=3, alpha=1 / 3, beta=-0.5), GRR(n=2, alpha=0.7, beta=0.1), WER()]),
-    st.booleans(),
+    st.sampled_from([oracle_kbest, worst]),
 )
-def test_lists_rank_as_lattices_do(some, references, metric, worst):
+def test_lists_rank_as_lattices_do(some, references, metric, search):
     evaluator = metric.against(references)
-    of_list = oracle(
-        NBest.from_hypotheses([Hypothesis(*each) for each in some]), evaluator, worst=worst
-    )
-    of_lattice = oracle(parallel_paths(some), evaluator, worst=worst)
+    nbest = NBest.from_hypotheses([Hypothesis(*each) for each in some])
+    (of_list,) = search(nbest, evaluator, 1)
+    (of_lattice,) = search(parallel_paths(some), evaluator, 1)
     assert of_list.score == pytest.approx(of_lattice.score, abs=1e-12)
     assert of_list.hypothesis.score == of_lattice.hypothesis.score
 

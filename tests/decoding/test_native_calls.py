@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import lattices
-from decoding import mbr, oracle, oracles
+from decoding import mbr, oracle, oracle_kbest, oracles, worst
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, GRR, WER, Evaluator
@@ -110,12 +110,12 @@ LONG: dict[str, Callable[[], Call]] = {
     "lattice search": lambda: partial(oracle, dense(100, 2000), judge(100_000)),
     "lattice search, waiting for threads": waiting_for_threads,
     "forest search": lambda: partial(oracle, bracketed(40, 20), judge(200)),
-    "worst": lambda: partial(oracle, dense(40, 60), judge(40, 40), worst=True, budget=10**9),
+    "worst": lambda: partial(worst, dense(40, 60), judge(40, 40), budget=10**9),
     "worst, forests": lambda: partial(
-        oracle, Forest.from_lattice(dense(40, 60)), judge(40, 40), worst=True, budget=10**9
+        worst, Forest.from_lattice(dense(40, 60)), judge(40, 40), budget=10**9
     ),
     "k best oracles": lambda: partial(
-        oracle, dense(30, 60), judge(), k=100_000, budget=10**9, memory=10**9
+        oracle_kbest, dense(30, 60), judge(), 100_000, budget=10**9, memory=10**9
     ),
     "risk": lambda: partial(risk, dense(30, 60), judge(30), budget=10**8),
     "MBR search": lambda: partial(mbr, dense(40, 60), WER(), method="search", evidence_size=500),
@@ -180,7 +180,7 @@ def answers(workers: int = 1) -> list[tuple[str, float, float]]:
     found = [
         *oracles(spaces, judges, workers=workers),
         *oracles(forests, judges, workers=workers),
-        *(oracle(space, judge(12), worst=True) for space in spaces),
+        *(worst(space, judge(12))[0] for space in spaces),
     ]
     return [(each.text, each.score, each.hypothesis.score) for each in found]
 

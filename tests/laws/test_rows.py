@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.extraction.oracle import oracle
+import decoding
+from decoding import worst
 from fstmetrics import GRR, WER, WRR
 from lattices.formats.openfst.codec import decode, encode
 from lattices.intersection.openfst import acceptor_columns, transducer_columns
@@ -31,7 +32,7 @@ def objective(lattice, path, references, metric, weight):
     st.sampled_from([0.0, -1.0, 0.3]),
 )
 def test_worst_equals_enumeration(lattice, references, metric, weight):
-    found = oracle(lattice, metric.against(references), worst=True, model_weight=weight)
+    found = worst(lattice, metric.against(references), model_weight=weight)[0]
     expected = min(objective(lattice, path, references, metric, weight) for path in lattice.paths())
     assert found.exact
     assert objective(lattice, found.hypothesis, references, metric, weight) == pytest.approx(
@@ -44,7 +45,7 @@ def test_worst_equals_enumeration(lattice, references, metric, weight):
     small_lattices(exact=True), sentences(), st.sampled_from([WER(), GRR(), GRR(n=2, alpha=2.0)])
 )
 def test_worst_breaks_ties_by_the_rule(lattice, reference, metric):
-    found = oracle(lattice, metric.against([reference]), worst=True)
+    found = worst(lattice, metric.against([reference]))[0]
     expected = min(
         (score_by_recursion(path.tokens, [reference], metric), -model_score(lattice, path))
         for path in lattice.paths()
@@ -53,7 +54,7 @@ def test_worst_breaks_ties_by_the_rule(lattice, reference, metric):
     path = next(path for path in lattice.paths() if path.arcs == arcs)
     value = score_by_recursion(path.tokens, [reference], metric)
     assert (value, -model_score(lattice, path)) == expected
-    again = oracle(lattice, metric.against([reference]), worst=True)
+    again = worst(lattice, metric.against([reference]))[0]
     assert again.hypothesis.arcs == arcs
 
 
@@ -74,7 +75,9 @@ def test_k_best_sentences_equal_enumeration(lattice, references, metric, worst, 
             -model_score(lattice, path),
         )
         ranked[path.tokens] = min(key, ranked.get(path.tokens, key))
-    found = oracle(lattice, metric.against(references), k=k, worst=worst)
+    found = (decoding.worst if worst else decoding.oracle_kbest)(
+        lattice, metric.against(references), k
+    )
     assert [ranked[each.tokens] for each in found] == sorted(ranked.values())[:k]
     assert len({each.tokens for each in found}) == len(found)
     assert all(-ranked[each.tokens][1] == each.hypothesis.score for each in found)
@@ -107,8 +110,8 @@ def test_the_product_holds_every_path_with_its_value(lattice, references, metric
 @given(small_lattices(exact=True, max_states=8, max_arcs=16), sentences())
 def test_beyond_the_budget_the_answer_is_labelled(lattice, reference):
     evaluator = GRR().against([reference])
-    cut = oracle(lattice, evaluator, worst=True, budget=1)
-    exact = oracle(lattice, evaluator, worst=True)
+    cut = worst(lattice, evaluator, budget=1)[0]
+    exact = worst(lattice, evaluator)[0]
     assert cut.score >= exact.score
     assert exact.exact
     if cut.exact:
@@ -144,6 +147,6 @@ def test_openfst_determinisation_gives_every_path_the_same_value(lattice, refere
         tokens = lattice.hypothesis(path).tokens
         expected = score_by_recursion(tokens, [reference], metric)
         assert gain * machine.unit == pytest.approx(expected, abs=1e-6)
-    worst = oracle(lattice, metric.against([reference]), worst=True)
+    found = worst(lattice, metric.against([reference]))[0]
     lowest = min(values.values()) * machine.unit
-    assert score_by_recursion(worst.tokens, [reference], metric) == pytest.approx(lowest, abs=1e-6)
+    assert score_by_recursion(found.tokens, [reference], metric) == pytest.approx(lowest, abs=1e-6)

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.extraction.oracle import oracle
+import decoding
+from decoding import oracle_kbest, worst
 from fstmetrics import GRR, WER, AffixSimilarity, Machine
 from lattices import Lattice, Vocabulary
 from lattices.arrays import floats, ints
@@ -92,19 +93,18 @@ def soft_score(hypothesis, references, metric):
 
 
 def check_ranking(space, paths, references, metric, weight, k, worst):
-    """Compare the k best or worst with enumeration; ``k`` None asks for one by itself."""
+    """Compare the k best or worst with enumeration; each sentence once."""
     values = {}
     for path in paths:
         value = soft_score(path.tokens, references, metric) + weight * path.score
         values.setdefault(path.tokens, []).append(value)
     choose = min if worst else max
     wanted = sorted((choose(each) for each in values.values()), reverse=not worst)
-    found = oracle(
-        space, metric.against(references), worst=worst, k=k, model_weight=weight, budget=10_000
+    found = (decoding.worst if worst else decoding.oracle_kbest)(
+        space, metric.against(references), k, model_weight=weight, budget=10_000
     )
-    found = [found] if k is None else found
     assert all(each.exact for each in found)
-    assert len({each.tokens for each in found}) == len(found) == min(k or 1, len(wanted))
+    assert len({each.tokens for each in found}) == len(found) == min(k, len(wanted))
     worth = [
         soft_score(each.tokens, references, metric) + weight * each.hypothesis.score
         for each in found
@@ -113,15 +113,13 @@ def check_ranking(space, paths, references, metric, weight, k, worst):
 
 
 @settings(max_examples=100)
-@given(small_lattices(words=WORDS), REFERENCES, METRICS, WEIGHTS, st.none() | SIZES, st.booleans())
+@given(small_lattices(words=WORDS), REFERENCES, METRICS, WEIGHTS, SIZES, st.booleans())
 def test_lattices(lattice, references, metric, weight, k, worst):
     check_ranking(lattice, lattice.paths(), references, metric, weight, k, worst)
 
 
 @settings(max_examples=100)
-@given(
-    small_forests(words=WORDS[:3]), REFERENCES, METRICS, WEIGHTS, st.none() | SIZES, st.booleans()
-)
+@given(small_forests(words=WORDS[:3]), REFERENCES, METRICS, WEIGHTS, SIZES, st.booleans())
 def test_forests(forest, references, metric, weight, k, worst):
     check_ranking(forest, forest.derivations(), references, metric, weight, k, worst)
 
@@ -144,10 +142,10 @@ def test_an_empty_reference_and_a_long_one():
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "")], finals=[1])
     evaluator = GRR(similarity=AffixSimilarity(epsilon=0.5)).against(["", "a a a a"])
     for space in (lattice, Forest.from_lattice(lattice)):
-        found = oracle(space, evaluator, worst=True)
+        found = worst(space, evaluator)[0]
         assert (found.text, found.score) == ("a", 0.1)
-        assert [each.text for each in oracle(space, evaluator, worst=True, k=2)] == ["a", ""]
-        assert [each.text for each in oracle(space, evaluator, k=2)] == ["", "a"]
+        assert [each.text for each in worst(space, evaluator, 2)] == ["a", ""]
+        assert [each.text for each in oracle_kbest(space, evaluator, 2)] == ["", "a"]
 
 
 PRIMES = [number for number in range(2, 760) if all(number % each for each in range(2, number))]
@@ -227,7 +225,7 @@ def test_rows_of_huge_gains_change_their_unit_and_not_the_answer(gain):
 def test_gains_fit_where_no_sentence_has_a_word():
     forest = Forest.from_edges([(0, [], [])])
     metric = GRR(n=1, alpha=-0.9, similarity=AffixSimilarity(epsilon=0.5))
-    found = oracle(forest, metric.against(["ab", "ab ab ab"]), worst=True)
+    found = worst(forest, metric.against(["ab", "ab ab ab"]))[0]
     assert (found.text, found.score) == ("", 0.0)
     rows = RowMachine(_loop(2.0**40), 0).native
     assert [rows.read(ints([word]))[1][1] for word in rows.words()] == [2**40, 2**39]

@@ -1,24 +1,24 @@
-"""What ``fstmetrics mbr`` writes for a segment, and what it sums up over all of them."""
+"""Lines of ``fstmetrics mbr``, and what is summed up over them."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from decoding.cli.arguments import tsv_cell
-from decoding.cli.output.oracle import Lines, Totals, numbers
+from decoding.cli.output.tally import Lines, sums_of
 from decoding.corpus.jobs import MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
 from decoding.plain_json import json_text
 from fstmetrics import Metric
 from lattices.formats.references import References
 
-#: what is summed up before the number of oracles under each metric, and the statistics
-_COUNTS = ("results", "exact", "arcs", "judged", "unscored")
+#: what is counted of a segment
+COUNTS = ("results", "exact", "arcs", "unscored")
+KINDS = ("mbr", "one_best", "oracle")
+#: what other commands have in their summaries
+_OTHERS = ("engine", "unweighted")
 
 
 @dataclass(frozen=True)
@@ -88,58 +88,18 @@ def _fields(
     return fields
 
 
+def conclude(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary as it is written."""
+    whole = {name: value for name, value in summary.items() if name not in _OTHERS}
+    return {**whole, "method": summary["engine"]}
+
+
 def _sums(result: SegmentConsensus, metrics: tuple[Metric, ...]) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.consensus)
-    judged = result.stats is not None
-    nothing = [np.zeros(len(metric.stat_names)) for metric in metrics]
-    oracles = result.oracle_stats or (None,) * len(metrics)
-    return numbers(
-        (len(result.consensus), proven, result.arcs, judged, result.unscored),
-        [float(row is not None) for row in oracles],
-        *(nothing if result.stats is None else result.stats[0]),
-        *(result.one_best_stats or nothing),
-        *(zero if row is None else row for row, zero in zip(oracles, nothing, strict=True)),
+    return sums_of(
+        metrics,
+        (len(result.consensus), proven, result.arcs, result.unscored),
+        None if result.stats is None else result.stats[0],
+        result.one_best_stats,
+        result.oracle_stats,
     )
-
-
-@dataclass
-class MBRTotals(Totals):
-    """What is summed up over the segments."""
-
-    def summary(self) -> dict[str, Any]:
-        """Return the summary as it is written."""
-        import decoding
-
-        assert self.sums is not None
-        seconds = time.perf_counter() - self.started
-        results, exact, arcs, judged, unscored = map(int, self.sums[: len(_COUNTS)])
-        widths = [len(metric.stat_names) for metric in self.metrics]
-        first = len(_COUNTS) + len(widths)
-        oracles = self.sums[len(_COUNTS) : first]
-        rows = np.split(np.array(self.sums[first:]), np.cumsum([*widths, *widths, *widths])[:-1])
-        kinds = [rows[place :: len(widths)] for place in range(len(widths))]
-        scores = {
-            str(metric): {
-                "one_best": metric.score(one_best) if judged else None,
-                "mbr": metric.score(chosen) if judged else None,
-                # of fewer segments it could not be compared with the others
-                "oracle": metric.score(oracle) if judged and found == judged else None,
-            }
-            for metric, found, (chosen, one_best, oracle) in zip(
-                self.metrics, oracles, kinds, strict=True
-            )
-        }
-        return {
-            "metric": str(self.metrics[0]),
-            "segments": self.segments,
-            "judged": judged,
-            "failed": len(self.failures),
-            "seconds": seconds,
-            "arcs": arcs,
-            "method": "+".join(sorted(self.engines)),
-            "version": decoding.__version__,
-            "results": results,
-            "exact": exact,
-            "unscored": unscored,
-            "metrics": scores,
-        }

@@ -1,19 +1,17 @@
-"""What ``fstmetrics oracle`` writes for a segment, and what it sums up over all of them."""
+"""Lines and summary of ``fstmetrics oracle``."""
 
 from __future__ import annotations
 
-import operator
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from decoding.cli.arguments import tsv_cell
+from decoding.cli.output.tally import Lines, sums_of
 from decoding.corpus.jobs import CandidatesJob, OracleJob, SegmentOracles
-from decoding.corpus.outcomes import Done, Failure, Failures, Segment
+from decoding.corpus.outcomes import Done, Failure, Segment
 from decoding.extraction.choice import CorpusChoice
 from decoding.extraction.corpus import Candidates, choose, sum_of
 from decoding.extraction.results import Oracle
@@ -22,27 +20,11 @@ from fstmetrics import Metric
 from lattices.arrays import FloatColumn
 from lattices.formats.references import References
 
-#: what is summed up before the statistics of the oracles and of the model's best
-_COUNTS = ("results", "exact", "arcs", "decomposing", "unscored")
-
-
-class Lines(NamedTuple):
-    """One segment; a plain tuple, since workers send one for each.
-
-    Attributes
-    ----------
-    text : str
-        The lines to write.
-    sums : tuple of float
-        Results, those proven, arcs, 1 if the metric decomposes, 1 if the model has no scores; then
-        the statistics of the oracle under each metric, and those of the model's best.
-    engine : str
-        Who searched.
-    """
-
-    text: str
-    sums: tuple[float, ...]
-    engine: str
+#: what is counted of a segment
+COUNTS = ("results", "exact", "arcs", "decomposing", "unscored")
+KINDS = ("oracle", "one_best")
+#: what other commands have in their summaries
+_OTHERS = ("judged", "unweighted")
 
 
 @dataclass(frozen=True)
@@ -66,27 +48,17 @@ class OracleLines:
         found = OracleJob(self.metrics, self.references, **self.search)(segments)
         spelt = _tsv_lines if self.format == "tsv" else _json_lines
         return [
-            Lines(spelt(segment.id, result, self.metrics), _sums(result), result.engine)
+            Lines(
+                spelt(segment.id, result, self.metrics), _sums(result, self.metrics), result.engine
+            )
             for segment, result in zip(segments, found, strict=True)
         ]
 
 
-def numbers(*parts: Iterable[float]) -> tuple[float, ...]:
-    """Return the numbers of all parts, as workers send them: an array takes longer to pickle.
-
-    Examples
-    --------
-    >>> numbers((1, True), np.array([0.5, 2.0]))
-    (1, True, 0.5, 2.0)
-    """
-    plain = (part.tolist() if isinstance(part, np.ndarray) else part for part in parts)
-    return tuple(chain.from_iterable(plain))
-
-
-def _sums(result: SegmentOracles) -> tuple[float, ...]:
+def _sums(result: SegmentOracles, metrics: tuple[Metric, ...]) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.oracles)
     counts = (len(result.oracles), proven, result.arcs, result.decomposes, result.unscored)
-    return numbers(counts, *result.stats[0], *result.one_best_stats)
+    return sums_of(metrics, counts, result.stats[0], result.one_best_stats)
 
 
 class KeptSegment(NamedTuple):
@@ -197,91 +169,27 @@ def _fields(
     }
 
 
+def conclude(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary as it is written."""
+    whole = {name: value for name, value in summary.items() if name not in _OTHERS}
+    whole["decomposes"] = whole.pop("decomposing") == whole["segments"]
+    whole["arcs_per_second"] = whole["arcs"] / whole["seconds"]
+    return {**whole, **whole["metrics"][whole["metric"]]}
+
+
 @dataclass
-class Totals:
-    """What is summed up over the segments."""
+class CorpusDecision:
+    """The corpus oracle, which is chosen when all segments are there.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+    choice : CorpusChoice, optional
+    sentence_stats : float64 column, optional
+        The sum over the sentence oracles, under all metrics one after the other.
+    """
 
     metrics: tuple[Metric, ...]
-    records: int = 0
-    segments: int = 0
-    sums: list[float] | None = None
-    engines: set[str] = field(default_factory=set)
-    failures: Failures = field(default_factory=Failures)
-    started: float = field(default_factory=time.perf_counter)
-
-    def decide(self, outcomes: Iterator[Done[Any] | Failure]) -> Iterator[Done[Any] | Failure]:
-        """Iterate over what is written and counted; here that is what comes in."""
-        return outcomes
-
-    def add(self, outcome: Done[Lines] | Failure) -> bytes:
-        """Count an outcome, and return what is written for it."""
-        self.records += outcome.position >= 0
-        if isinstance(outcome, Failure):
-            self.failures.append(outcome)
-            return b""
-        self.segments += 1
-        self.engines.add(outcome.result.engine)
-        sums = outcome.result.sums
-        self.sums = [*sums] if self.sums is None else list(map(operator.add, self.sums, sums))
-        return outcome.result.text.encode("utf-8")
-
-    def state(self) -> dict[str, Any]:
-        """Return what :meth:`restore` needs, but for the failures."""
-        return {
-            "seconds": time.perf_counter() - self.started,
-            "records": self.records,
-            "segments": self.segments,
-            "sums": self.sums,
-            "engines": sorted(self.engines),
-        }
-
-    def start(self, state: Mapping[str, Any] | None) -> None:
-        """Start the clock, and go on from what an earlier run has told of itself."""
-        self.started = time.perf_counter()
-        if state is not None:
-            self.started -= state["seconds"]
-            self.records, self.segments = state["records"], state["segments"]
-            self.sums = state["sums"]
-            self.engines = set(state["engines"])
-
-    def summary(self) -> dict[str, Any]:
-        """Return the summary as it is written."""
-        import decoding
-
-        seconds = time.perf_counter() - self.started
-
-        widths = [len(metric.stat_names) for metric in self.metrics]
-        assert self.sums is not None
-        ends = np.cumsum([len(_COUNTS), *widths, *widths])
-        counts, *rows = np.split(np.array(self.sums), ends[:-1])
-        results, exact, arcs, decomposing, unscored = map(int, counts)
-        both = zip(self.metrics, rows[: len(widths)], rows[len(widths) :], strict=True)
-        scores = {
-            str(metric): {"oracle": metric.score(oracle), "one_best": metric.score(one_best)}
-            for metric, oracle, one_best in both
-        }
-        return {
-            "metric": str(self.metrics[0]),
-            "segments": self.segments,
-            "failed": len(self.failures),
-            **scores[str(self.metrics[0])],
-            "seconds": seconds,
-            "arcs": arcs,
-            "arcs_per_second": arcs / seconds,
-            "engine": "+".join(sorted(self.engines)),
-            "version": decoding.__version__,
-            "results": results,
-            "exact": exact,
-            "decomposes": decomposing == self.segments,
-            "unscored": unscored,
-            "metrics": scores,
-        }
-
-
-@dataclass
-class CorpusTotals(Totals):
-    """What is summed up over the segments of a corpus whose oracle is chosen in the end."""
-
     choice: CorpusChoice | None = None
     sentence_stats: FloatColumn | None = None
 
@@ -302,26 +210,27 @@ class CorpusTotals(Totals):
     def _chosen(self, outcome: Done[KeptSegment], place: int) -> Done[Lines]:
         segment = outcome.result
         assert self.choice is not None
-        sums = numbers(
+        both = (segment.stats[place], segment.stats[segment.candidates.first])
+        sums = sums_of(
+            self.metrics,
             (1, self.choice.exact, segment.arcs, segment.decomposes, segment.unscored),
-            segment.stats[place],
-            segment.stats[segment.candidates.first],
+            *(_split(row, self.metrics) for row in both),
         )
         lines = Lines(segment.texts[place], sums, segment.candidates.engine)
         return Done(outcome.position, outcome.path, outcome.line, outcome.id, lines)
 
-    def summary(self) -> dict[str, Any]:
+    def conclude(self, summary: dict[str, Any]) -> dict[str, Any]:
         """Return the summary as it is written."""
         assert self.choice is not None
         assert self.sentence_stats is not None
-        summary = super().summary()
+        whole = conclude(summary)
         rows = _split(self.sentence_stats, self.metrics)
         for metric, row in zip(self.metrics, rows, strict=True):
-            summary["metrics"][str(metric)]["sentence_oracles"] = metric.score(row)
-        summary["metrics"][summary["metric"]]["bound"] = self.choice.bound
+            whole["metrics"][str(metric)]["sentence_oracles"] = metric.score(row)
+        whole["metrics"][whole["metric"]]["bound"] = self.choice.bound
         return {
-            **summary,
-            "sentence_oracles": summary["metrics"][summary["metric"]]["sentence_oracles"],
+            **whole,
+            "sentence_oracles": whole["metrics"][whole["metric"]]["sentence_oracles"],
             "bound": self.choice.bound,
             "gap": self.choice.gap,
             "corpus": True,

@@ -1,35 +1,28 @@
-"""What ``fstmetrics rescore`` writes for a segment, and what it sums up over all of them."""
+"""Lines of ``fstmetrics rescore``, and what is summed up over them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from decoding.cli.arguments import tsv_cell
-from decoding.cli.output.oracle import Totals, numbers
+from decoding.cli.output.tally import Lines, sums_of
 from decoding.corpus.jobs import RescoreJob, SegmentRescored
-from decoding.corpus.outcomes import Done, Failure, Segment
+from decoding.corpus.outcomes import Segment
 from decoding.plain_json import json_text
 from fstmetrics import Metric
-from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.formats.references import References
 
-#: what is summed up before the statistics of the new best and of the best in the file
-_COUNTS = ("size", "judged", "unscored")
+#: what is counted of a segment
+COUNTS = ("size", "unscored")
+KINDS = ("rescored", "file")
 
 
-class RescoredLine(NamedTuple):
-    """One segment: what :class:`~.oracle_output.Lines` has, and its features without a weight."""
-
-    text: str
-    sums: tuple[float, ...]
-    engine: str
-    unweighted: tuple[str, ...]
+def conclude(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary as it is written."""
+    return {name: value for name, value in summary.items() if name not in ("metric", "engine")}
 
 
 @dataclass(frozen=True)
@@ -55,12 +48,10 @@ class RescoreLines:
         """Those of the job."""
         return self.job.metrics
 
-    def __call__(self, segments: Sequence[Segment]) -> list[RescoredLine]:
+    def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the line of each segment."""
         return [
-            RescoredLine(
-                self._spelt(segment.id, found), self._sums(found), "model", found.unweighted
-            )
+            Lines(self._spelt(segment.id, found), self._sums(found), "model", found.unweighted)
             for segment, found in zip(segments, self.job(segments), strict=True)
         ]
 
@@ -90,72 +81,5 @@ class RescoreLines:
         return json_text(fields) + "\n"
 
     def _sums(self, found: SegmentRescored) -> tuple[float, ...]:
-        nothing = [np.zeros(len(metric.stat_names)) for metric in self.job.metrics]
-        return numbers(
-            (found.size, found.stats is not None, found.unscored),
-            *(found.stats or nothing),
-            *(found.one_best_stats or nothing),
-        )
-
-
-@dataclass
-class RescoreTotals(Totals):
-    """What is summed up over the segments; ``unweighted`` are all features without a weight."""
-
-    text: bool = False
-    unweighted: dict[str, None] = field(default_factory=dict)
-
-    def add(self, outcome: Done[Any] | Failure) -> bytes:
-        """Count an outcome, and return what is written for it.
-
-        Plain text has no ids: a segment that failed leaves an empty line, so that line i is
-        still segment i.
-        """
-        written = super().add(outcome)
-        if isinstance(outcome, Failure):
-            return b"\n" if self.text and outcome.position >= 0 else written
-        self.unweighted.update(dict.fromkeys(outcome.result.unweighted))
-        return written
-
-    def state(self) -> dict[str, Any]:
-        """Return what :meth:`restore` needs."""
-        return {**super().state(), "unweighted": list(self.unweighted)}
-
-    def start(self, state: Mapping[str, Any] | None) -> None:
-        """Start the clock, and go on from what an earlier run has told of itself."""
-        super().start(state)
-        if state is not None:
-            self.unweighted = dict.fromkeys(state["unweighted"])
-
-    def summary(self) -> dict[str, Any]:
-        """Return the summary as it is written."""
-        import decoding
-
-        assert self.sums is not None
-        size, judged, unscored = map(int, self.sums[: len(_COUNTS)])
-        widths = [len(metric.stat_names) for metric in self.metrics]
-        rows = np.split(np.array(self.sums[len(_COUNTS) :]), np.cumsum([*widths, *widths])[:-1])
-        count = len(widths)
-        return {
-            "segments": self.segments,
-            "judged": judged,
-            "failed": len(self.failures),
-            "seconds": time.perf_counter() - self.started,
-            "size": size,
-            "version": decoding.__version__,
-            "unweighted": list(self.unweighted),
-            "unscored": unscored,
-            "metrics": {
-                str(metric): {
-                    "file": _score(metric, before, judged),
-                    "rescored": _score(metric, now, judged),
-                }
-                for metric, now, before in zip(
-                    self.metrics, rows[:count], rows[count:], strict=True
-                )
-            },
-        }
-
-
-def _score(metric: Metric, stats: FloatColumn, judged: int) -> float | None:
-    return metric.score(stats) if judged else None
+        counts = (found.size, found.unscored)
+        return sums_of(self.job.metrics, counts, found.stats, found.one_best_stats)

@@ -1,35 +1,27 @@
-"""What ``fstmetrics study`` writes: tables and pictures."""
+"""Studies of metrics: the tables and pictures of ``fstmetrics study``."""
 
 from __future__ import annotations
 
 import argparse
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.human import short_names
-from decoding.cli.output.tables import document, latex, resampling_note, tsv
+from decoding.cli.output.correlate import shown
 from decoding.cli.plots import Curve, Panel
-from decoding.cli.tables import table
+from decoding.cli.tables import Report, number_cell, resampling_note
+from fstmetrics.statistics.human import short_names
 
 if TYPE_CHECKING:
-    from fstmetrics import BLEU, Metric
-    from fstmetrics.statistics.studies import Equivalents, SystemsPoint
+    from fstmetrics import BLEU
+    from fstmetrics.statistics.studies import Equivalents, SystemsSweep
 
 
-def written_char_bleu(
-    found: Sequence[Equivalents],
-    metrics: tuple[BLEU, BLEU],
-    segments: int,
-    arguments: argparse.Namespace,
-) -> str:
-    """Return the best orders in characters as a table, or all that was found as tsv or JSON."""
-    if arguments.format == "json":
-        return document(_char_bleu_content(found, metrics, segments))
-    if arguments.format == "tsv":
-        return tsv(_char_bleu_rows(found))
-    header = ["words", "by Pearson", "r", "by kappa", "kappa", f"by {100 * arguments.share:g} %"]
+def char_bleu_report(
+    found: Sequence[Equivalents], metrics: tuple[BLEU, BLEU], segments: int
+) -> Report:
+    """Return the best orders in characters as a table, and all that was found as tsv or JSON."""
+    header = ["words", "by Pearson", "r", "by kappa", "kappa", f"by {100 * found[0].share:g} %"]
     rows = [
         [
             str(one.order),
@@ -44,9 +36,13 @@ def written_char_bleu(
     notes = [f"{segments} segment scores; characters from 1 to {metrics[1].order}; {metrics[1]}"]
     if any(metrics[1].order in (one.best_pearson, one.best_kappa) for one in found):
         notes.append("the highest order is a best one: higher ones may be better (--max-m)")
-    if arguments.format == "latex":
-        return latex(header, rows, notes=notes)
-    return "\n".join([table(header, rows), "", *notes]) + "\n"
+    return Report(
+        header,
+        rows,
+        notes,
+        tsv_rows=lambda: _char_bleu_rows(found),
+        content=lambda: _char_bleu_content(found, metrics, segments),
+    )
 
 
 def _order(order: int | None) -> str:
@@ -57,16 +53,12 @@ def _best(values: Sequence[float], order: int | None) -> str:
     return "" if order is None else f"{values[order - 1]:.3f}"
 
 
-def _cell(number: float) -> str:
-    return "" if math.isnan(number) else repr(number)
-
-
 def _char_bleu_rows(found: Sequence[Equivalents]) -> list[list[str]]:
     rows = [["words", "characters", "pearson", "kappa", "below"]]
     for one in found:
         below = one.below or (math.nan,) * len(one.pearson)
         for order, numbers in enumerate(zip(one.pearson, one.kappa, below, strict=True), 1):
-            rows.append([str(one.order), str(order), *map(_cell, numbers)])
+            rows.append([str(one.order), str(order), *map(number_cell, numbers)])
     return rows
 
 
@@ -119,42 +111,29 @@ def char_bleu_panels(found: Sequence[Equivalents]) -> list[Panel]:
     ]
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """Systems under many values of an option."""
-
-    metric: Metric
-    option: str
-    systems: Sequence[str]
-    human: Sequence[float] | None
-    points: Sequence[SystemsPoint]
-
-
-def written_sweep(sweep: Sweep, arguments: argparse.Namespace) -> str:
+def sweep_report(sweep: SystemsSweep, arguments: argparse.Namespace) -> Report:
     """Return a sweep, one row a value."""
-    if arguments.format == "json":
-        return document(_sweep_content(sweep, arguments))
-    if arguments.format == "tsv":
-        return tsv(_sweep_rows(sweep))
     judged = sweep.human is not None
     header = [sweep.option, *(["Pearson"] if judged else []), *short_names(sweep.systems)]
     rows = []
     for point in sweep.points:
-        correlation = []
-        if point.correlation is not None:
-            correlation = ["undefined" if point.correlation.note else str(point.correlation)]
+        correlation = [] if point.correlation is None else [shown(point.correlation)]
         scores = [f"{score:.4f}" for score in point.scores]
         rows.append([f"{point.value:g}", *correlation, *scores])
     notes = [f"the first row is of {sweep.points[0].metric}"]
     if judged:
         notes.append(resampling_note(arguments.samples, arguments.seed, arguments.level, "systems"))
-    left = (1,) if judged else ()
-    if arguments.format == "latex":
-        return latex(header, rows, left=left, notes=notes)
-    return "\n".join([table(header, rows, left=left), "", *notes]) + "\n"
+    return Report(
+        header,
+        rows,
+        notes,
+        tsv_rows=lambda: _sweep_rows(sweep),
+        content=lambda: _sweep_content(sweep, arguments),
+        left=(1,) if judged else (),
+    )
 
 
-def _sweep_rows(sweep: Sweep) -> list[list[str]]:
+def _sweep_rows(sweep: SystemsSweep) -> list[list[str]]:
     """Return one row for each value and system, the correlation of the value with each."""
     columns = ["metric", "option", "value", "system", "score"]
     judged = sweep.human is not None
@@ -167,12 +146,12 @@ def _sweep_rows(sweep: Sweep) -> list[list[str]]:
             if found is not None and human is not None:
                 ends = found.interval
                 interval = (ends.low, ends.high) if ends else (math.nan, math.nan)
-                row += [repr(human), *map(_cell, (found.value, *interval))]
+                row += [repr(human), *map(number_cell, (found.value, *interval))]
             rows.append(row)
     return rows
 
 
-def _sweep_content(sweep: Sweep, arguments: argparse.Namespace) -> dict[str, Any]:
+def _sweep_content(sweep: SystemsSweep, arguments: argparse.Namespace) -> dict[str, Any]:
     points = []
     for point in sweep.points:
         found = point.correlation
@@ -201,7 +180,7 @@ def _sweep_content(sweep: Sweep, arguments: argparse.Namespace) -> dict[str, Any
     return {**whole, "points": points}
 
 
-def sweep_panels(sweep: Sweep) -> list[Panel]:
+def sweep_panels(sweep: SystemsSweep) -> list[Panel]:
     """Return the scores of the systems over the values, and beside it the correlation."""
     places = [point.value for point in sweep.points]
     name = str(sweep.metric).partition(":")[0]

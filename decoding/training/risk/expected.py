@@ -49,9 +49,11 @@ from decoding.training.risk.graphs import DerivationGraph
 from decoding.training.risk.lists import DerivationList, list_expectation
 from decoding.training.risk.problem import Beyond, RiskProblem, checked_options
 from fstmetrics import Evaluator
+from fstmetrics.contract import EVALUATOR, EVALUATORS
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, Space
+from lattices.spaces.arguments import SPACE, SPACES, takes
 from lattices.spaces.features import Weights
 
 
@@ -175,6 +177,7 @@ class RiskEstimate:
     pairs: int
 
 
+@takes(space=SPACE, evaluator=EVALUATOR)
 def risk(
     space: Space,
     evaluator: Evaluator,
@@ -235,6 +238,7 @@ def risk(
     )[0]  # fmt: skip
 
 
+@takes(spaces=SPACES, evaluators=EVALUATORS)
 def risks(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],

@@ -1,4 +1,4 @@
-"""A space and its references, made ready to be asked for its risk under many weights."""
+"""Risk problem: a space and its references, prepared for many weights."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def plf_line(lattice: Lattice, losses: Losses, name: str, probability: bool) -> 
     where = f"segment {lattice.id!r}"
     _note_losses(lattice, losses, where)
     try:
-        lattice = trim(lattice).lattice
+        lattice = trim(lattice).space
     except SpaceError as problem:
         raise FormatError(f"{where} cannot be written: {problem}") from problem
     nodes = _nodes(lattice, losses, where, probability)

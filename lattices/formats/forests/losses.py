@@ -1,4 +1,4 @@
-"""What the writers of forests share: what files cannot hold, and words that can stand in them."""
+"""Losses of forests in files: what they cannot hold, and words that can stand in them."""
 
 from __future__ import annotations
 

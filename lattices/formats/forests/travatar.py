@@ -179,13 +179,13 @@ def _numbers(found: list[Any], position: Mapping[int, int], what: str) -> list[i
 
 
 def _categories(nodes: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    found = [node.get("sym") for node in nodes]
+    found: list[Any] = [node.get("sym") for node in nodes]
     if found.count(None) == len(found):
         return ()
     if None in found:
         found = ["" if symbol is None else symbol for symbol in found]
     check_types(found, {str}, "the symbol of a node")
-    return tuple(found)  # type: ignore[arg-type]
+    return tuple(found)
 
 
 def _spans(nodes: Sequence[dict[str, Any]]) -> IntColumn | None:

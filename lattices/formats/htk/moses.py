@@ -1,4 +1,4 @@
-"""What Moses writes as SLF, ``-output-search-graph-slf``: links without nodes, and running totals.
+"""Moses' SLF (``-output-search-graph-slf``): links without nodes, and running totals.
 
 ``OutputSearchGraphAsSLF`` in ``moses/Manager.cpp`` numbers the nodes without writing them, starts
 in node 0 and ends in the last one. It gives every hypothesis a node of its own, also those that

@@ -54,6 +54,8 @@ from lattices.formats.json.fields import (
     typed,
 )
 from lattices.formats.json.forests import COMMON_KEYS, FOREST_KEYS, forest_fields, forest_of
+from lattices.formats.lists.recognisers import is_recogniser
+from lattices.formats.lists.rows import is_row
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 
@@ -163,8 +165,14 @@ class JsonLines(Format):
     by_line = True
 
     def sniff(self, head: bytes) -> bool:
-        """Tell whether the first line begins an object, and none of cdec or Travatar."""
-        return bool(_OPENING.match(head)) and not any(other.match(head) for other in _OTHERS)
+        """Tell whether the first line begins an object, and none of another format."""
+        others = any(other.match(head) for other in _OTHERS)
+        return (
+            bool(_OPENING.match(head))
+            and not others
+            and not is_row(head)
+            and not is_recogniser(head)
+        )
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut at line ends; blank lines are nothing."""

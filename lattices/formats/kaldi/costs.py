@@ -1,4 +1,4 @@
-"""What Kaldi's text and binary archives share: two costs an arc, labels, frames, options.
+"""Costs of Kaldi's archives: two an arc; labels, frames and options.
 
 An arc of a Kaldi lattice has a graph cost (language model, transitions, pronunciation) and
 an unscaled acoustic cost. Both are kept, negated, as the features ``graph`` and
@@ -23,7 +23,7 @@ from lattices.formats.base import BLANKS, Losses
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureMatrix, sparse_rows
-from lattices.spaces.normal_form import NORMAL, normal_form
+from lattices.spaces.lattice import NORMAL, normal_form
 from lattices.vocabulary import Vocabulary
 
 FEATURES = ("graph", "acoustic")

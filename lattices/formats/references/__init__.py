@@ -12,7 +12,13 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats.references.files import ReferenceFile, hint, read_file
+from lattices.formats.references.files import (
+    ReferenceFile,
+    first_column,
+    hint,
+    in_another_case,
+    read_file,
+)
 from lattices.formats.references.ids import FIELDS, IdTemplate
 from lattices.formats.references.nist import Alternatives, Table
 from lattices.formats.streams import PathLike
@@ -30,6 +36,11 @@ class References:
     first words cannot be ids; an error where there is a doubt. Each file may have its own
     layout by id.
 
+    Attributes
+    ----------
+    guessed : bool
+        Whether the layout was not given, but is found by what is in the files.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -46,6 +57,7 @@ class References:
     ) -> None:
         self._files = tuple(files)
         self._option = option
+        self.guessed = layout == "auto"
         self._tables: list[Table] = []
         self._layouts: tuple[str, ...] = (layout,) * len(self._files)
         if layout not in ("auto", "plain"):
@@ -77,7 +89,7 @@ class References:
         ]
         self._layouts = tuple(layouts)
 
-    def _both_readings(self) -> str:
+    def both_readings(self) -> str:
         """Return how to say whether lines begin with ids, to be put behind what is wrong."""
         return (
             f"; {self._option}kaldi takes the first word of each line for its id, "
@@ -114,7 +126,7 @@ class References:
             return
         layouts = [file.layout_for(names) for file in self._files]
         if all(layouts) and "plain" not in layouts:
-            self._use(layouts, self._both_readings())
+            self._use(layouts, self.both_readings())
         elif set(layouts) == {"plain"}:
             self._layouts = tuple(layouts)
         else:
@@ -126,23 +138,33 @@ class References:
 
     def _refuse(self, layouts: Sequence[str], names: Sequence[str]) -> NoReturn:
         """Raise the error of the first file in doubt, or of a plain one among others."""
-        odd = layouts.index("" if "" in layouts else "plain")
-        file = self._files[odd]
+        file = self._files[layouts.index("" if "" in layouts else "plain")]
+        pairs = zip(self._files, layouts, strict=True)
+        by_id = next((one for one, layout in pairs if layout not in ("", "plain")), None)
         found = next((name for name in names if name in file.first_words), "")
         missing = next((name for name in names if name not in file.first_words), "")
-        if layouts[odd] == "plain":
-            by_id = self._files[[one == "plain" for one in layouts].index(False)]
-            problem = f"no line begins with {missing!r}, but {by_id.path} is by id"
+        if not file.first_words:
+            problem = f"no words in {len(file.lines)} lines"
         elif not file.last_ids.isdisjoint(names):
             problem = "some lines end in ids, as those of a trn do, and others do not"
+        elif by_id is not None:
+            problem = f"no line begins with {missing!r}, but {by_id.path} is by id"
         elif found:
             problem = f"a line begins with the id {found!r}, but none with {missing!r}"
-        else:
+        elif file.begins_with_ids():
+            unnamed = first_column(missing) != missing or not missing
+            nothing = "segments have no ids" if unnamed else f"no line for {missing!r}"
             problem = (
-                f"no line for {missing!r}, though lines begin with what look like ids "
+                f"{nothing}, though lines begin with what look like ids "
                 f"({next(iter(file.first_words))!r})"
             )
-        raise FormatError(problem + self._both_readings(), file.path)
+        else:
+            problem = (
+                f"no line begins with {missing!r}, and first words, which are all different, could "
+                f"be other ids ({next(iter(file.first_words))!r})"
+            )
+        case = "" if found else in_another_case(missing, file.first_words)
+        raise FormatError(problem + case + self.both_readings(), file.path)
 
     def decide(self, ids: Sequence[str]) -> None:
         """Settle the layout for these segments, which are all there are.
@@ -246,9 +268,10 @@ def read_references(
         All the segments, if they are known: then everything is checked now.
     format : {"auto", "kaldi", "plain", "trn", "ctm", "stm"}
         The layout. ``auto`` takes one by id in which all lines fit and the ids are found; else
-        plain, if there are as many lines as segments and the first words cannot be ids: no
-        segment has such an id, and not most of them have a digit or a ``_``. Where that does
-        not decide, and for an id that two lines have, it is an error.
+        plain, if there are as many lines as segments and the first words cannot be ids: not most
+        of them have a digit or a ``_``, and they are not all different, or the segments are
+        mere numbers, none of which is among them. Where that does not decide, and for an id that
+        two lines have, it is an error.
     id_template : str, optional
         How ids are made of the fields of trn, ctm or stm, such as ``{file}-{channel}``; see
         :mod:`lattices.formats.references.nist`.

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lattices.errors import FormatError
-from lattices.formats.base import text_lines
+from lattices.errors import FormatError, argument
+from lattices.formats.base import decoded_lines
 from lattices.formats.references.ids import FIELDS, IdTemplate, utterance_of
 from lattices.formats.references.nist import READERS, Lines, Table, looks_like, second_line, trn_id
 from lattices.formats.streams import PathLike, display_name, opened
@@ -89,8 +89,9 @@ class ReferenceFile:
 
         Segments may be without a reference, and sentences may begin with what is an id. So the
         file is by id if it has half of these ids, or one where lines look as if they began
-        with ids. It is plain if neither is so, and it has none at all, or first words that
-        are not all different.
+        with ids. It is plain if neither is so and its first words cannot be ids: they are not
+        all different, or no segment has an id of its own and none is among them. A file without
+        a word tells nothing.
         """
         by_table = (one for one, table in self.tables.items() if any(id in table for id in ids))
         found = next(by_table, "")
@@ -102,7 +103,8 @@ class ReferenceFile:
             return "kaldi"
         if self.tables or like_ids or not self.last_ids.isdisjoint(ids):
             return ""
-        return "plain" if self.repeated or not hits else ""
+        in_order = bool(self.first_words) and not hits and not any(map(is_own_id, ids))
+        return "plain" if self.repeated or in_order else ""
 
 
 def first_column(line: str) -> str:
@@ -113,32 +115,49 @@ def first_column(line: str) -> str:
     return line
 
 
+def is_own_id(id: str) -> bool:
+    """Tell whether a file could have this id in its first column, and it is no mere number.
+
+    Segments without a name are numbered by their readers, and lists often are by their decoders;
+    so numbers say no more than the order does, and lines of text go by that.
+    """
+    return first_column(id) == id != "" and not id.isdecimal()
+
+
+def in_another_case(id: str, known: Iterable[str]) -> str:
+    """Return that an id is there in capitals, or without them; empty if it is not."""
+    folded = id.casefold()
+    found = next((name for name in known if name.casefold() == folded), None)
+    return "" if found is None else f"; {found!r} is it in another case"
+
+
 def hint(layout: str, table: Table, id: str) -> str:
     """Return what may help where an id is not found."""
+    case = in_another_case(id, table.entries)
+    if case:
+        return case
     example = next(iter((*table.entries, *table.excluded)), "")
     if layout == "trn":
         ending = (name for name in table.entries if name.endswith(f"-{id}"))
         longer = next((name for name in ending if utterance_of(name) == id), "")
         if longer:
+            option = argument("references.id_template", "{utterance}")
             return (
-                f"; {longer!r} has the speaker in front, which the id template {{utterance}} drops"
+                f"; {longer!r} has the speaker in front, which the id template {{utterance}} drops "
+                f"({option})"
             )
     if layout in FIELDS:
         fields = " ".join(f"{{{name}}}" for name in FIELDS[layout])
-        return f"; its ids are such as {example!r}, an id template makes others of {fields}"
+        option = argument("references.id_template", "TEMPLATE")
+        return f"; its ids are such as {example!r}, {option} makes others of {fields}"
     return ""
 
 
 def read_file(path: PathLike, format: str, template: IdTemplate | None) -> ReferenceFile:
     """Return a file, with the tables of its layout, or of those that its content fits in."""
     name = display_name(path)
-    lines: list[str] = []
     with opened(path) as (_, stream):
-        for number, line in text_lines(stream):
-            try:
-                lines.append(line.decode("utf-8").strip(_BLANKS))
-            except UnicodeDecodeError as problem:
-                raise FormatError(f"invalid UTF-8: {problem.reason}", name, number) from problem
+        lines = [line.strip(_BLANKS) for _, line in decoded_lines(stream, name)]
     if not lines:
         raise FormatError("the file is empty", name)
     layouts = [format] if format in FIELDS else []
@@ -149,7 +168,8 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
             if looks_like(layout, lines) and (template is None or template.suits(layout))
         ]
         if {"ctm", "stm"} <= set(layouts):
-            raise FormatError("could be ctm as well as stm; say which (format)", name)
+            option = argument("references.format", "NAME")
+            raise FormatError(f"could be ctm as well as stm; say which ({option})", name)
         if template is not None and not layouts:
             raise FormatError("an id template, but not a trn, ctm or stm with its fields", name)
     tables = {layout: READERS[layout](Lines(name, lines), template) for layout in layouts}

@@ -52,8 +52,8 @@ def test_a_command_loads_only_what_it_needs(tmp_path: Path) -> None:
     unused = {"networkx", "pynini", "pyarrow", "scipy.optimize", "scipy.stats", "ssl"}
     unused |= {
         "concurrent.futures.process",
-        "decoding.cli.commands.mbr",
-        "decoding.cli.commands.train",
+        "decoding.cli.choice.mbr",
+        "decoding.cli.training.train",
     }
     assert not unused & set(modules)
 
@@ -79,6 +79,25 @@ def test_every_exported_name_is_there() -> None:
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"fstmetrics {version('fstmetrics')}\n"
+
+
+def test_the_package_runs_as_the_command(tmp_path: Path) -> None:
+    """From any folder, with the same name and the same exit codes."""
+    for arguments, code in ((["--version"], 0), (["oracle", "--help"], 0), (["oracel"], 2)):
+        module, script = (
+            subprocess.run([*how, *arguments], cwd=tmp_path, capture_output=True, check=False)
+            for how in (
+                [sys.executable, "-m", "fstmetrics"],
+                [
+                    sys.executable,
+                    "-c",
+                    "from decoding.cli.main import main; raise SystemExit(main())",
+                ],
+            )
+        )
+        assert module.returncode == script.returncode == code
+        assert (module.stdout, module.stderr) == (script.stdout, script.stderr)
+        assert b"fstmetrics" in module.stdout + module.stderr
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from decoding.cli.main import main
-from decoding.minimum_risk.mbr import mbr
+from decoding import Linear, Pairwise, mbr, mbr_kbest
 from fstmetrics import BLEU, GRR, WER, corpus_score
 from lattices import Forest, Lattice
 from lattices.formats import read, write
-from tests.decoding.cli.commandline import CAT, cats, lattice_line, words
+from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
 
 LISTS = """\
 0 ||| a cat sat ||| f= 1 ||| -0.1
@@ -24,8 +23,7 @@ LISTS = """\
 """
 
 
-def run(*argv: object) -> int:
-    return main(["mbr", *map(str, argv)])
+run = command("mbr")
 
 
 def objects(text: str) -> list[dict[str, Any]]:
@@ -66,7 +64,9 @@ def test_json_lines_and_summary(
     flags = ["--metric", "bleu:order=2", "--format", "jsonl", "-k", 2, "--scale", 3]
     assert run(lists, *flags, "--refs", refs, "--summary", summary, "-q") == 0
     printed = objects(capsys.readouterr().out)
-    expected = [each for space in read(lists) for each in mbr(space, BLEU(order=2), scale=3.0, k=2)]
+    expected = [
+        each for space in read(lists) for each in mbr_kbest(space, BLEU(order=2), scale=3.0, k=2)
+    ]
     assert [row["text"] for row in printed] == [each.text for each in expected]
     assert [row["expected"] for row in printed] == [each.expected for each in expected]
     assert [row["rank"] for row in printed] == [1, 2, 1, 2]
@@ -139,12 +139,14 @@ def test_a_segment_without_evidence_fails_alone(
 
 def test_options_of_methods(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(lists, "--metric", "wer", "--set", "uniform=true", "--candidates", 1, "-q") == 0
-    found = [mbr(space, WER(), uniform=True, candidates=1) for space in read(lists)]
+    found = [
+        mbr(space, WER(), method=Pairwise(uniform=True, candidates=1)) for space in read(lists)
+    ]
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert rows == [[str(n), repr(each.expected), each.text] for n, each in enumerate(found)]
     theta = "theta=-0.1/0.2/0.3/0.4/0.5"
     assert run(lists, "--metric", "wer", "--method", "linear", "--set", theta, "-q") == 0
-    found = [mbr(space, method="linear", theta=[-0.1, 0.2, 0.3, 0.4, 0.5]) for space in read(lists)]
+    found = [mbr(space, method=Linear(theta=[-0.1, 0.2, 0.3, 0.4, 0.5])) for space in read(lists)]
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [row[2] for row in rows] == [each.text for each in found]
 
@@ -158,7 +160,7 @@ def test_the_k_best_of_forests(tmp_path: Path, capsys: pytest.CaptureFixture[str
     write(path, [Forest.from_lattice(lattice)])
     assert run(path, "--method", "linear", "-k", 3, "--format", "jsonl", "-q") == 0
     printed = objects(capsys.readouterr().out)
-    expected = mbr(lattice, method="linear", k=3)
+    expected = mbr_kbest(lattice, k=3, method="linear")
     assert [row["text"] for row in printed] == [each.text for each in expected]
     assert [row["rank"] for row in printed] == [1, 2, 3]
 
@@ -183,7 +185,7 @@ def test_what_is_refused(
 
 def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that is interrupted goes on, and ends as if it had not been."""
-    from decoding.cli.output import mbr as mbr_output
+    from decoding.cli.output.tally import Tally
 
     path = tmp_path / "many.jsonl"
     path.write_text("".join(lattice_line(f"s{n}", CAT, ["the cat"]) for n in range(300)))
@@ -191,7 +193,7 @@ def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]
     flags = ["--metric", "grr", "wer", "--method", "pairwise"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(path, *flags, "-o", whole, "--summary", summaries[0], "-q") == 0
-    original, done = mbr_output.MBRTotals.add, 0
+    original, done = Tally.add, 0
 
     def interrupted(self: Any, outcome: Any) -> bytes:
         nonlocal done
@@ -201,7 +203,7 @@ def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]
         return original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mbr_output.MBRTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(path, *flags, "-o", parts, "-q") == 130
     assert run(path, *flags, "-o", parts, "--resume", "--summary", summaries[1], "-q") == 0
     assert parts.read_text() == whole.read_text()

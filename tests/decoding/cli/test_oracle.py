@@ -16,11 +16,9 @@ from decoding.corpus import progress
 from fstmetrics import GRR, WER, corpus_score
 from lattices.formats import read, write
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from tests.decoding.cli.commandline import CAT, cats, lattice_line, words
+from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
 
-
-def run(*argv: object) -> int:
-    return main(["oracle", *map(str, argv)])
+run = command("oracle")
 
 
 def table(text: str) -> list[list[str]]:
@@ -208,9 +206,9 @@ def test_beyond_the_memory_results_are_not_proven(
 
 def test_references_by_id_and_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = cats(tmp_path / "cats.jsonl", 2, refs=False)
-    by_id = words(tmp_path / "text", "s1 a hat", "other x", "s0 the cat")
-    by_line = words(tmp_path / "refs", "the cat", "a hat")
-    expected = [["s0", "1.0", "the cat"], ["s1", "1.0", "a hat"]]
+    by_id = words(tmp_path / "text", "s1 the hat", "other x", "s0 the cat")
+    by_line = words(tmp_path / "refs", "the cat", "the hat")
+    expected = [["s0", "1.0", "the cat"], ["s1", "1.0", "the hat"]]
     for refs, layout, said in (
         (by_id, "auto", "by id"),
         (by_id, "kaldi", "by id"),
@@ -227,7 +225,7 @@ def test_references_that_are_given_replace_those_inside(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refs = words(tmp_path / "refs", "a hat", "a hat", "a hat")
-    more = words(tmp_path / "more", "a cat", "x", "y")
+    more = words(tmp_path / "more", "a cat", "x", "x")
     assert run(file, "-q", "--refs", refs, more, "--format", "jsonl") == 0
     found = objects(capsys.readouterr().out)
     assert [(line["text"], line["reference"]) for line in found] == [("a hat", 0)] * 3

@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
-from tests.decoding.cli.commandline import lattice_line, words
+from tests.decoding.cli.commandline import command, lattice_line, words
 
-
-def run(*argv: object) -> int:
-    return main(list(map(str, argv)))
+run = command()
 
 
 @pytest.fixture
@@ -77,7 +74,9 @@ def test_stm_with_ids_made_by_a_template(
     assert printed.out == "a\t0.0\tum yes\nb\t0.0\tuh yes\n"
     assert "refs.stm:3: 'c' is excluded from scoring" in printed.err
     assert run(*arguments) == 2
-    assert "its ids are such as 'f'" in capsys.readouterr().err
+    assert (
+        "its ids are such as 'f', --refs-id TEMPLATE makes others of {" in capsys.readouterr().err
+    )
     assert run(*arguments, "--refs-id", "{speaker.x}") == 2
     assert "no field 'speaker.x'" in capsys.readouterr().err
 
@@ -124,7 +123,8 @@ def test_ids_of_espnet(
     arguments = ("oracle", few, "--input-format", "nbest-tsv", "--metric", "wer", "--refs")
     trn = folder / "dev_clean.score_wer.ref.trn"
     assert run(*arguments, trn) == 2
-    assert "the id template {utterance} drops" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "which the id template {utterance} drops (--refs-id {utterance})" in told
     assert run(*arguments, trn, "--refs-id", "{utterance}") == 0
     by_trn = capsys.readouterr().out
     assert run(*arguments, folder / "dev_clean.ref.txt") == 0
@@ -144,6 +144,62 @@ def test_a_second_line_for_an_id_makes_no_words_of_ids(
     assert "--refs-format kaldi takes" in printed.err
     assert "--refs-format plain takes" in printed.err
     assert run(*arguments, "--refs-format", "plain") == 0
+
+
+@pytest.mark.parametrize("command", ["oracle", "mbr", "convert"])
+def test_one_line_that_may_begin_with_an_id(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "said.jsonl"
+    source.write_text(lattice_line("s035", [(0, 1, "um", -1.0), (1, 2, "yes", -1.0)]))
+    refs, out = words(tmp_path / "text", "abc um yes"), tmp_path / "out.jsonl"
+    arguments = (command, source, "-o", out, "--refs", refs)
+    assert run(*arguments) == 2
+    told = capsys.readouterr().err
+    assert f"{refs}: no line begins with 's035'" in told
+    assert "--refs-format kaldi takes the first word of each line for its id" in told
+    assert "--refs-format plain takes line i for segment i" in told
+    assert not out.exists()
+    assert run(*arguments, "--refs-format", "plain") == 0
+    # a segment without a name of its own has no line but by its number
+    source.write_text(lattice_line("", [(0, 1, "um", -1.0), (1, 2, "yes", -1.0)]))
+    assert run(command, source, "-o", tmp_path / "more.jsonl", "--refs", refs) == 0
+
+
+def test_one_line_of_a_system_that_begins_with_another_id(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refs = words(tmp_path / "text", "abc um yes")
+    assert run("score", words(tmp_path / "hyps", "s035 um yes"), "--refs", refs) == 2
+    assert "--refs-format plain takes line i for segment i" in capsys.readouterr().err
+    assert run("score", words(tmp_path / "plain", "um yes"), "--refs", refs) == 0
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_ids_of_systems_are_not_taken_for_words(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ["um yes", "um no", "no"]
+    plain, refs = words(tmp_path / "plain", *said), words(tmp_path / "refs", *said)
+    by_id = words(tmp_path / "text", *(f"utt-{n} {line}" for n, line in enumerate(said)))
+    for systems in ([plain, by_id], [by_id, plain]):
+        arguments = (command, *systems, "--refs", refs, "--metric", "wer")
+        assert run(*arguments) == 2
+        told = capsys.readouterr().err
+        assert f"{by_id}: lines begin with what look like ids ('utt-0')" in told
+        assert "--refs-format plain takes line i for segment i" in told
+        assert run(*arguments, "--refs-format", "plain") == 0
+        capsys.readouterr()
+    # the other way round
+    assert run(command, plain, plain, "--refs", by_id) == 2
+    assert "segments have no ids, though lines begin with" in capsys.readouterr().err
+
+
+def test_a_system_that_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = words(tmp_path / "empty")
+    for line in ("u1 um yes", "um yes"):
+        assert run("score", empty, "--refs", words(tmp_path / "refs", line)) == 2
+        assert capsys.readouterr().err == f"fstmetrics: error: {empty}: 0 lines for 1 references\n"
 
 
 def test_scores_with_an_id_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

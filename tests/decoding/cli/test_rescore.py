@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lattices
-from decoding.cli import main as cli
-from decoding.cli.output import rescore as rescore_output
+from decoding.cli.output.tally import Tally
 from decoding.corpus import journal
 from lattices import Forest, Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import write_weights
-from tests.decoding.cli.commandline import words
+from tests.decoding.cli.commandline import command, words
 from tests.strategies import FEATURE_NAMES, GRID, small_forests, small_lattices
 
 ARCS: list[Any] = [
@@ -28,13 +27,7 @@ ARCS: list[Any] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rescore"))))
-
-
-def run(*argv: object) -> int:
-    return cli.main(["rescore", *map(str, argv)])
+run = command("rescore")
 
 
 def corpus(path: Path, count: int = 3, **rest: Any) -> Path:
@@ -88,7 +81,8 @@ def test_summary_before_and_after(
 ) -> None:
     source = corpus(tmp_path / "a.jsonl", 2)
     refs, summary = words(tmp_path / "refs", "the cat", "a cat"), tmp_path / "s.json"
-    argv = ["--weights", weights, "--refs", refs, "--metric", "wer", "grr", "--summary", summary]
+    argv = ["--weights", weights, "--refs", refs, "--refs-format", "plain"]
+    argv += ["--metric", "wer", "grr", "--summary", summary]
     assert run(source, *argv, "-o", tmp_path / "o.tsv") == 0
     found = json.loads(summary.read_text())
     # "a hat" in the file has 2 + 1 errors, "the cat" now 0 + 1
@@ -117,11 +111,9 @@ def test_the_best_by_enumeration(space: Lattice | Forest, values: list[float]) -
         source, out, file = (Path(folder, name) for name in ("a.jsonl", "o.tsv", "w.txt"))
         write(source, [space])
         write_weights(weight, file)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rescore"))))
-            assert run(source, "--weights", file, "-o", out, "-q") == 0
-            assert run(source, "--weights", file, "-k", 3, "-o", f"{out}.jsonl", "-q") == 0
-            assert run(source, "--weights", file, "--spaces", "-o", f"{out}.gz.jsonl", "-q") == 0
+        assert run(source, "--weights", file, "-o", out, "-q") == 0
+        assert run(source, "--weights", file, "-k", 3, "-o", f"{out}.jsonl", "-q") == 0
+        assert run(source, "--weights", file, "--spaces", "-o", f"{out}.gz.jsonl", "-q") == 0
         _, score, text = out.read_text().rstrip("\n").split("\t")
         (nbest,) = read(f"{out}.jsonl")
         (whole,) = read(f"{out}.gz.jsonl")
@@ -211,7 +203,7 @@ def test_resuming(
     flags = [source, "--weights", file, "--missing", "zero", "--metric", "wer", "-q"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(*flags, "-o", whole, "--summary", summaries[0]) == 0
-    original, done = rescore_output.RescoreTotals.add, 0
+    original, done = Tally.add, 0
 
     def interrupted(self: Any, outcome: Any) -> bytes:
         nonlocal done
@@ -221,7 +213,7 @@ def test_resuming(
         return original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rescore_output.RescoreTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(*flags, "-o", parts) == 130
     assert "--resume goes on from here" in capsys.readouterr().err
     words(file, "tm 2")
@@ -230,7 +222,7 @@ def test_resuming(
     with pytest.MonkeyPatch.context() as patch:
         # so few are left
         done = 29
-        patch.setattr(rescore_output.RescoreTotals, "add", interrupted)
+        patch.setattr(Tally, "add", interrupted)
         assert run(*flags, "-o", parts, "--resume", "--summary", summaries[1]) == 0
     assert parts.read_text() == whole.read_text()
     one, two = (json.loads(each.read_text()) for each in summaries)

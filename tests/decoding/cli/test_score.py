@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
-from decoding.cli.output.tables import latex
-from fstmetrics import GRR, WER, bootstrap, corpus_stats
-from tests.decoding.cli.commandline import words
+from decoding.cli.tables import latex
+from fstmetrics import GRR, WER, corpus_stats
+from fstmetrics.statistics import bootstrap
+from tests.decoding.cli.commandline import command, words
 
 REFS = ["the cat sat", "on the mat", "and slept there", "all day long"]
 OUTPUTS = ["the hat sat", "on mat", "and slept there", "all the day long"]
 
 
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 @pytest.fixture

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
 from lattices import Lattice, NBest, path_count, read
-from tests.decoding.cli.commandline import cats, lattice_line, words
+from tests.decoding.cli.commandline import cats, command, lattice_line, words
 from tests.lattices.algorithms.comparing import best_score
 
-
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 def file(path: Path, **sentences: str) -> Path:
@@ -56,7 +53,7 @@ def test_segments_are_joined_by_id(
 
 
 def test_same_order_is_read_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from decoding.cli.commands import union
+    from decoding.cli.spaces import union
 
     held: list[int] = []
     find = union._Source.find

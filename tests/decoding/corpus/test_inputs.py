@@ -12,21 +12,26 @@ import pytest
 
 import lattices
 from decoding import sample_data
-from decoding.corpus import batches as sizes
+from decoding.corpus import inputs
 from decoding.corpus import inputs as module
-from decoding.corpus.batches import (
+from decoding.corpus.inputs import (
     FIRST_RECORDS,
     LONG,
     MOST_RECORDS,
     SHORT,
     Batch,
+    Cut,
+    Inputs,
+    Line,
     Pace,
+    Range,
+    WholeFile,
     batches,
+    parsed,
+    unit_count,
     without_first,
 )
-from decoding.corpus.inputs import Inputs
 from decoding.corpus.runner import Done, Earlier, Failure, Segment, run
-from decoding.corpus.units import Cut, Line, Range, WholeFile, parsed, unit_count
 from tests.decoding.cli.commandline import CAT, cats, lattice_line
 
 
@@ -208,7 +213,7 @@ def test_batches_count_segments_and_bytes(monkeypatch: pytest.MonkeyPatch) -> No
     some = [Range(0, "f", "x", 0, 3, 10), failure, Range(3, "f", "x", 3, 4, 10)]
     assert unit_sizes(list(batches(some, Pace(4)))) == [[3, 1], [1]]
     assert unit_sizes(list(batches(some, Pace(3)))) == [[3], [1, 1]]
-    monkeypatch.setattr(sizes, "BATCH_BYTES", 10)
+    monkeypatch.setattr(inputs, "BATCH_BYTES", 10)
     assert unit_sizes(list(batches(some, Pace(9)))) == [[3], [1, 1]]
 
 

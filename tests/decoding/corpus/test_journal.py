@@ -322,7 +322,7 @@ class Interrupting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._real = running.corpus_outcomes
         self.after = 10**9
-        monkeypatch.setattr("decoding.cli.summaries.corpus_outcomes", self)
+        monkeypatch.setattr("decoding.cli.running.corpus_outcomes", self)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         from contextlib import contextmanager

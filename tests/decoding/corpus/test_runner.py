@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from decoding.corpus import batches as pace
-from decoding.corpus.jobs import NO_REFERENCES, InfoJob, OracleJob, one_best
-from decoding.corpus.outcomes import Failures
+from decoding.corpus.jobs import InfoJob, OracleJob
+from decoding.corpus.outcomes import NO_REFERENCES, Failures
 from decoding.corpus.runner import Done, Earlier, Failure, Segment, _without_repeats, run
 from fstmetrics import GRR, WER
 from fstmetrics.references import tokens_of
 from lattices import Hypothesis, Lattice, NBest
+from lattices.algorithms import best_words
 from lattices.errors import EngineError, OptionError, SpaceError
 from lattices.formats.ids import SeenIds
 from lattices.intersection import kernel
@@ -274,10 +275,10 @@ def lattice(refs: Sequence[str] = ("the cat",)) -> Lattice:
 
 def test_the_model_s_best_of_a_list_is_the_first_of_the_highest() -> None:
     entries = [Hypothesis(("a",), -2.0), Hypothesis(("b",), -1.0), Hypothesis(("c",), -1.0)]
-    assert one_best(NBest.from_hypotheses(entries)) == ("b",)
-    assert one_best(lattice()) == ("a", "hat")
+    assert best_words(NBest.from_hypotheses(entries)) == ("b",)
+    assert best_words(lattice()) == ("a", "hat")
     with pytest.raises(OptionError, match="empty"):
-        one_best(NBest.from_hypotheses([], id="x"))
+        best_words(NBest.from_hypotheses([], id="x"))
 
 
 def test_the_job_scores_oracle_and_best_under_every_metric() -> None:

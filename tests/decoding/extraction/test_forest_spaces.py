@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from decoding.corpus.encoding import Target
-from decoding.corpus.jobs import InfoJob, OracleJob, one_best
+from decoding.corpus.jobs import InfoJob, OracleJob
 from decoding.corpus.runner import Segment
 from decoding.corpus.transforms import KBest, Pruned, Sampled
 from decoding.lists import joined
 from fstmetrics import WER
+from lattices.algorithms import best_words
 from lattices.errors import FormatError, OptionError
 from lattices.spaces import Forest, NBest
 from lattices.testing import sample_forests, sample_lattices, sentences
@@ -35,7 +36,7 @@ def test_size() -> None:
 
 
 def test_oracle_and_one_best() -> None:
-    assert one_best(FOREST) == ("the", "cat")
+    assert best_words(FOREST) == ("the", "cat")
     (found,) = OracleJob((WER(),))([SEGMENT])
     assert (found.oracles[0].text, found.oracles[0].score) == ("dog and cat", 0.0)
     assert (found.one_best, found.arcs) == (("the", "cat"), 4)

@@ -3,12 +3,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding import density_curve, oracle, oracles
+import decoding
+from decoding import density_curve, oracle, oracle_kbest, oracles, worst
 from decoding.extraction.oracle import find_oracles
 from fstmetrics import CER, GRR, WER, WRR
 from fstmetrics.contract import quality
@@ -22,12 +24,12 @@ def test_characters_search_in_characters_and_answer_in_words(lattice, reference)
     for metric in (CER(), CER(spaces=False)):
         evaluator = metric.against([reference])
         best = min(evaluator.score(path.tokens) for path in lattice.paths())
-        worst = max(evaluator.score(path.tokens) for path in lattice.paths())
+        highest = max(evaluator.score(path.tokens) for path in lattice.paths())
         for engine in ("kernel", "openfst"):
             found = oracle(lattice, evaluator, engine=engine)
             assert found.score == best
             assert lattice.hypothesis(found.hypothesis.arcs) == found.hypothesis
-        assert oracle(lattice, evaluator, worst=True).score == worst
+        assert worst(lattice, evaluator)[0].score == highest
 
 
 nbest_lists = st.lists(
@@ -51,10 +53,14 @@ def test_nbest_oracles_equal_a_loop(nbest, reference, worst, weight):
         value = evaluator.score(entry.tokens) + weight * entry.score
         return sign * value, -entry.score
 
-    found = oracle(nbest, evaluator, worst=worst, model_weight=weight)
+    found = (decoding.worst if worst else decoding.oracle_kbest)(
+        nbest, evaluator, 1, model_weight=weight
+    )[0]
     assert found.hypothesis == nbest[found.hypothesis.index]
     assert key(found.hypothesis) == min(map(key, nbest))
-    several = oracle(nbest, evaluator, k=20, worst=worst, model_weight=weight)
+    several = (decoding.worst if worst else decoding.oracle_kbest)(
+        nbest, evaluator, 20, model_weight=weight
+    )
     assert len(several) == len({entry.tokens for entry in nbest})
     values = [
         quality(evaluator.metric, each.score) + weight * each.hypothesis.score for each in several
@@ -147,22 +153,28 @@ def test_fear_is_the_worst_with_a_negative_model_weight():
         [(0, 1, "good", -1.0), (0, 1, "bad", -2.0), (0, 1, "worse", -9.0)], finals=[1]
     )
     evaluator = WRR().against(["good"])
-    assert oracle(lattice, evaluator, worst=True, model_weight=-1.0).text == "good"
-    assert oracle(lattice, evaluator, worst=True, model_weight=-0.1).text == "bad"
+    assert worst(lattice, evaluator, model_weight=-1.0)[0].text == "good"
+    assert worst(lattice, evaluator, model_weight=-0.1)[0].text == "bad"
 
 
 def test_without_a_complete_path_there_is_a_clear_error():
     dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3, id="dead")
-    for options in ({}, {"worst": True}, {"k": 2}, {"engine": "openfst"}, {"k": 2, "worst": True}):
+    for search in (
+        oracle,
+        partial(oracle, engine="openfst"),
+        partial(oracle_kbest, k=2),
+        worst,
+        partial(worst, k=2),
+    ):
         with pytest.raises(SpaceError, match="dead"):
-            oracle(dead, WER().against(["a"]), **options)
+            search(dead, WER().against(["a"]))
 
 
 def test_options_are_checked():
     lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
     evaluator = WER().against(["a"])
     with pytest.raises(OptionError, match="k is at least 1"):
-        oracle(lattice, evaluator, k=0)
+        oracle_kbest(lattice, evaluator, 0)
     with pytest.raises(OptionError, match="finite"):
         oracle(lattice, evaluator, model_weight=float("nan"))
     with pytest.raises(UnknownNameError, match="no engine named 'kernal'; did you mean kernel"):

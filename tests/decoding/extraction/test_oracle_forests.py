@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.extraction import ranked
-from decoding.extraction.oracle import oracle
+from decoding.extraction.oracle import oracle, oracle_kbest, worst
 from fstmetrics import CER, GRR, WER, WRR, quality
 from lattices import Forest, Lattice
 from lattices.arrays import ints
@@ -185,7 +185,7 @@ def test_a_third_partys_engine_searches_forests(mine, metric, model_weight):
         assert (theirs.hypothesis, theirs.score) == (ours.hypothesis, ours.score)
         assert theirs.exact
     # it cannot rank, so the kernel does
-    assert oracle(forest, evaluator, engine="mine", k=2)[0].engine == "rows"
+    assert oracle_kbest(forest, evaluator, 2, engine="mine")[0].engine == "rows"
     lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1], id="seg")
     with pytest.raises(EngineError, match="lattice 'seg': mine: I search forests alone"):
         oracle(lattice, metric.against(["a"]), engine="mine")
@@ -204,12 +204,12 @@ def test_a_third_partys_engine_ranks_if_it_can(mine):
     try:
         forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"])])
         evaluator = WER().against(["b"])
-        found = oracle(forest, evaluator, engine="ranking", k=2)
+        found = oracle_kbest(forest, evaluator, 2, engine="ranking")
         assert [(each.text, each.engine, each.exact) for each in found] == [
             ("b", "mine", False)
         ] * 2
-        worst = oracle(forest, evaluator, engine="ranking", worst=True)
-        assert (worst.text, worst.engine) == ("a", "scorer")
+        (lowest,) = worst(forest, evaluator, engine="ranking")
+        assert (lowest.text, lowest.engine) == ("a", "scorer")
     finally:
         ENGINES.unregister("ranking")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding import oracle
+from decoding import worst
 from fstmetrics import GRR
 from lattices import Forest, Lattice, OptionError
 
@@ -32,7 +32,7 @@ def many_references(count: int = 50, words: int = 15) -> tuple[Lattice, list[str
 GROWTH = """
 import sys
 from resource import RUSAGE_SELF, getrusage
-from decoding import oracle
+from decoding import worst
 from fstmetrics import GRR
 from lattices import Forest
 from tests.decoding.extraction.test_oracle_memory import many_references
@@ -43,11 +43,11 @@ def peak():
 make = Forest.from_lattice if sys.argv[1] == "forest" else lambda lattice: lattice
 k = int(sys.argv[2])
 few, references = many_references(2, 5)
-oracle(make(few), GRR().against(references), worst=True, k=k)
+worst(make(few), GRR().against(references), k)
 lattice, references = many_references()
 evaluator = GRR().against(references)
 before = peak()
-found = oracle(make(lattice), evaluator, worst=True, k=k, memory=60_000_000)
+found = worst(make(lattice), evaluator, k, memory=60_000_000)
 print(peak() - before, any(each.exact for each in found))
 """
 
@@ -67,8 +67,7 @@ def test_more_memory_finds_no_better_sentence() -> None:
     lattice, references = many_references(20, 12)
     evaluator = GRR().against(references)
     scores = [
-        oracle(lattice, evaluator, worst=True, memory=memory).score
-        for memory in (3_000_000, 30_000_000)
+        worst(lattice, evaluator, memory=memory)[0].score for memory in (3_000_000, 30_000_000)
     ]
     assert scores == sorted(scores, reverse=True)
 
@@ -78,8 +77,8 @@ def test_within_the_limit_the_answer_is_the_same() -> None:
     evaluator = GRR().against(references)
     for space in (lattice, Forest.from_lattice(lattice)):
         for k in (1, 4):
-            free = oracle(space, evaluator, worst=True, k=k)
-            held = oracle(space, evaluator, worst=True, k=k, memory=50_000_000)
+            free = worst(space, evaluator, k)
+            held = worst(space, evaluator, k, memory=50_000_000)
             assert [(each.text, each.score) for each in held] == [
                 (each.text, each.score) for each in free
             ]
@@ -90,9 +89,9 @@ def test_too_little_for_any_answer_is_a_clear_error() -> None:
     lattice, references = many_references(20)
     evaluator = GRR().against(references)
     with pytest.raises(OptionError, match=r"lattice 'many' .* needs more than 1,000 bytes"):
-        oracle(lattice, evaluator, worst=True, memory=1000)
+        worst(lattice, evaluator, memory=1000)
     with pytest.raises(OptionError, match="at least 1"):
-        oracle(lattice, evaluator, worst=True, memory=0)
+        worst(lattice, evaluator, memory=0)
 
 
 #: runs the command with two workers, and prints the peak of the larger one in MB

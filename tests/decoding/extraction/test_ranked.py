@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.extraction.oracle import oracle
+import decoding
+from decoding import oracle, oracle_kbest, worst
 from fstmetrics import CER, GRR, WER, WRR
 from lattices import Lattice
 from lattices.intersection import kernel
@@ -30,17 +31,21 @@ def keys(found):
 
 
 def check_against_the_list(space, evaluator, k, worst):
-    found = oracle(space, evaluator, k=k, worst=worst)
+    found = (decoding.worst if worst else decoding.oracle_kbest)(space, evaluator, k)
     assert all(each.exact for each in found)
     assert len({each.tokens for each in found}) == len(found)
-    assert keys(found) == keys(oracle(as_list(space), evaluator, k=k, worst=worst))
+    assert keys(found) == keys(
+        (decoding.worst if worst else decoding.oracle_kbest)(as_list(space), evaluator, k)
+    )
 
 
 @pytest.mark.parametrize("space", [LATTICE, FOREST])
 @pytest.mark.parametrize("worst", [False, True])
 @pytest.mark.parametrize("spaces", [False, True])
 def test_words_that_share_their_characters_are_two_sentences(space, worst, spaces):
-    found = oracle(space, CER(spaces=spaces).against(["ab"]), k=5, worst=worst)
+    found = (decoding.worst if worst else decoding.oracle_kbest)(
+        space, CER(spaces=spaces).against(["ab"]), 5
+    )
     assert {each.text for each in found} == {"a b", "ab"}
     assert all(each.exact for each in found)
     check_against_the_list(space, CER(spaces=spaces).against(["ab"]), 5, worst)
@@ -73,7 +78,7 @@ def test_characters_of_forests(forest, reference, spaces, worst, k):
 def test_characters_where_rows_are_too_many(monkeypatch):
     evaluator = CER(spaces=False).against(["ab"])
     monkeypatch.setattr(kernel, "QUICK_PAIRS", 1)
-    found = oracle(FOREST, evaluator, k=5)
+    found = oracle_kbest(FOREST, evaluator, 5)
     assert {each.engine for each in found} == {"product"}
     check_against_the_list(FOREST, evaluator, 5, worst=False)
 
@@ -100,21 +105,21 @@ def test_costs_however_small_count_or_the_answer_is_not_proven(alpha, kind):
     for engine in ["auto", "kernel", "openfst"] if kind != "list" else ["auto"]:
         best = oracle(space, evaluator, engine=engine)
         assert best.text == "a" or not best.exact
-    worst = oracle(space, evaluator, worst=True)
-    assert worst.text == "a x" or not worst.exact
+    lowest = worst(space, evaluator)[0]
+    assert lowest.text == "a x" or not lowest.exact
     for worst_first in (False, True):
-        found = oracle(space, evaluator, k=2, worst=worst_first)
+        found = (decoding.worst if worst_first else decoding.oracle_kbest)(space, evaluator, 2)
         scores = [each.score for each in found]
         assert scores == sorted(scores, reverse=not worst_first)
         assert len({each.text for each in found}) == 2
-        (one,) = oracle(space, evaluator, k=1, worst=worst_first)
+        (one,) = (decoding.worst if worst_first else decoding.oracle_kbest)(space, evaluator, 1)
         assert one.text == ("a x" if worst_first else "a") or not one.exact
 
 
 def test_costs_of_few_decimals_are_proven():
     for metric in (GRR(), WER(), GRR(alpha=1 / 3, beta=-0.5), GRR(alpha=0.1234), GRR(alpha=-0.9)):
         evaluator = metric.against(["a", "a x y"])
-        assert all(each.exact for each in oracle(TINY, evaluator, k=2))
+        assert all(each.exact for each in oracle_kbest(TINY, evaluator, 2))
         assert oracle(TINY, evaluator).exact
     for alpha in (1e-12, 1e-9):
         assert not oracle(TINY, GRR(alpha=alpha).against(["a"])).exact
@@ -131,12 +136,17 @@ def test_costs_of_few_decimals_are_proven():
 def test_lists_stand_in_the_order_of_scores(lattice, references, alpha, beta, worst):
     evaluator = GRR(n=2, alpha=alpha, beta=beta).against(references)
     for space in (lattice, Forest.from_lattice(lattice)):
-        found = oracle(space, evaluator, k=6, worst=worst)
+        found = (decoding.worst if worst else decoding.oracle_kbest)(space, evaluator, 6)
         scores = [each.score for each in found]
         assert scores == sorted(scores, reverse=not worst)
         if all(each.exact for each in found):
             every = as_list(lattice)
-            wanted = [each.score for each in oracle(every, evaluator, k=6, worst=worst)]
+            wanted = [
+                each.score
+                for each in (decoding.worst if worst else decoding.oracle_kbest)(
+                    every, evaluator, 6
+                )
+            ]
             assert scores == pytest.approx(wanted, abs=1e-15)
 
 
@@ -148,8 +158,8 @@ def test_a_fraction_and_a_model_score_tie_in_lists_as_in_lattices():
     arcs = [(0, 1, "c", -2.0), (1, 9, "b")]
     arcs += [(0, 2, "a"), (2, 3, "a"), (3, 4, "d"), (4, 5, "d"), (5, 6, "c"), (6, 9, "a")]
     for space in (entries, Lattice.from_arcs(arcs, finals=[9])):
-        for worst in (False, True):
-            found = oracle(space, evaluator, model_weight=0.5, k=2, worst=worst)
+        for search in (oracle_kbest, worst):
+            found = search(space, evaluator, 2, model_weight=0.5)
             assert [each.hypothesis.score for each in found] == [0.0, -2.0]
 
 

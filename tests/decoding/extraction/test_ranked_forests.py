@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import decoding
 from decoding.corpus.jobs import OracleJob
 from decoding.corpus.runner import Segment
 from decoding.extraction import ranked
-from decoding.extraction.oracle import oracle, oracles
+from decoding.extraction.oracle import oracle, oracle_kbest, oracles, worst
 from fstmetrics import BLEU, CER, GRR, WER, WRR
 from lattices import Lattice
 from lattices.errors import OptionError
@@ -44,9 +45,9 @@ def test_the_forest_of_a_lattice_has_the_sentences_of_the_lattice(
     lattice, references, metric, weight, k, worst
 ):
     evaluator = metric.against([" ".join(words) for words in references])
-    options = {"k": k, "worst": worst, "model_weight": weight}
-    here = oracle(Forest.from_lattice(lattice), evaluator, **options)
-    there = oracle(lattice, evaluator, **options)
+    ranked = decoding.worst if worst else decoding.oracle_kbest
+    here = ranked(Forest.from_lattice(lattice), evaluator, k, model_weight=weight)
+    there = ranked(lattice, evaluator, k, model_weight=weight)
     assert all(found.exact for found in here)
     assert len({found.tokens for found in here}) == len(here) == len(there)
     sign = 1.0 if metric.higher_is_better else -1.0
@@ -61,8 +62,10 @@ def test_the_forest_of_a_lattice_has_the_sentences_of_the_lattice(
 @given(small_lattices(words="abc", exact=True), sentences("abc"), METRICS, st.booleans())
 def test_ties_are_those_of_the_lattice(lattice, reference, metric, worst):
     evaluator = metric.against([" ".join(reference)])
-    here = oracle(Forest.from_lattice(lattice), evaluator, k=6, worst=worst)
-    there = oracle(lattice, evaluator, k=6, worst=worst)
+    here = (decoding.worst if worst else decoding.oracle_kbest)(
+        Forest.from_lattice(lattice), evaluator, 6
+    )
+    there = (decoding.worst if worst else decoding.oracle_kbest)(lattice, evaluator, 6)
     assert [(found.score, found.hypothesis.score) for found in here] == [
         (found.score, found.hypothesis.score) for found in there
     ]
@@ -73,14 +76,14 @@ def test_ties_are_those_of_the_lattice(lattice, reference, metric, worst):
 def test_the_first_of_the_best_is_the_oracle(forest, reference, metric, weight):
     evaluator = metric.against([" ".join(reference)])
     best = oracle(forest, evaluator, model_weight=weight)
-    several = oracle(forest, evaluator, k=3, model_weight=weight)
+    several = oracle_kbest(forest, evaluator, 3, model_weight=weight)
     sign = 1.0 if metric.higher_is_better else -1.0
     first, only = (
         (sign * each.score + weight * each.hypothesis.score, each.hypothesis.score)
         for each in (several[0], best)
     )
     assert first == pytest.approx(only, abs=1e-9)
-    fear = oracle(forest, evaluator, worst=True, model_weight=-1.0)
+    fear = worst(forest, evaluator, model_weight=-1.0)[0]
     lowest = min(sign * evaluator.score(each.tokens) - each.score for each in forest.derivations())
     assert fear.exact
     assert sign * fear.score - fear.hypothesis.score == pytest.approx(lowest, abs=1e-7)
@@ -88,9 +91,9 @@ def test_the_first_of_the_best_is_the_oracle(forest, reference, metric, weight):
 
 def test_the_product_answers_where_rows_are_too_many(monkeypatch):
     evaluator = GRR().against(["dog and cat", "the dog"])
-    by_rows = oracle(FOREST, evaluator, k=4)
+    by_rows = oracle_kbest(FOREST, evaluator, 4)
     monkeypatch.setattr(kernel, "QUICK_PAIRS", 1)
-    by_product = oracle(FOREST, evaluator, k=4)
+    by_product = oracle_kbest(FOREST, evaluator, 4)
     assert {found.engine for found in by_rows} == {"rows"}
     assert {found.engine for found in by_product} == {"product"}
     assert [found.hypothesis for found in by_product] == [found.hypothesis for found in by_rows]
@@ -99,18 +102,18 @@ def test_the_product_answers_where_rows_are_too_many(monkeypatch):
 
 def test_beyond_the_budget(monkeypatch):
     evaluator = WER().against(["dog and cat"])
-    proven = oracle(FOREST, evaluator, k=2, worst=True)
+    proven = worst(FOREST, evaluator, 2)
     assert [(each.text, each.exact, each.engine) for each in proven] == [
         ("the dog", True, "rows"),
         ("the cat", True, "rows"),
     ]
-    listed = oracle(FOREST, evaluator, k=2, worst=True, budget=1)
+    listed = worst(FOREST, evaluator, 2, budget=1)
     assert [(each.text, each.exact, each.engine) for each in listed] == [
         ("the dog", False, "scorer"),
         ("the cat", False, "scorer"),
     ]
     monkeypatch.setattr(ranked, "STAND_INS", 1)
-    assert oracle(FOREST, evaluator, worst=True, budget=1).text == "the cat"
+    assert worst(FOREST, evaluator, budget=1)[0].text == "the cat"
 
 
 def test_characters():
@@ -119,16 +122,16 @@ def test_characters():
         FOREST.derivations(),
         key=lambda each: (evaluator.score(each.tokens), -each.score, each.tokens),
     )
-    found = oracle(FOREST, evaluator, k=3)
+    found = oracle_kbest(FOREST, evaluator, 3)
     assert [each.hypothesis for each in found] == every[:3]
     assert (found[0].text, found[0].hypothesis.arcs) == ("the dog", (2, 1))
-    worst = oracle(FOREST, evaluator, worst=True)
-    assert worst.score == evaluator.score(every[-1].tokens)
+    lowest = worst(FOREST, evaluator)[0]
+    assert lowest.score == evaluator.score(every[-1].tokens)
 
 
 def test_reference_lattices():
     lattice = Lattice.from_arcs([(0, 1, "the"), (1, 2, "cat"), (1, 2, "dog")], finals=[2])
-    found = oracle(FOREST, WER().against([lattice]), k=3)
+    found = oracle_kbest(FOREST, WER().against([lattice]), 3)
     assert [(each.text, each.score) for each in found[:2]] == [("the cat", 0.0), ("the dog", 0.0)]
     assert found[2].exact
 
@@ -168,10 +171,10 @@ def test_batches_of_mixed_spaces(monkeypatch):
 def test_real_forests_are_proven(shared_data, worst):
     for forest in real_forests(shared_data, "d10")[::15]:
         evaluator = GRR().against(forest.references)
-        found = oracle(forest, evaluator, k=10, worst=worst)
+        found = (decoding.worst if worst else decoding.oracle_kbest)(forest, evaluator, 10)
         assert all(each.exact for each in found)
         scores = [each.score for each in found]
         assert scores == sorted(scores, reverse=not worst)
-        alone = oracle(forest, evaluator, worst=worst)
+        alone = (decoding.worst if worst else decoding.oracle_kbest)(forest, evaluator, 1)[0]
         assert found[0].score == alone.score
         assert found[0].hypothesis.score == pytest.approx(alone.hypothesis.score)

@@ -9,6 +9,7 @@ import pytest
 
 from decoding.minimum_risk.evidence import evidence_of
 from decoding.minimum_risk.mbr import METHODS, mbr
+from decoding.minimum_risk.pairwise import Pairwise
 from decoding.minimum_risk.tuning import tune_linear
 from fstmetrics import WER
 from lattices import Hypothesis, Lattice, NBest, OptionError, SpaceError
@@ -136,7 +137,7 @@ def test_weights_of_systems_are_finite_and_not_negative(method, kind, weight):
 @pytest.mark.parametrize("weight", [math.nan, math.inf, -1.0])
 def test_weights_of_entries_are_finite_and_not_negative(weight):
     with pytest.raises(OptionError, match="a weight of evidence is finite and not negative"):
-        decoded(nbest_of(*SENTENCES), "pairwise", weights=[1.0, weight, 1.0, 1.0])
+        mbr(nbest_of(*SENTENCES), WER(), method=Pairwise(weights=[1.0, weight, 1.0, 1.0]))
 
 
 @KINDS

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoding import ExactRisk, mbr
 from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.exact import exact, expected_metric
+from decoding.minimum_risk.exact import expected_metric
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, forest_to_lattice
 from lattices.arrays import floats, ints
@@ -116,7 +117,7 @@ def test_all_strings_equal_exhaustive_decoding(
     risk = {words: sign * expected(words, listed, metric) for words in model}
     least = min(risk.values())
     tied = [words for words in model if risk[words] <= least + 1e-10]
-    found = exact(lattice, metric, scale=scale, candidates="all")
+    found = mbr(lattice, metric, scale=scale, method=ExactRisk(candidates="all"))
     assert found.exact
     assert found.candidates == len(model)
     assert found.tokens in tied
@@ -220,7 +221,7 @@ def test_beyond_the_budget_is_sampled_and_says_so() -> None:
     assert again.expected.tolist() == found.expected.tolist()
     with pytest.raises(OptionError, match="'wide' takes more than 20 pairs"):
         expected_metric(lattice, GRR(), candidates, budget=20, beyond="raise")
-    assert not exact(lattice, GRR(), budget=20, samples=100).exact
+    assert not mbr(lattice, GRR(), method=ExactRisk(budget=20, samples=100)).exact
 
 
 def test_what_is_not_followed_is_reported() -> None:
@@ -237,7 +238,7 @@ def test_empty_sentences() -> None:
     silent = Lattice.from_arcs([(0, 1, "", -1.0)], finals=[1])
     assert expected_metric(silent, WER(), ["", "a b"]).expected.tolist() == [0.0, 2.0]
     assert expected_metric(silent, GRR(), ["", "a b"]).expected.tolist() == [1.0, -1.0]
-    assert exact(silent, GRR()).tokens == ()
+    assert mbr(silent, GRR(), method="exact").tokens == ()
     only = Lattice.from_arcs([], finals=[0], states=1)
     assert expected_metric(only, WRR(), [""]).expected.tolist() == [1.0]
 
@@ -258,9 +259,9 @@ def test_errors() -> None:
     with pytest.raises(OptionError, match="2 weights of systems"):
         expected_metric(lattice, WER(), ["a"], system_weights=[1, 1])
     with pytest.raises(OptionError, match="empty"):
-        exact(NBest.from_hypotheses([]), WER())
+        mbr(NBest.from_hypotheses([]), WER(), method="exact")
     with pytest.raises(OptionError, match="more than"):
-        exact(chain(9), WER(), candidates="all")
+        mbr(chain(9), WER(), method=ExactRisk(candidates="all"))
     nothing = expected_metric(lattice, WER(), [])
     assert nothing.expected.size == 0
 

@@ -6,13 +6,16 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.minimum_risk.linear import linear, linear_factors
+from decoding import Linear, mbr, mbr_kbest
+from decoding.minimum_risk.evidence import evidence_of
+from decoding.minimum_risk.linear import linear_factors
 from lattices import (
     Forest,
     Hypothesis,
@@ -98,7 +101,7 @@ def test_a_lattice_gives_the_true_best(
     lattice: Lattice, theta: tuple[float, ...], scale: float
 ) -> None:
     posterior = presence([lattice], [1.0], len(theta) - 1, scale)
-    found = linear(lattice, theta=theta, scale=scale)
+    found = mbr(lattice, scale=scale, method=Linear(theta=theta))
     expected = ranked([lattice], posterior, theta)
     check_best(found.hypothesis, found.expected, expected)
     assert found.hypothesis == lattice.hypothesis(found.hypothesis.arcs)
@@ -109,11 +112,11 @@ def test_a_lattice_gives_the_true_best(
 @given(small_lattices(words="ab", max_states=7, max_arcs=14, exact=True))
 def test_ties_go_to_the_score(lattice: Lattice) -> None:
     # all sentences gain nothing: what is left is the lattice's own best score
-    found = linear(lattice, theta=(0.0, 0.0))
+    found = mbr(lattice, method=Linear(theta=(0.0, 0.0)))
     assert found.expected == 0.0
     assert found.hypothesis.score == best(lattice).score
     assert found.hypothesis == lattice.hypothesis(found.hypothesis.arcs)
-    assert found == linear(lattice, theta=(0.0, 0.0))
+    assert found == mbr(lattice, method=Linear(theta=(0.0, 0.0)))
 
 
 @given(small_forests(words="ab"), factors, st.sampled_from([1.0, 0.3]))
@@ -121,7 +124,7 @@ def test_a_forest_gives_the_true_best(
     forest: Forest, theta: tuple[float, ...], scale: float
 ) -> None:
     posterior = presence([forest], [1.0], len(theta) - 1, scale)
-    found = linear(forest, theta=theta, scale=scale)
+    found = mbr(forest, scale=scale, method=Linear(theta=theta))
     check_best(found.hypothesis, found.expected, ranked([forest], posterior, theta))
     assert found.hypothesis == forest.hypothesis(found.hypothesis.arcs)
 
@@ -129,9 +132,9 @@ def test_a_forest_gives_the_true_best(
 @settings(max_examples=60)
 @given(small_lattices(words="abc", max_states=7, max_arcs=14), factors)
 def test_a_lattice_as_a_forest_and_as_a_list(lattice: Lattice, theta: tuple[float, ...]) -> None:
-    found = linear(lattice, theta=theta)
-    forest = linear(Forest.from_lattice(lattice), theta=theta)
-    nbest = linear(NBest.from_hypotheses(lattice.paths()), theta=theta)
+    found = mbr(lattice, method=Linear(theta=theta))
+    forest = mbr(Forest.from_lattice(lattice), method=Linear(theta=theta))
+    nbest = mbr(NBest.from_hypotheses(lattice.paths()), method=Linear(theta=theta))
     for other in (forest, nbest):
         assert other.expected == pytest.approx(found.expected, abs=1e-9)
         assert other.hypothesis.score == pytest.approx(found.hypothesis.score, abs=1e-9)
@@ -147,13 +150,13 @@ def test_the_k_best(lattice: Lattice, theta: tuple[float, ...], k: int) -> None:
     expected = ranked([lattice], posterior, theta)
     nbest = NBest.from_hypotheses(lattice.paths(), vocabulary=lattice.vocabulary)
     for space in (lattice, nbest):
-        found = linear(space, theta=theta, k=k)
+        found = mbr_kbest(space, k=k, method=Linear(theta=theta))
         assert len(found) == min(k, len(expected))
         assert len({each.tokens for each in found}) == len(found)
         for each, (value, _, _) in zip(found, expected, strict=False):
             assert each.expected == pytest.approx(-value, abs=2e-8)
             assert gain(each.tokens, posterior, theta) == pytest.approx(-value, abs=2e-8)
-        assert found[0] == linear(space, theta=theta)
+        assert found[0] == mbr(space, method=Linear(theta=theta))
 
 
 @settings(max_examples=60)
@@ -167,15 +170,17 @@ def test_several_systems(
     one: Lattice, other: Space, weights: tuple[float, float], theta: tuple[float, ...]
 ) -> None:
     posterior = presence([one, other], weights, len(theta) - 1, 1.0)
-    found = linear([one, other], theta=theta, system_weights=weights)
+    found = mbr([one, other], system_weights=weights, method=Linear(theta=theta))
     expected = ranked([one, other], posterior, theta)
     assert found.expected == pytest.approx(-expected[0][0], abs=2e-8)
     assert gain(found.tokens, posterior, theta) == pytest.approx(-expected[0][0], abs=2e-8)
-    apart = linear(one, theta=theta, evidence=[one, other], system_weights=weights)
+    apart = mbr(one, evidence=[one, other], system_weights=weights, method=Linear(theta=theta))
     assert apart.expected == pytest.approx(-ranked([one], posterior, theta)[0][0], abs=2e-8)
     # evidence that lists a system twice is evidence of a heavier system
-    doubled = linear(one, theta=theta, evidence=[one, one])
-    assert doubled.expected == pytest.approx(linear(one, theta=theta).expected, abs=1e-9)
+    doubled = mbr(one, evidence=[one, one], method=Linear(theta=theta))
+    assert doubled.expected == pytest.approx(
+        mbr(one, method=Linear(theta=theta)).expected, abs=1e-9
+    )
 
 
 @settings(max_examples=40)
@@ -194,7 +199,7 @@ def test_neither_the_order_of_arcs_nor_split_mass_matters(
 
     def chosen(rows: list[tuple[int, int, str, float]]) -> tuple[float, float]:
         changed = Lattice.from_arcs(rows, finals, states=lattice.num_states, start=lattice.start)
-        found = linear(changed, theta=theta)
+        found = mbr(changed, method=Linear(theta=theta))
         return found.hypothesis.score, found.expected
 
     assert chosen(arcs) == chosen(data.draw(st.permutations(arcs)))
@@ -211,10 +216,10 @@ def test_merging_by_the_best_path() -> None:
     # five equal paths for "a b", one somewhat better for "c d"
     arcs = [(0, 1, "a", -1.0)] * 5 + [(1, 3, "b", 0.0), (0, 2, "c", -0.5), (2, 3, "d", 0.0)]
     lattice = Lattice.from_arcs(arcs, finals=[3])
-    assert linear(lattice).text == "a b"
-    assert linear(lattice, merge="max").text == "c d"
-    assert linear(Forest.from_lattice(lattice), merge="max").text == "c d"
-    assert linear(NBest.from_hypotheses(lattice.paths()), merge="max").text == "c d"
+    assert mbr(lattice, method="linear").text == "a b"
+    assert mbr(lattice, method=Linear(merge="max")).text == "c d"
+    assert mbr(Forest.from_lattice(lattice), method=Linear(merge="max")).text == "c d"
+    assert mbr(NBest.from_hypotheses(lattice.paths()), method=Linear(merge="max")).text == "c d"
 
 
 def test_factors_are_those_of_the_paper() -> None:
@@ -229,44 +234,55 @@ def test_a_word_penalty_makes_sentences_shorter() -> None:
     lattice = Lattice.from_arcs(
         [(0, 1, "a"), (1, 2, "b"), (0, 2, "c", -0.5), (2, 3, "d")], finals=[3]
     )
-    assert linear(lattice, word_penalty=-1.0).text == "a b d"
-    assert linear(lattice, word_penalty=1.0).text == "c d"
+    assert mbr(lattice, method=Linear(word_penalty=-1.0)).text == "a b d"
+    assert mbr(lattice, method=Linear(word_penalty=1.0)).text == "c d"
 
 
 def test_small_and_strange_spaces() -> None:
     one = Lattice.from_arcs([(0, 1, "a", -3.0)], finals=[1])
-    assert linear(one).text == "a"
+    assert mbr(one, method="linear").text == "a"
     empty = Lattice.from_arcs([(0, 1, "", -3.0)], finals=[1])
-    found = linear(empty, k=3)
+    found = mbr_kbest(empty, k=3, method="linear")
     assert [(each.tokens, each.expected) for each in found] == [((), 0.0)]
     both = Lattice.from_arcs([(0, 1, "a", -3.0), (0, 1, "", -1.0)], finals=[1])
-    assert linear(both, scale=0.0, theta=(-1.0, 0.5)).tokens == ()
+    assert mbr(both, scale=0.0, method=Linear(theta=(-1.0, 0.5))).tokens == ()
     twins = NBest.from_hypotheses([Hypothesis(("a",), -1.0)] * 20_000 + [Hypothesis(("b",), -1.0)])
-    assert linear(twins).text == "a"
-    assert (linear(twins).candidates, linear(twins).evidence) == (20_001, 20_001)
-    assert [each.text for each in linear(twins, k=5)] == ["a", "b"]
+    assert mbr(twins, method="linear").text == "a"
+    assert (mbr(twins, method="linear").candidates, mbr(twins, method="linear").evidence) == (
+        20_001,
+        20_001,
+    )
+    assert [each.text for each in mbr_kbest(twins, k=5, method="linear")] == ["a", "b"]
 
 
 def test_what_is_refused() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
     dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3)
     with pytest.raises(SpaceError, match="no complete path"):
-        linear(dead)
+        mbr(dead, method="linear")
     with pytest.raises(OptionError, match="empty"):
-        linear(NBest.from_hypotheses([]))
+        mbr(NBest.from_hypotheses([]), method="linear")
     with pytest.raises(OptionError, match="empty"):
-        linear(lattice, evidence=NBest.from_hypotheses([]))
+        mbr(lattice, evidence=NBest.from_hypotheses([]), method="linear")
     wrong = [
-        {"k": 0}, {"p": 0.0}, {"r": math.nan}, {"T": -1.0}, {"theta": [1.0]}, {"order": 0},
-        {"theta": [0.0, math.inf]}, {"merge": "mean"}, {"scale": math.nan}, {"evidence": []},
-        {"system_weights": [1.0, 2.0]}, {"system_weights": [-1.0]}, {"system_weights": [0.0]},
-        {"word_penalty": math.nan}, {"evidence": "lattice"},
+        Linear(p=0.0), Linear(r=math.nan), Linear(T=-1.0), Linear(theta=[1.0]), Linear(order=0),
+        Linear(theta=[0.0, math.inf]), Linear(merge="mean"), Linear(word_penalty=math.nan),
     ]  # fmt: skip
-    for options in wrong:
+    for method in wrong:
         with pytest.raises(OptionError):
-            linear(lattice, **options)  # type: ignore[call-overload]
+            mbr(lattice, method=method)
+    arguments: list[dict[str, Any]] = [
+        {"scale": math.nan}, {"evidence": []}, {"evidence": "lattice"},
+        {"evidence": evidence_of(lattice)},
+        {"system_weights": [1.0, 2.0]}, {"system_weights": [-1.0]}, {"system_weights": [0.0]},
+    ]  # fmt: skip
+    for options in arguments:
+        with pytest.raises(OptionError):
+            mbr(lattice, method="linear", **options)
+    with pytest.raises(OptionError, match="k is at least 1"):
+        mbr_kbest(lattice, k=0, method="linear")
     with pytest.raises(OptionError):
-        linear([])
+        mbr([], method="linear")
 
 
 def test_real_lattices_against_all_sentences_of_a_long_list(shared_data: Path) -> None:
@@ -274,9 +290,9 @@ def test_real_lattices_against_all_sentences_of_a_long_list(shared_data: Path) -
     for name in ("val.de-en.lat.d10.jsonl.gz", "hiero150.de-en.forest.d10.jsonl.gz"):
         for _, space in zip(range(2), read(folder / name), strict=False):
             assert not isinstance(space, NBest)
-            found = linear(space, scale=15.0)
+            found = mbr(space, scale=15.0, method="linear")
             sentences = NBest.from_hypotheses(k_best(space, 2000, distinct=True))
-            listed = linear(sentences, evidence=space, scale=15.0)
+            listed = mbr(sentences, evidence=space, scale=15.0, method="linear")
             assert found.expected >= listed.expected - 1e-9
             if len(sentences) < 2000:
                 assert found.expected == pytest.approx(listed.expected, abs=1e-9)

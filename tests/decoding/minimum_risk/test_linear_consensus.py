@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.minimum_risk.consensus import consensus
+from decoding import FastConsensus, mbr, mbr_kbest
 from lattices import Forest, Hypothesis, Lattice, NBest, OptionError, Space, SpaceError
 from tests.decoding.minimum_risk.test_linear import every_path, ngrams_of
 from tests.strategies import small_forests, small_lattices
@@ -54,7 +54,7 @@ def bleu(words: Words, counts: dict[Words, float], order: int) -> float:
 def test_the_best_of_all_sentences(space: Lattice | Forest, order: int, scale: float) -> None:
     counts = expected_counts([space], [1.0], order, scale)
     worth = {path.tokens: bleu(path.tokens, counts, order) for path in every_path(space)}
-    found = consensus(space, order=order, scale=scale, k=len(worth) + 1)
+    found = mbr_kbest(space, scale=scale, k=len(worth) + 1, method=FastConsensus(order=order))
     assert [each.expected for each in found] == pytest.approx(
         sorted(worth.values(), reverse=True), abs=1e-7
     )
@@ -62,8 +62,8 @@ def test_the_best_of_all_sentences(space: Lattice | Forest, order: int, scale: f
         assert each.expected == pytest.approx(worth[each.tokens], abs=1e-7)
         assert each.hypothesis == space.hypothesis(each.hypothesis.arcs)
         assert (each.method, each.candidates, each.evidence) == ("consensus", len(worth), -1)
-    assert consensus(space, order=order, scale=scale) == found[0]
-    short = consensus(space, order=order, scale=scale, k=2)
+    assert mbr(space, scale=scale, method=FastConsensus(order=order)) == found[0]
+    short = mbr_kbest(space, scale=scale, k=2, method=FastConsensus(order=order))
     assert [each.expected for each in short] == [each.expected for each in found[:2]]
 
 
@@ -77,10 +77,13 @@ def test_several_systems(one: Lattice, other: Forest, weight: float) -> None:
         for system in systems
         for path in every_path(system)
     }
-    found = consensus(systems, system_weights=weights)
+    found = mbr(systems, system_weights=weights, method="consensus")
     assert found.expected == pytest.approx(max(worth.values()), abs=1e-7)
-    listed = consensus(
-        NBest.from_hypotheses(map(Hypothesis, worth)), evidence=systems, system_weights=weights
+    listed = mbr(
+        NBest.from_hypotheses(map(Hypothesis, worth)),
+        evidence=systems,
+        system_weights=weights,
+        method="consensus",
     )
     assert listed.expected == pytest.approx(found.expected, abs=1e-9)
 
@@ -89,30 +92,35 @@ def test_few_candidates_are_the_best_of_the_model() -> None:
     lattice = Lattice.from_arcs(
         [(0, 1, "a", -1.0), (0, 1, "b", -1.1), (0, 1, "c", -1.2), (1, 2, "d")], finals=[2]
     )
-    assert consensus(lattice, candidates=1).text == "a d"
-    assert consensus(lattice, candidates=2).candidates == 2
+    assert mbr(lattice, method=FastConsensus(candidates=1)).text == "a d"
+    assert mbr(lattice, method=FastConsensus(candidates=2)).candidates == 2
 
 
 def test_sentences_without_words() -> None:
     empty = Lattice.from_arcs([(0, 1, "")], finals=[1])
-    assert (consensus(empty).tokens, consensus(empty).expected) == ((), 1.0)
+    assert (mbr(empty, method="consensus").tokens, mbr(empty, method="consensus").expected) == (
+        (),
+        1.0,
+    )
     some = NBest.from_hypotheses([Hypothesis((), 0.0), Hypothesis(("a",), -9.0)])
-    assert consensus(some).expected > 0.0
-    assert consensus(some).text == "a"
+    assert mbr(some, method="consensus").expected > 0.0
+    assert mbr(some, method="consensus").text == "a"
 
 
 def test_equal_entries_are_one_sentence_and_the_higher_score_stands_for_it() -> None:
     some = [Hypothesis(("a",), -2.0), Hypothesis(("b",), -3.0), Hypothesis(("a",), -1.0)]
-    found = consensus(NBest.from_hypotheses(some), k=3)
+    found = mbr_kbest(NBest.from_hypotheses(some), k=3, method="consensus")
     assert [(each.text, each.hypothesis.index) for each in found] == [("a", 2), ("b", 1)]
 
 
 def test_what_is_refused() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
-    for options in ({"k": 0}, {"candidates": 0}, {"order": 0}, {"merge": "mean"}):
+    for method in (
+        FastConsensus(candidates=0), FastConsensus(order=0), FastConsensus(merge="mean")
+    ):  # fmt: skip
         with pytest.raises(OptionError):
-            consensus(lattice, **options)  # type: ignore[call-overload]
+            mbr(lattice, method=method)
     with pytest.raises(SpaceError, match="no complete path"):
-        consensus(Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3))
+        mbr(Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3), method="consensus")
     with pytest.raises(OptionError, match="empty"):
-        consensus(NBest.from_hypotheses([]))
+        mbr(NBest.from_hypotheses([]), method="consensus")

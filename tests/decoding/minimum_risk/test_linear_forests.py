@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.minimum_risk.linear import linear
+from decoding import Linear, mbr, mbr_kbest
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, k_best, read
 from tests.decoding.minimum_risk.test_linear import Words, factors, gain, presence, ranked
 from tests.strategies import small_forests, small_lattices
@@ -29,7 +29,7 @@ def test_the_k_best_of_a_forest(
     posterior = presence([forest], [1.0], len(theta) - 1, scale)
     expected = ranked([forest], posterior, theta)
     highest = {words: -score for _, score, words in expected}
-    found = linear(forest, theta=theta, scale=scale, k=k)
+    found = mbr_kbest(forest, scale=scale, k=k, method=Linear(theta=theta))
     assert len({each.tokens for each in found}) == len(found) == min(k, len(expected))
     for each, (value, _, _) in zip(found, expected, strict=False):
         assert each.expected == pytest.approx(-value, abs=2e-8)
@@ -40,7 +40,7 @@ def test_the_k_best_of_a_forest(
     keys = [(-each.expected, -each.hypothesis.score) for each in found]
     for one, other in pairwise(keys):
         assert one <= other or one == pytest.approx(other, abs=1e-12)
-    assert found[0] == linear(forest, theta=theta, scale=scale)
+    assert found[0] == mbr(forest, scale=scale, method=Linear(theta=theta))
 
 
 @settings(max_examples=100)
@@ -55,21 +55,21 @@ def test_ties_go_to_the_score(forest: Forest, word: float, k: int) -> None:
     for each in forest.derivations():
         highest[each.tokens] = max(each.score, highest.get(each.tokens, -math.inf))
     expected = sorted((-word * len(words), -score) for words, score in highest.items())
-    found = linear(forest, theta=(word, 0.0, 0.0), k=k)
+    found = mbr_kbest(forest, k=k, method=Linear(theta=(word, 0.0, 0.0)))
     assert [(-each.expected, -each.hypothesis.score) for each in found] == expected[:k]
     assert len({each.tokens for each in found}) == len(found)
     for each in found:
         assert each.expected == word * len(each.tokens)
         assert each.hypothesis.score == highest[each.tokens]
         assert each.hypothesis == forest.hypothesis(each.hypothesis.arcs)
-    assert found == linear(forest, theta=(word, 0.0, 0.0), k=k)
+    assert found == mbr_kbest(forest, k=k, method=Linear(theta=(word, 0.0, 0.0)))
 
 
 @settings(max_examples=60)
 @given(small_lattices(words="abc", max_states=7, max_arcs=14), factors, st.integers(1, 8))
 def test_a_forest_made_of_a_lattice(lattice: Lattice, theta: tuple[float, ...], k: int) -> None:
-    one = linear(lattice, theta=theta, k=k)
-    other = linear(Forest.from_lattice(lattice), theta=theta, k=k)
+    one = mbr_kbest(lattice, k=k, method=Linear(theta=theta))
+    other = mbr_kbest(Forest.from_lattice(lattice), k=k, method=Linear(theta=theta))
     assert [each.expected for each in other] == pytest.approx(
         [each.expected for each in one], abs=1e-9
     )
@@ -84,7 +84,7 @@ def test_a_forest_made_of_a_lattice(lattice: Lattice, theta: tuple[float, ...], 
 def test_several_forests(one: Forest, other: Forest, theta: tuple[float, ...], k: int) -> None:
     posterior = presence([one, other], [1.0, 1.0], len(theta) - 1, 1.0)
     expected = ranked([one, other], posterior, theta)
-    found = linear([one, other], theta=theta, k=k)
+    found = mbr_kbest([one, other], k=k, method=Linear(theta=theta))
     assert len({each.tokens for each in found}) == len(found) == min(k, len(expected))
     for each, (value, _, _) in zip(found, expected, strict=False):
         assert each.expected == pytest.approx(-value, abs=2e-8)
@@ -94,13 +94,13 @@ def test_several_forests(one: Forest, other: Forest, theta: tuple[float, ...], k
 def test_the_order_of_a_forest_is_kept_among_several() -> None:
     # one score and one gain for all
     forest = Forest.from_edges([(0, [], ["a", "b"]), (0, [], ["c"])])
-    alone = [each.text for each in linear(forest, theta=(0.0, 0.0), k=5)]
+    alone = [each.text for each in mbr_kbest(forest, k=5, method=Linear(theta=(0.0, 0.0)))]
     assert sorted(alone) == ["a b", "c"]
     nbest = NBest.from_hypotheses([Hypothesis(("d",)), Hypothesis(("c",))])
-    found = linear([forest, nbest], theta=(0.0, 0.0), k=5)
+    found = mbr_kbest([forest, nbest], k=5, method=Linear(theta=(0.0, 0.0)))
     assert sorted(each.text for each in found) == ["a b", "c", "d"]
     assert [each.text for each in found if each.text in alone] == alone
-    assert found[0] == linear([forest, nbest], theta=(0.0, 0.0))
+    assert found[0] == mbr([forest, nbest], method=Linear(theta=(0.0, 0.0)))
 
 
 def test_derivations_of_one_sentence_are_one_result_by_the_best_of_them() -> None:
@@ -110,7 +110,9 @@ def test_derivations_of_one_sentence_are_one_result_by_the_best_of_them() -> Non
         *((n, [n - 1], ["a", 0], score) for n in range(1, 41) for score in (-1.0, -0.5)),
         (40, [], ["c"], -3.0),
     ]
-    found = linear(Forest.from_edges(edges, vocabulary=Vocabulary("abc")), scale=0.1, k=10)
+    found = mbr_kbest(
+        Forest.from_edges(edges, vocabulary=Vocabulary("abc")), scale=0.1, k=10, method="linear"
+    )
     assert {each.text: each.hypothesis.score for each in found} == {
         " ".join(["a"] * 40 + ["b"]): -20.0,
         "c": -3.0,
@@ -119,7 +121,7 @@ def test_derivations_of_one_sentence_are_one_result_by_the_best_of_them() -> Non
 
 def test_sentences_without_words() -> None:
     forest = Forest.from_edges([(0, [], [], -1.0), (0, [], ["a"], -2.0), (0, [], [], -0.5)])
-    found = linear(forest, theta=(-1.0, 0.0), k=3)
+    found = mbr_kbest(forest, k=3, method=Linear(theta=(-1.0, 0.0)))
     assert [(each.tokens, each.hypothesis.score) for each in found] == [((), -0.5), (("a",), -2.0)]
 
 
@@ -129,11 +131,11 @@ def test_real_forests_against_lists_of_all_their_sentences(shared_data: Path) ->
     for _, forest in zip(range(12), read(path), strict=False):
         assert isinstance(forest, Forest)
         every = NBest.from_hypotheses(k_best(forest, 2000, distinct=True))
-        found = linear(forest, scale=15.0, k=50)
+        found = mbr_kbest(forest, scale=15.0, k=50, method="linear")
         assert len(found) == min(50, len(every))
         if len(every) < 2000:
             compared += 1
-            listed = linear(every, evidence=forest, scale=15.0, k=50)
+            listed = mbr_kbest(every, evidence=forest, scale=15.0, k=50, method="linear")
             assert [each.tokens for each in found] == [each.tokens for each in listed]
             for one, other in zip(found, listed, strict=True):
                 assert one.expected == pytest.approx(other.expected, abs=1e-9)

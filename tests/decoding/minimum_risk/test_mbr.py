@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from itertools import islice
 
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lattices
+from decoding import EditDistance, FastConsensus, Linear, Pairwise, mbr, mbr_kbest
 from decoding.minimum_risk.evidence import Evidence, evidence_of
-from decoding.minimum_risk.mbr import METHODS, mbr, method_options
+from decoding.minimum_risk.mbr import METHODS, method_class, method_with
 from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.algorithms import k_best
@@ -58,7 +60,7 @@ def test_lists(metric, nbest, scale):
     expected = ranking(
         [(each.tokens, each.score) for each in nbest], evidence_of(nbest, scale=scale), metric
     )
-    check(mbr(nbest, metric, scale=scale, k=3), expected, metric)
+    check(mbr_kbest(nbest, metric, scale=scale, k=3), expected, metric)
     best = mbr(nbest, metric, scale=scale)
     check([best], expected, metric)
     assert best.method == "pairwise"
@@ -76,7 +78,7 @@ def test_lattices_by_their_lists(metric, lattice):
     expected = ranking(
         [(each.tokens, each.score) for each in every], evidence_of(lattice, k=1000), metric
     )
-    found = mbr(lattice, metric, method="pairwise", candidates=1000, evidence_size=1000)
+    found = mbr(lattice, metric, method=Pairwise(candidates=1000, evidence_size=1000))
     check([found], expected, metric)
     assert lattice.hypothesis(found.hypothesis.arcs).tokens == found.tokens
 
@@ -88,7 +90,7 @@ def test_forests_by_their_lists(forest):
     expected = ranking(
         [(each.tokens, each.score) for each in every], evidence_of(forest, k=1000), GRR()
     )
-    found = mbr(forest, GRR(), candidates=1000, evidence_size=1000)
+    found = mbr(forest, GRR(), method=Pairwise(candidates=1000, evidence_size=1000))
     check([found], expected, GRR())
     assert forest.hypothesis(found.hypothesis.arcs).tokens == found.tokens
 
@@ -114,42 +116,44 @@ def test_other_evidence_and_other_candidates(one, other):
     expected = ranking([(each.tokens, each.score) for each in one], evidence_of(other), WRR())
     check([mbr(one, WRR(), evidence=other)], expected, WRR())
     check([mbr(one, WRR(), evidence=evidence_of(other))], expected, WRR())
-    check([mbr(other, WRR(), candidates=one)], expected, WRR())
+    check([mbr(other, WRR(), method=Pairwise(candidates=one))], expected, WRR())
 
 
 def test_few_candidates():
     nbest = nbest_of("a b c", "a b d", "x y z", scores=[-2.0, -2.5, -1.0])
-    found = mbr(nbest, WER(), candidates=1)
+    found = mbr(nbest, WER(), method=Pairwise(candidates=1))
     assert (found.text, found.candidates, found.evidence) == ("x y z", 1, 3)
     assert mbr(nbest, WER(), scale=0.0).text == "a b c"
 
 
 def test_samples():
     lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", -0.5)], finals=[1])
-    found = mbr(lattice, WER(), samples=100, seed=4)
+    found = mbr(lattice, WER(), method=Pairwise(samples=100, seed=4))
     assert found.text == "a"
-    assert found.expected == mbr(lattice, WER(), samples=100, seed=4).expected
+    assert found.expected == mbr(lattice, WER(), method=Pairwise(samples=100, seed=4)).expected
     assert 0.2 < found.expected < 0.6
 
 
 def test_aggregated_evidence():
     nbest = nbest_of("a b c d", "a b c e", "f", scores=[0.0, 0.0, 0.5])
-    found = mbr(nbest, BLEU(order=2), aggregate=True)
+    found = mbr(nbest, BLEU(order=2), method=Pairwise(aggregate=True))
     assert (found.text, found.method) == ("a b c d", "aggregate")
-    assert [each.text for each in mbr(nbest, BLEU(order=2), aggregate=True, k=5)][-1] == "f"
+    assert [
+        each.text for each in mbr_kbest(nbest, BLEU(order=2), k=5, method=Pairwise(aggregate=True))
+    ][-1] == "f"
 
 
 def test_confidence():
     texts = [" ".join(f"{place:06b}") for place in range(64)]
     nbest = nbest_of(*texts, scores=-0.2 * np.arange(64))
-    found = mbr(nbest, WER(), confidence=0.95)
+    found = mbr(nbest, WER(), method=Pairwise(confidence=0.95))
     assert found.tokens == mbr(nbest, WER()).tokens
     assert not found.exact
     assert found.candidates == 64
 
 
 def test_empty_sentences_and_single_ones():
-    assert mbr(nbest_of("", "a"), WER(), k=2)[0].tokens in {(), ("a",)}
+    assert mbr_kbest(nbest_of("", "a"), WER(), k=2)[0].tokens in {(), ("a",)}
     one = mbr(nbest_of("a b"), BLEU())
     assert (one.text, one.candidates, one.evidence) == ("a b", 1, 1)
     empty = mbr(Lattice.from_arcs([(0, 1, "")], finals=[1]), GRR())
@@ -160,8 +164,10 @@ def test_the_choice_of_a_method():
     lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", -0.5)], finals=[1])
     assert mbr(lattice, WER()).method == "edit"
     assert mbr([lattice, lattice], WRR(), system_weights=[1, 2]).method == "edit"
-    for metric, options in ((CER(), {}), (GRR(), {}), (BLEU(), {}), (WER(), {"uniform": True})):
-        assert mbr(lattice, metric, **options).method == "pairwise"
+    for metric in (CER(), GRR(), BLEU()):
+        assert mbr(lattice, metric).method == "pairwise"
+    assert mbr(lattice, WER(), evidence=lattice).method == "pairwise"
+    assert mbr_kbest(lattice, WER(), k=1)[0].method == "pairwise"
     assert mbr(Forest.from_lattice(lattice), WER()).method == "pairwise"
     assert mbr(nbest_of("a"), WER()).method == "pairwise"
 
@@ -180,9 +186,19 @@ def test_every_method(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_options_that_all_methods_share(method):
-    function, options = method_options(method)
-    assert {"scale", "system_weights"} <= options
-    assert inspect.signature(function).parameters["scale"].default == 1.0
+    """Those are arguments of mbr, and what a method has besides is shown by help."""
+    kind = method_class(method)
+    shared = set(inspect.signature(mbr).parameters)
+    assert shared == set(inspect.signature(kind.decide).parameters) - {"self", "spaces", "k"} | {
+        "space",
+        "method",
+    }
+    own = inspect.signature(kind).parameters
+    assert own
+    assert not shared & set(own)
+    assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in own.values())
+    assert set(own) == {each.name for each in dataclasses.fields(kind)}
+    assert method_with(method, {}) == kind()
 
 
 NBEST = nbest_of("a", "b")
@@ -192,20 +208,19 @@ NBEST = nbest_of("a", "b")
     ("space", "metric", "options", "message"),
     [
         (NBEST, WER(), {"method": "best"}, "method=best: expected one of auto, pairwise"),
-        (NBEST, WER(), {"theta": [1]}, "'theta' is an option of method linear"),
-        (NBEST, WER(), {"nothing": 1}, "no method of mbr has the option 'nothing'"),
-        (NBEST, WER(), {"method": "edit", "samples": 3}, "method edit has no option 'samples'"),
+        (NBEST, WER(), {"method": "edit", "evidence": NBEST}, "method edit has no option 'evid"),
         (NBEST, None, {}, "needs a metric"),
         (NBEST, None, {"method": "pairwise"}, "needs a metric"),
         (NBEST, BLEU(), {"method": "edit"}, "expected word errors"),
         (NBEST, WER(), {"method": "linear"}, "stands for bleu"),
-        (NBEST, WER(), {"k": 0}, "k is at least 1"),
-        (NBEST, WER(), {"candidates": 0}, "at least 1 sentence"),
-        (NBEST, WER(), {"confidence": 0.9, "k": 2}, "confidence"),
-        (NBEST, BLEU(), {"confidence": 0.9, "aggregate": True}, "confidence"),
-        (NBEST, WER(), {"aggregate": True}, "n-gram counts"),
+        (NBEST, WER(), {"method": Linear()}, "stands for bleu"),
+        (NBEST, WER(), {"method": FastConsensus()}, "stands for bleu"),
+        (NBEST, CER(), {"method": EditDistance()}, "expected word errors"),
+        (NBEST, WER(), {"method": Pairwise(candidates=0)}, "at least 1 sentence"),
+        (NBEST, BLEU(), {"method": Pairwise(confidence=0.9, aggregate=True)}, "confidence"),
+        (NBEST, WER(), {"method": Pairwise(aggregate=True)}, "n-gram counts"),
         (NBEST, WER(), {"evidence": Evidence(NBEST, [1, 1]), "scale": 2.0}, "weights already"),
-        (NBEST, WER(), {"weights": [float("nan"), 1]}, "not nan"),
+        (NBEST, WER(), {"method": Pairwise(weights=[float("nan"), 1])}, "not nan"),
         (NBest.from_hypotheses([], id="no"), WER(), {}, "'no'"),
         ([], WER(), {}, "no space"),
     ],
@@ -213,6 +228,26 @@ NBEST = nbest_of("a", "b")
 def test_what_is_refused(space, metric, options, message):
     with pytest.raises(OptionError, match=message):
         mbr(space, metric, **options)
+
+
+@pytest.mark.parametrize(
+    ("method", "k", "message"),
+    [
+        ("pairwise", 0, "k is at least 1"),
+        (Pairwise(confidence=0.9), 2, "confidence"),
+        ("exact", 2, "method exact has no option 'k'"),
+        ("edit", 1, "method edit has no option 'k'"),
+    ],
+)
+def test_what_is_refused_of_lists(method, k, message):
+    with pytest.raises(OptionError, match=message):
+        mbr_kbest(NBEST, WER(), k=k, method=method)
+
+
+def test_options_by_name():
+    assert method_with("linear", {"p": 0.7}) == Linear(p=0.7)
+    with pytest.raises(OptionError, match=r"method edit has no option 'samples' \(it has decode"):
+        method_with("edit", {"samples": 3})
 
 
 def test_a_lattice_without_a_complete_path():

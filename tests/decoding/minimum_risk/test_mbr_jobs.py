@@ -9,7 +9,7 @@ import pytest
 from decoding.corpus.jobs import MBRJob
 from decoding.corpus.runner import Segment
 from decoding.extraction.oracle import oracle
-from decoding.minimum_risk.mbr import mbr
+from decoding.minimum_risk.mbr import mbr, mbr_kbest
 from fstmetrics import BLEU, GRR, WER
 from lattices import Forest, Lattice
 from lattices.errors import OptionError
@@ -47,7 +47,7 @@ def test_lists_ranks_and_no_references():
     nbest = nbest_of("a b", "a c", "a b c", id="n")
     (found,) = MBRJob((WER(),), k=2)([segment(nbest)])
     assert [each.tokens for each in found.consensus] == [
-        each.tokens for each in mbr(nbest, WER(), k=2)
+        each.tokens for each in mbr_kbest(nbest, WER(), k=2)
     ]
     assert (found.stats, found.one_best_stats, found.oracle_stats) == (None, None, None)
     assert found.arcs == 7
@@ -62,7 +62,7 @@ def test_no_oracles():
 
 def test_methods_with_their_own_objective():
     space = Lattice.from_arcs(ARCS, finals=[2])
-    (found,) = MBRJob((WER(),), method="linear", objective=False)([segment(space)])
+    (found,) = MBRJob((WER(),), method="linear")([segment(space)])
     assert found.consensus[0].method == "linear"
 
 
@@ -70,8 +70,8 @@ def test_evidence_and_systems_by_id():
     nbest, other = nbest_of("a b", "a c", id="n"), nbest_of("x", id="n")
     (found,) = MBRJob((WER(),), evidence={"n": other})([segment(nbest)])
     assert found.consensus[0].expected == 2.0
-    options = {"system_weights": [1, 99]}
-    (found,) = MBRJob((WER(),), systems=({"n": other},), options=options)([segment(nbest)])
+    job = MBRJob((WER(),), systems=({"n": other},), system_weights=[1, 99])
+    (found,) = job([segment(nbest)])
     assert found.consensus[0].text == "x"
     for tables in ({"evidence": {}}, {"systems": ({},)}):
         with pytest.raises(OptionError, match="there is no segment 'n'"):

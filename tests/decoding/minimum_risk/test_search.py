@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoding import ExactRisk, Search, mbr
 from decoding.minimum_risk.evidence import Evidence, evidence_of, rows
-from decoding.minimum_risk.exact import exact, expected_metric
+from decoding.minimum_risk.exact import expected_metric
 from decoding.minimum_risk.pairwise import expected_scores
-from decoding.minimum_risk.search import search
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, forest_to_lattice, read
 from lattices.errors import OptionError, SpaceError
@@ -56,7 +56,7 @@ def test_finds_the_best_of_all_sentences(
     known = qualities(lattice, evidence, metric)
     best = max(rate for rate, _ in known.values())
     tied = {words: score for words, (rate, score) in known.items() if rate >= best - 1e-11}
-    found = search(lattice, metric, evidence)
+    found = mbr(lattice, metric, evidence=evidence, method="search")
     assert found.exact
     assert found.candidates == -1
     assert found.evidence == len(evidence.nbest)
@@ -64,7 +64,7 @@ def test_finds_the_best_of_all_sentences(
     highest = max(tied.values())
     assert found.hypothesis.score == pytest.approx(highest)
     assert tied[found.tokens] >= highest - 1e-12
-    assert found == search(lattice, metric, evidence)
+    assert found == mbr(lattice, metric, evidence=evidence, method="search")
     path = lattice.hypothesis(found.hypothesis.arcs)
     assert (path.tokens, path.score) == (found.tokens, found.hypothesis.score)
 
@@ -75,12 +75,12 @@ def test_agrees_with_exact_over_all_strings(
     lattice: Lattice, metric: AlignmentMetric, scale: float
 ) -> None:
     evidence = evidence_of(lattice, scale=scale, k=10_000)
-    found = search(lattice, metric, evidence)
-    true = exact(lattice, metric, scale=scale, candidates="all")
+    found = mbr(lattice, metric, evidence=evidence, method="search")
+    true = mbr(lattice, metric, scale=scale, method=ExactRisk(candidates="all"))
     assert found.exact
     assert true.exact
     assert found.expected == pytest.approx(true.expected, abs=1e-9)
-    again = search(lattice, metric, scale=scale, evidence_size=10_000)
+    again = mbr(lattice, metric, scale=scale, method=Search(evidence_size=10_000))
     assert again.tokens == found.tokens
 
 
@@ -92,8 +92,8 @@ def test_beams_and_budgets_say_what_they_are(
     known = qualities(lattice, evidence, GRR())
     best = max(rate for rate, _ in known.values())
     for found in (
-        search(lattice, GRR(), evidence, beam=beam),
-        search(lattice, GRR(), evidence, budget=budget),
+        mbr(lattice, GRR(), evidence=evidence, method=Search(beam=beam)),
+        mbr(lattice, GRR(), evidence=evidence, method=Search(budget=budget)),
     ):
         assert found.expected == pytest.approx(known[found.tokens][0], abs=1e-9)
         if found.exact:
@@ -109,10 +109,10 @@ def wide(words: int, choices: str = "abc") -> Lattice:
 def test_a_narrow_beam_is_not_called_exact() -> None:
     texts = ("abcabc", "bcabca", "cabcab", "aabbcc", "ccbbaa")
     evidence = Evidence(NBest.from_hypotheses([Hypothesis(tuple(t)) for t in texts]), [1] * 5)
-    proven = search(wide(6), GRR(), evidence)
+    proven = mbr(wide(6), GRR(), evidence=evidence, method="search")
     assert proven.exact
-    assert not search(wide(6), GRR(), evidence, beam=1).exact
-    few = search(wide(6), GRR(), evidence, budget=10)
+    assert not mbr(wide(6), GRR(), evidence=evidence, method=Search(beam=1)).exact
+    few = mbr(wide(6), GRR(), evidence=evidence, method=Search(budget=10))
     assert not few.exact
     assert few.expected <= proven.expected + 1e-12
 
@@ -133,8 +133,8 @@ def test_the_order_of_arcs_does_not_matter(
     other = Lattice.from_arcs(arcs, finals=finals, states=lattice.num_states, start=lattice.start)
     for metric in (WER(), GRR()):
         for beam in (None, 2):
-            one = search(lattice, metric, evidence, beam=beam)
-            two = search(other, metric, evidence, beam=beam)
+            one = mbr(lattice, metric, evidence=evidence, method=Search(beam=beam))
+            two = mbr(other, metric, evidence=evidence, method=Search(beam=beam))
             assert one.hypothesis.score == pytest.approx(two.hypothesis.score, abs=1e-12)
             assert one.expected == pytest.approx(two.expected, abs=1e-12)
             assert one.exact == two.exact
@@ -143,8 +143,8 @@ def test_the_order_of_arcs_does_not_matter(
 @settings(max_examples=25)
 @given(small_forests(), judges("abc"))
 def test_forests(forest: Forest, evidence: Evidence) -> None:
-    found = search(forest, GRR(), evidence)
-    there = search(forest_to_lattice(forest), GRR(), evidence)
+    found = mbr(forest, GRR(), evidence=evidence, method="search")
+    there = mbr(forest_to_lattice(forest), GRR(), evidence=evidence, method="search")
     assert (found.tokens, found.expected) == (there.tokens, there.expected)
     assert found.hypothesis.arcs == ()
 
@@ -161,17 +161,19 @@ def test_characters_and_soft_matches(lattice: Lattice, data: st.DataObject) -> N
             sum(metric.against([each]).score(path.tokens) for each in some) / len(some)
             for path in lattice.paths()
         )
-        assert search(lattice, metric, evidence).expected == pytest.approx(least, abs=1e-7)
+        assert mbr(lattice, metric, evidence=evidence, method="search").expected == pytest.approx(
+            least, abs=1e-7
+        )
 
 
 def test_lists_and_several_systems() -> None:
     some = [Hypothesis(("a", "b"), -1.0), Hypothesis(("a", "c"), -2.0), Hypothesis(("a",), -3.0)]
     nbest = NBest.from_hypotheses(some)
-    found = search(nbest, WER(), scale=0.0)
+    found = mbr(nbest, WER(), scale=0.0, method="search")
     assert (found.tokens, found.candidates, found.exact) == (("a",), 3, True)
     one = Lattice.from_arcs([(0, 1, "a"), (1, 2, "b")], finals=[2])
     other = Lattice.from_arcs([(0, 1, "a"), (1, 2, "c")], finals=[2])
-    mixed = search([one, other], WER(), system_weights=[1, 3])
+    mixed = mbr([one, other], WER(), system_weights=[1, 3], method="search")
     assert mixed.text == "a c"
     assert mixed.expected == pytest.approx(0.125)
     assert mixed.evidence == 2
@@ -181,9 +183,9 @@ def test_empty_sentences() -> None:
     silent = Lattice.from_arcs([(0, 1, "", -1.0), (0, 1, "a", 0.0)], finals=[1])
     evidence = Evidence(NBest.from_hypotheses([Hypothesis(()), Hypothesis(("a",))]), [3, 1])
     for metric in METRICS[:3]:
-        assert search(silent, metric, evidence).tokens == ()
+        assert mbr(silent, metric, evidence=evidence, method="search").tokens == ()
     only = Lattice.from_arcs([], finals=[0], states=1)
-    assert search(only, WER(), evidence).expected == pytest.approx(0.25)
+    assert mbr(only, WER(), evidence=evidence, method="search").expected == pytest.approx(0.25)
 
 
 def test_errors() -> None:
@@ -191,13 +193,13 @@ def test_errors() -> None:
     dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3)
     evidence = Evidence(NBest.from_hypotheses([Hypothesis(("a",))]), [1])
     with pytest.raises(SpaceError, match="no complete path"):
-        search(dead, WER(), evidence)
+        mbr(dead, WER(), evidence=evidence, method="search")
     with pytest.raises(OptionError, match="no alignment metric"):
-        search(lattice, BLEU(), evidence)
+        mbr(lattice, BLEU(), evidence=evidence, method="search")
     with pytest.raises(OptionError, match="beam"):
-        search(lattice, WER(), evidence, beam=0)
+        mbr(lattice, WER(), evidence=evidence, method=Search(beam=0))
     with pytest.raises(OptionError, match="budget"):
-        search(lattice, WER(), evidence, budget=0)
+        mbr(lattice, WER(), evidence=evidence, method=Search(budget=0))
 
 
 def test_real_lattices(shared_data: Path) -> None:
@@ -208,7 +210,7 @@ def test_real_lattices(shared_data: Path) -> None:
         for metric in (WER(), GRR()):
             means = expected_scores(evidence.nbest, evidence, metric)
             best = means.min() if metric.error_rate else means.max()
-            found = search(lattice, metric, evidence)
+            found = mbr(lattice, metric, evidence=evidence, method="search")
             assert found.exact
             assert found.expected == pytest.approx(best, abs=1e-9)
             few = rows(evidence.nbest, np.arange(min(20, len(evidence.nbest))))

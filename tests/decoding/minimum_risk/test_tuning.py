@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.cli.commands import tune_mbr
+from decoding import Linear, mbr
+from decoding.cli.choice import tune_mbr
 from decoding.cli.main import main
-from decoding.corpus.jobs import one_best
-from decoding.minimum_risk.linear import linear
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from fstmetrics import BLEU, GRR, WER, Metric, corpus_score, quality
 from lattices import Forest, Lattice, NBest, OptionError, Space, read
+from lattices.algorithms import best_words
 from lattices.errors import FormatError
 from tests.strategies import sentences, small_forests, small_lattices
 
@@ -53,18 +53,13 @@ def test_every_point_is_what_decoding_scores(
     table = tune_linear(spaces, references, metric, order=2, word_penalty=word_penalty, **options)
     assert len(table.points) == 8
     for point in table.points:
-        chosen = [
-            linear(
-                space, scale=point.scale, p=point.p, r=point.r, T=point.T, order=2,
-                word_penalty=word_penalty,
-            ).tokens
-            for space in spaces
-        ]  # fmt: skip
+        method = Linear(p=point.p, r=point.r, T=point.T, order=2, word_penalty=word_penalty)
+        chosen = [mbr(space, scale=point.scale, method=method).tokens for space in spaces]
         assert point.score == pytest.approx(corpus_score(metric, chosen, references))
     scores = [quality(metric, point.score) for point in table.points]
     assert scores == sorted(scores, reverse=True)
     assert table.best == table.points[0]
-    own = [one_best(space) for space in spaces]
+    own = [best_words(space) for space in spaces]
     assert table.one_best == pytest.approx(corpus_score(metric, own, references))
     assert (table.metric, table.segments) == (str(metric), len(spaces))
 
@@ -81,7 +76,10 @@ def test_equal_scores_stand_in_the_order_of_the_grid() -> None:
 @given(small_lattices(words="abc"), small_forests(words="bca"))
 def test_several_systems(one: Lattice, other: Forest) -> None:
     grid = LinearGrid((1.0,), (0.6, 0.9), (0.7,), system_weights=(0.3, 0.7))
-    found = [linear([one, other], p=p, r=0.7, system_weights=(0.3, 0.7)).tokens for p in (0.6, 0.9)]
+    found = [
+        mbr([one, other], system_weights=(0.3, 0.7), method=Linear(p=p, r=0.7)).tokens
+        for p in (0.6, 0.9)
+    ]
     assert grid.choices([one, other]) == found
 
 

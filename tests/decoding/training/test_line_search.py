@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from decoding.training.envelope import EnvelopeCorpus
-from decoding.training.line_search import line_search
+from decoding.training.mert import line_search
 from fstmetrics import BLEU, BLEUSBP, GRR, PER, TBLEU, WER, corpus_score, quality
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, best
 from lattices.errors import OptionError

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from decoding.training.accumulate import accumulate, accumulated
-from decoding.training.loop import DecoderLoop
+from decoding.training.loop import DecoderLoop, accumulate, accumulated
 from decoding.training.mert import MERT
 from fstmetrics import GRR, WER
 from lattices import Forest, Hypothesis, Lattice, NBest, k_best

@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from fstmetrics import (
-    GRR,
-    WER,
-    corpus_stats,
-    correlate,
-    correlate_systems,
-    graded_kappa,
-    kappa,
-    wmt_tau,
-)
+from fstmetrics import GRR, WER, corpus_stats
+from fstmetrics.statistics import correlate, correlate_systems, graded_kappa, kappa, wmt_tau
 from fstmetrics.statistics.correlation import METHODS, grades, pair_counts
 from lattices.errors import OptionError
 

@@ -12,13 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from fstmetrics import (
-    BLEU,
-    GRR,
-    WER,
-    WRR,
+from fstmetrics import BLEU, GRR, WER, WRR, corpus_stats
+from fstmetrics.statistics import (
     bootstrap,
-    corpus_stats,
     paired_bootstrap,
     randomization,
     sign_test,

@@ -19,8 +19,8 @@ from fstmetrics import (
     AffixSimilarity,
     corpus_score,
     corpus_stats,
-    correlate_systems,
 )
+from fstmetrics.statistics import correlate_systems
 from fstmetrics.statistics.studies import (
     Equivalents,
     char_bleu_equivalents,

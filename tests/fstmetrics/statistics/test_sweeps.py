@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 import fstmetrics.ngram.tbleu
-from fstmetrics import TBLEU, WER, AffixSimilarity, corpus_score, threshold_sweep
+from fstmetrics import TBLEU, WER, AffixSimilarity, corpus_score
+from fstmetrics.statistics import threshold_sweep
 from lattices import OptionError
 
 HYPOTHESES = ["we walked home", "they talk", ""]

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices.algorithms.determinize import determinize, minimize
-from lattices.algorithms.push import push
+from lattices.algorithms.determinize import determinize, minimize, push
 from lattices.errors import MissingDependencyError, OptionError, SpaceError
 from lattices.interop import from_fst, to_fst
 from lattices.spaces import Lattice

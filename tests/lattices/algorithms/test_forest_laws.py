@@ -14,18 +14,18 @@ from scipy.stats import chisquare
 
 from lattices import Forest, Hypothesis, OptionError, SpaceError
 from lattices.algorithms import (
+    Trimmed,
     best,
     best_path,
     density,
-    forest_density_mask,
-    forest_max_marginals,
-    forest_subset,
+    density_masks,
     forest_to_lattice,
     hypotheses,
     inside,
     k_best,
     k_best_paths,
     log_path_count,
+    max_marginals,
     outside,
     path_count,
     path_lengths,
@@ -33,6 +33,7 @@ from lattices.algorithms import (
     prune,
     sample,
     sentence_count,
+    subset,
     total,
     trim,
     union,
@@ -292,34 +293,35 @@ def test_a_subset_has_the_derivations_that_use_nothing_else(forest, data):
     )
     expected = within(forest, mask.__getitem__)
     if expected:
-        found = forest_subset(forest, mask)
+        found = subset(forest, mask)
         assert contents(list(found.derivations())) == contents(expected)
         assert_trimmed(found)
         assert (found.vocabulary, found.id) == (forest.vocabulary, forest.id)
     else:
         with pytest.raises(SpaceError, match="no derivation left"):
-            forest_subset(forest, mask)
+            subset(forest, mask)
 
 
 @given(small_forests())
 def test_trimming_removes_all_that_no_derivation_uses(forest):
-    found, nodes, edges = trim(forest)
+    trimmed = trim(forest)
+    found, nodes, edges = trimmed.space, trimmed.states_removed, trimmed.arcs_removed
     assert_trimmed(found)
     assert found.num_nodes + nodes == forest.num_nodes
     assert found.num_edges + edges == forest.num_edges
     assert contents(list(found.derivations())) == contents(list(forest.derivations()))
-    assert trim(found) == (found, 0, 0)
+    assert trim(found) == Trimmed(found, 0, 0)
 
 
 @given(small_forests())
 def test_max_marginals_are_the_scores_of_best_derivations(forest):
     expected = best_by_edge(forest)
-    found = forest_max_marginals(forest)
+    found = max_marginals(forest)
     assert found.best == best(forest).score
     np.testing.assert_allclose(
-        found.edges, [expected.get(edge, -np.inf) for edge in range(forest.num_edges)], atol=1e-12
+        found.arcs, [expected.get(edge, -np.inf) for edge in range(forest.num_edges)], atol=1e-12
     )
-    assert (found.edge_loss[best_path(forest)] == 0.0).all()
+    assert (found.arc_loss[best_path(forest)] == 0.0).all()
 
 
 @given(small_forests(exact=True), st.sampled_from([0.0, 0.25, 1.0, 2.5, np.inf]))
@@ -362,7 +364,7 @@ def test_a_density_keeps_the_best_edges_that_fit(forest, wanted):
     assert contents(list(found.derivations())) == contents(within(forest, kept.__contains__))
     assert found.num_edges == len(kept)
     assert best(found).tokens == chosen.tokens
-    mask = forest_density_mask(forest, wanted, forest_max_marginals(forest))
+    mask = density_masks(forest, wanted, max_marginals(forest))[0]
     assert set(np.flatnonzero(mask).tolist()) & set(scores) == kept
 
 
@@ -392,7 +394,7 @@ def test_a_forest_as_a_lattice_has_the_same_sentences(forest):
     lattice = forest_to_lattice(forest)
     assert contents(list(lattice.paths())) == contents(list(forest.derivations()))
     assert lattice.id == forest.id
-    assert trim(lattice) == (lattice, 0, 0)
+    assert trim(lattice) == Trimmed(lattice, 0, 0)
     smaller = lattice.num_states - 1
     if smaller:
         with pytest.raises(SpaceError, match=f"more than {smaller} states"):
@@ -423,12 +425,12 @@ def test_a_lattice_as_a_forest_gives_the_same_answers(lattice):
     values = np.concatenate(([expected.states[lattice.start]], expected.arcs[lattice.in_arc]))
     ordered = values[np.argsort(heads, kind="stable")]
     found = posteriors(forest)
-    np.testing.assert_allclose(found.edges[: len(ordered)], ordered, atol=1e-12)
-    np.testing.assert_allclose(found.edges[len(ordered) :], expected.finals[lattice.finals])
+    np.testing.assert_allclose(found.arcs[: len(ordered)], ordered, atol=1e-12)
+    np.testing.assert_allclose(found.arcs[len(ordered) :], expected.finals[lattice.finals])
 
 
 @given(small_lattices(exact=True))
 def test_a_lattice_comes_back_from_a_forest(lattice):
     back = forest_to_lattice(Forest.from_lattice(lattice))
     assert contents(list(back.paths())) == contents(list(lattice.paths()))
-    assert back.num_states <= trim(lattice).lattice.num_states + lattice.num_arcs + 2
+    assert back.num_states <= trim(lattice).space.num_states + lattice.num_arcs + 2

@@ -12,13 +12,12 @@ from lattices.algorithms import (
     best,
     best_path,
     density,
-    forest_max_marginals,
-    forest_subset,
     forest_to_lattice,
     inside,
     k_best,
     k_best_paths,
     log_path_count,
+    max_marginals,
     outside,
     path_count,
     path_lengths,
@@ -30,6 +29,7 @@ from lattices.algorithms import (
     sample,
     sample_paths,
     sentence_count,
+    subset,
     total,
     trim,
     union,
@@ -86,7 +86,7 @@ def test_a_deep_chain_overflows_nothing(side):
     ):
         assert smaller.num_edges == DEEP + 1
         assert sentence_count(smaller) == 1
-    assert trim(forest).edges_removed == 0
+    assert trim(forest).arcs_removed == 0
     assert forest_to_lattice(forest).num_arcs == 2 * DEEP + 1
     assert union([forest, forest]).num_nodes == 2 * DEEP + 3
 
@@ -107,8 +107,8 @@ def test_derivations_too_large_to_write_out_are_an_error_and_all_else_is_not():
     assert path_lengths(forest) == (2**100, 2**100)
     assert posteriors(forest).nodes[0] == pytest.approx(2.0**100, rel=1e-9)
     assert log_path_count(forest) == pytest.approx(2.0**100 * math.log(2.0), rel=1e-12)
-    assert forest_max_marginals(forest).edge_loss.tolist()[:2] == [0.0, 1.0]
-    assert trim(forest).forest is forest
+    assert max_marginals(forest).arc_loss.tolist()[:2] == [0.0, 1.0]
+    assert trim(forest).space is forest
     for ask in (
         best,
         best_path,
@@ -239,7 +239,7 @@ def test_a_subset_keeps_what_is_said_of_the_segment_and_its_nodes():
         references=["a"],
         metadata={"key": 1},
     )
-    found = forest_subset(forest, [True, True, False, True])
+    found = subset(forest, [True, True, False, True])
     assert found.categories == ("B", "S")
     assert found.spans is not None
     assert found.spans.tolist() == [[1, 2], [0, 2]]
@@ -326,9 +326,9 @@ def test_options_are_checked():
     with pytest.raises(OptionError, match="scale"):
         sample(forest, 1, np.random.default_rng(0), scale=np.nan)
     with pytest.raises(OptionError, match="one bool for each of 5 edges"):
-        forest_subset(forest, [True])
+        subset(forest, [True])
     with pytest.raises(OptionError, match="one bool for each of 5 edges"):
-        forest_subset(forest, [1, 0, 1, 0, 1])
+        subset(forest, [1, 0, 1, 0, 1])
     with pytest.raises(OptionError, match="0 ways"):
         prune(forest)
     with pytest.raises(OptionError, match="2 ways"):

@@ -301,7 +301,7 @@ def test_a_real_forest_against_a_long_list_of_its_derivations(shared_data: Path)
 @given(small_lattices(words="ab", max_states=7, max_arcs=14), st.integers(1, 3))
 def test_path_counting_itself(lattice: Lattice, n: int) -> None:
     reached = ngram_posteriors(lattice, n)
-    expected = by_path_counting(trim(lattice).lattice, n, 1.0)
+    expected = by_path_counting(trim(lattice).space, n, 1.0)
     for ngram, value in reached.items():
         if len(ngram) == n:
             assert value == pytest.approx(expected[ngram], abs=1e-10)

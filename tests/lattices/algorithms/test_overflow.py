@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from lattices import Forest, Lattice, SpaceError
 from lattices.algorithms import (
+    Trimmed,
     best,
     best_path,
     density,
-    forest_max_marginals,
     inside,
     log_path_count,
     max_marginals,
@@ -99,7 +99,7 @@ def test_what_needs_no_sums_of_scores_is_answered(space):
     assert path_lengths(space) == (length, length)
     assert path_count(space) == total(space, COUNT) == 2**length
     assert log_path_count(space) == pytest.approx(length * math.log(2.0))
-    assert trim(space)[1:] == (0, 0)
+    assert trim(space) == Trimmed(space, 0, 0)
 
 
 @pytest.mark.parametrize("semiring", [VITERBI, LOG])
@@ -128,7 +128,7 @@ def test_one_impossible_path_among_others_does_no_harm(semiring):
     with pytest.raises(SpaceError, match="what a path loses to the best one of -3 is infinite"):
         max_marginals(lattice)
     with pytest.raises(SpaceError, match="what a path loses"):
-        forest_max_marginals(Forest.from_lattice(lattice))
+        max_marginals(Forest.from_lattice(lattice))
 
 
 def test_what_lies_on_no_path_may_overflow():

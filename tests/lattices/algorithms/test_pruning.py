@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lattices.algorithms import (
+    Trimmed,
     best,
     density,
     density_masks,
@@ -131,13 +132,14 @@ def test_masks_are_checked(mask):
 
 @given(small_lattices())
 def test_trimming_removes_all_that_lies_on_no_path(lattice):
-    found, states, arcs = trim(lattice)
+    trimmed = trim(lattice)
+    found, states, arcs = trimmed.space, trimmed.states_removed, trimmed.arcs_removed
     assert_trimmed(found)
     assert useful_states(lattice).sum() == found.num_states
     assert found.num_states + states == lattice.num_states
     assert found.num_arcs + arcs == lattice.num_arcs
     assert contents(list(found.paths())) == contents(list(lattice.paths()))
-    assert trim(found) == (found, 0, 0)
+    assert trim(found) == Trimmed(found, 0, 0)
 
 
 def test_nothing_to_trim_to():

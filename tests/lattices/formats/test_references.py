@@ -150,6 +150,10 @@ def test_ids_are_not_taken_for_words(tmp_path: Path) -> None:
         by_any.get("unheard", 0)
     plain = tmp_path / "plain"
     plain.write_text("3 men\ntwo men\n")
+    assert read_references([plain]).get("1", 1) == ("two men",)
+    with pytest.raises(FormatError, match=r"no line begins with 'seg-1', and first words"):
+        read_references([plain]).get("seg-1", 1)
+    plain.write_text("3 men\ntwo men\ntwo more\n")
     assert read_references([plain]).get("seg-1", 1) == ("two men",)
 
 
@@ -198,7 +202,74 @@ def test_one_line_whose_id_is_none_of_the_segments(tmp_path: Path, known: bool) 
     paths = made(tmp_path, b"utt1 a house\n")
     with pytest.raises(FormatError, match="no line for 'utt7', though lines begin with what look"):
         read_references(paths, ["utt7"] if known else None).get("utt7", 0)
-    assert read_references(made(tmp_path, b"a house\n")).get("utt7", 0) == ("a house",)
+
+
+BOTH = "; format=kaldi takes the first word .* its id, format=plain takes line i for segment i"
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("ids", [["utt7"], ["abd", "b"], ["0", "utt7"], ["9a", "utt7", "x"]])
+def test_first_words_that_may_be_ids_are_not_taken_for_words(
+    tmp_path: Path, ids: list[str], known: bool
+) -> None:
+    lines = ["abc a small house", "we need it", "Abc a house"][: len(ids)]
+    paths = made(tmp_path, "\n".join(lines).encode())
+    with pytest.raises(FormatError, match=f"'{ids[0]}', .* could be other ids .'abc'.{BOTH}"):
+        read_references(paths, ids if known else None).settle(ids)
+    plain = read_references(paths, ids, format="plain")
+    assert all_of(plain, *ids) == [(line,) for line in lines]
+
+
+def test_one_file_of_two_may_begin_with_ids(tmp_path: Path) -> None:
+    both = read_references(made(tmp_path, b"the cat\nthe dog\n", b"a cat\nthe dog\n"))
+    with pytest.raises(FormatError, match=f"ref1: no line begins with 'utt1'.*{BOTH}"):
+        both.settle(["utt1", "utt2"])
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("data", [b"\n", b"\r\n\r\n", b"\xef\xbb\xbf\n"])
+@pytest.mark.parametrize("name", ["utt1", "0"])
+def test_a_file_without_a_word_is_no_reference_by_itself(
+    tmp_path: Path, data: bytes, name: str, known: bool
+) -> None:
+    paths = made(tmp_path, data)
+    count = data.count(b"\n")
+    ids = [name, "utt2"][:count]
+    with pytest.raises(FormatError, match=f"ref0: no words in {count} lines{BOTH}"):
+        read_references(paths, ids if known else None).settle(ids)
+    assert all_of(read_references(paths, ids, format="plain"), *ids) == [("",)] * count
+
+
+@pytest.mark.parametrize("format", ["auto", "kaldi", "trn"])
+def test_an_id_in_another_case_is_told(tmp_path: Path, format: str) -> None:
+    line = b"it is (UTT-A1)\n" if format == "trn" else b"UTT-A1 it is\n"
+    references = read_references(made(tmp_path, line), format=format)
+    with pytest.raises(FormatError, match=r"'utt-a1'.*; 'UTT-A1' is it in another case"):
+        references.get("utt-a1", 0)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("ids", "lines"),
+    [
+        # numbers are what segments without names have, and a blank is in no id
+        (["0"], ["abc a small house"]),
+        (["1", "2"], ["a house", "the house"]),
+        ([""], ["a house"]),
+        (["line 1"], ["a house"]),
+        # what begins two lines is no id
+        (["utt1", "utt2"], ["a house", "a home"]),
+        (["utt1", "utt2", "utt3"], ["one", "the house", "the home"]),
+        (["utt1", "utt2", "utt3"], ["", "a", "a"]),
+    ],
+)
+def test_first_words_that_cannot_be_ids_are_words(
+    tmp_path: Path, ids: list[str], lines: list[str], known: bool
+) -> None:
+    paths = made(tmp_path, ("\n".join(lines) + "\n").encode())
+    references = read_references(paths, ids if known else None)
+    assert all_of(references, *ids) == [(line,) for line in lines]
+    assert references.layout == "plain"
 
 
 @pytest.mark.parametrize("known", [False, True])

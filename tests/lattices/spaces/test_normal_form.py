@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from lattices import Lattice, SpaceError, Vocabulary
 from lattices.arrays import floats, ints
 from lattices.spaces.features import reordered_rows, sparse_rows
-from lattices.spaces.normal_form import NORMAL, UNORDERED, UNSORTED, WRONG, normal_form
+from lattices.spaces.lattice import NORMAL, UNORDERED, UNSORTED, WRONG, normal_form
 
 WORDS = ("a", "b")
 STATES = st.integers(-1, 5)

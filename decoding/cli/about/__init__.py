@@ -1,0 +1,1 @@
+"""Commands that list formats and metrics, and a demonstration."""

@@ -1,0 +1,1 @@
+"""Commands that choose sentences: oracles, minimum risk, rescoring."""

@@ -1,0 +1,256 @@
+"""``fstmetrics mbr``: minimum-Bayes-risk decoding of search spaces."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from decoding.cli.arguments import (
+    STANDARD,
+    add_inputs,
+    add_metrics,
+    add_output,
+    add_references,
+    check_inputs,
+    finite,
+    opened_references,
+    option,
+    parsed_metrics,
+    positive,
+)
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
+    file_stamps,
+    scores_table,
+    segments_line,
+    task_over_corpus,
+    unscored_lines,
+    write_summarised,
+)
+
+if TYPE_CHECKING:
+    from decoding.minimum_risk.results import Method
+    from fstmetrics import Metric
+    from lattices.spaces import Space
+
+#: methods whose point is that their answer is exact
+EXACT = frozenset(["exact", "search"])
+
+SUMMARY = "the sentences with the best expected metric: minimum-Bayes-risk decoding"
+DESCRIPTION = """\
+Choose from each lattice, forest or n-best list the sentence with the best expected metric under
+the model's probabilities of all its sentences. No references are needed.
+
+tsv   (default) one line a segment, in the order of the input: id, expectation, words.
+jsonl one object a line: id, rank, expected, words, text, method, metric, exact, candidates,
+      evidence, model_score, features, and with references scores (under every metric).
+
+With references, in the input or by --refs, a summary of the corpus goes to standard error: what
+the model's own best, the chosen sentences and the oracles score, under every metric.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics mbr nbest.gz --metric bleu:smooth=exp,effective_order=true --scale 10
+  fstmetrics mbr lattices.jsonl.gz --metric wer --refs refs.txt --summary summary.json
+  fstmetrics mbr one.gz --systems two.gz three.gz --system-weights 0.5 0.3 0.2 --metric wer
+  fstmetrics mbr lattices.jsonl.gz --method linear --set p=0.7 --set r=0.8 --metric bleu
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "SPACES")
+    add_references(parser)
+    add_metrics(parser, "; the expectation of the first one decides, the others score")
+    parser.add_argument(
+        "--method",
+        metavar="NAME",
+        type=str.lower,
+        default="auto",
+        help="auto, pairwise, linear, consensus, edit, exact or search (default: auto: edit for "
+        "wer and wrr over lattices, pairwise for all else)",
+    )
+    parser.add_argument(
+        "--scale",
+        metavar="S",
+        type=finite,
+        default=1.0,
+        help="scale of the model scores before they become probabilities (default: 1)",
+    )
+    parser.add_argument(
+        "--candidates",
+        metavar="K",
+        type=positive,
+        help="number of candidates, the K best sentences",
+    )
+    parser.add_argument(
+        "--samples", metavar="N", type=positive, help="number of sentences sampled as evidence"
+    )
+    parser.add_argument(
+        "--evidence",
+        metavar="FILE",
+        help="spaces to average over instead of SPACES, with the same ids",
+    )
+    parser.add_argument(
+        "--systems",
+        metavar="FILE",
+        nargs="+",
+        default=[],
+        help="spaces of other systems with the same ids, combined with SPACES",
+    )
+    parser.add_argument(
+        "--system-weights",
+        metavar="W",
+        nargs="+",
+        type=finite,
+        help="system weights: one for SPACES and one for each of --systems (default: equal)",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        type=option,
+        action="append",
+        default=[],
+        help="any other option of the method, such as uniform=true, evidence_size=50, p=0.7 or "
+        "theta=-0.1/0.2/0.3/0.4/0.5; may be repeated",
+    )
+    parser.add_argument(
+        "-k",
+        metavar="K",
+        type=positive,
+        default=1,
+        help="number of best sentences of each segment to write (default: 1)",
+    )
+    parser.add_argument(
+        "--no-oracle", action="store_true", help="do not search for oracles for the summary"
+    )
+    add_running(parser)
+    add_resuming(parser)
+    parser.add_argument(
+        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
+    )
+    add_output(parser)
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "SPACES")
+    check_running(arguments)
+    if STANDARD in (arguments.evidence, *arguments.systems):
+        arguments.parser.error("--evidence and --systems are files, not standard input")
+    from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
+    from decoding.cli.output.tally import Tally
+
+    # an expectation may be had without what it takes to score against references
+    metrics = parsed_metrics(arguments, check=bool(arguments.refs))
+    options = _options(arguments)
+    method = _checked_method(arguments, options)
+    references = opened_references(arguments)
+    decision = {
+        "scale": arguments.scale,
+        "k": arguments.k,
+        "system_weights": arguments.system_weights,
+        "oracles": not arguments.no_oracle,
+    }
+    weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
+    tables = {
+        "method": method,
+        "evidence": _table(arguments.evidence) if arguments.evidence else None,
+        "systems": tuple(map(_table, arguments.systems)),
+    }
+    job = MBRLines(metrics, references, arguments.format, {**decision, **tables})
+    others = [*([arguments.evidence] if arguments.evidence else []), *arguments.systems]
+    return write_summarised(
+        arguments,
+        job,
+        Tally(metrics, COUNTS, KINDS),
+        references,
+        task={
+            **task_over_corpus(arguments, metrics),
+            "input options": sorted(map(list, arguments.option)),
+            "evidence": bool(arguments.evidence),
+            "others": file_stamps(others),
+            "format": arguments.format,
+            "method": arguments.method,
+            "options": options,
+            **decision,
+        },
+        settings={"scale": arguments.scale, "k": arguments.k, **weighted, **options},
+        done="decoded",
+        for_people=lambda summary: _for_people(summary, metrics),
+        conclude=conclude,
+    )
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the method, from the arguments of their own and from --set."""
+    options = {
+        name: value
+        for name in ("candidates", "samples")
+        if (value := getattr(arguments, name)) is not None
+    }
+    for key, text in arguments.set:
+        if key in options:
+            arguments.parser.error(f"{key} is given twice")
+        options[key] = _value(text)
+    return options
+
+
+def _value(text: str) -> Any:
+    """Return what an option's text means: a number, numbers between slashes, true, false."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    try:
+        return [float(part) for part in text.split("/")]
+    except ValueError:
+        return text
+
+
+def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> str | Method:
+    """Return the method with its options, or auto; refuse others before any file is read."""
+    from decoding.minimum_risk.mbr import method_with, no_such_option
+
+    # auto has the options of the method that takes anything
+    method = method_with("pairwise" if arguments.method == "auto" else arguments.method, options)
+    if arguments.evidence and not method.takes_evidence:
+        raise no_such_option(method, "evidence")
+    if arguments.k > 1 and not method.ranks:
+        raise no_such_option(method, "k")
+    return "auto" if arguments.method == "auto" and not options else method
+
+
+def _table(path: str) -> dict[str, Space]:
+    """Return the spaces of a file by their ids."""
+    import lattices
+
+    return {space.id: space for space in lattices.read(path)}
+
+
+def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
+    lines = []
+    if summary["judged"]:
+        columns = {"one_best": "1-best", "mbr": "mbr", "oracle": "oracle"}
+        lines.append(scores_table(metrics, summary, columns))
+    lines.append(segments_line(summary))
+    lines.append(
+        f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "
+        f"method {summary['method']}"
+    )
+    lines += unscored_lines(summary)
+    unproven = summary["results"] - summary["exact"]
+    # the other methods do not set out to prove anything
+    if unproven and EXACT.intersection(summary["method"].split("+")):
+        lines.append(
+            f"{unproven} of {summary['results']} results are the best that were found, perhaps not "
+            "the best there are (a larger --set budget=N may tell)"
+        )
+    return "\n".join(lines)

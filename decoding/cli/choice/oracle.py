@@ -1,0 +1,242 @@
+"""``fstmetrics oracle``: the sentences of lattices and forests that are best under a metric."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from decoding.cli.arguments import (
+    add_inputs,
+    add_metrics,
+    add_output,
+    add_references,
+    check_inputs,
+    finite,
+    opened_references,
+    parsed_metrics,
+    positive,
+    size,
+)
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
+    scores_table,
+    task_over_corpus,
+    unscored_lines,
+    write_summarised,
+)
+
+if TYPE_CHECKING:
+    from decoding.corpus.runner import Job
+    from fstmetrics import Metric
+    from lattices.formats.references import References
+
+SUMMARY = "the best sentences of lattices, forests and n-best lists under a metric"
+DESCRIPTION = """\
+Find the sentence of each lattice, forest or n-best list that is best under a metric, exactly.
+
+tsv   (default) one line a segment, in the order of the input: id, score, words. The score is
+      that of the first metric, with all digits it takes to read the same number back.
+jsonl one object a line: id, rank, score, words, text, metric, scores (under every metric),
+      stats, model_score, features, reference (which one), alignment, exact.
+
+A summary of the corpus goes to standard error: what the model's own best would have scored,
+and what the oracles score, under every metric.
+
+The best sentences need not make the best corpus, under BLEU and where references of several
+lengths are given for a segment. With --corpus the sentences are chosen together, for the score
+of the corpus; the summary then has the sentence oracles, the corpus oracle, and a bound that no
+choice can surpass. All of the corpus is searched before anything is written.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics oracle lattices.jsonl.gz --metric wer
+  fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
+  fstmetrics oracle nbest.gz --refs refs.en --metric bleu --corpus
+  zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "LATTICES")
+    add_references(parser)
+    add_metrics(parser, "; the first one searches, the others score what it finds")
+    parser.add_argument(
+        "--engine",
+        metavar="NAME",
+        default="auto",
+        help="search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
+    )
+    parser.add_argument(
+        "-k",
+        metavar="K",
+        type=positive,
+        default=1,
+        help="number of best sentences of each segment to write (default: 1)",
+    )
+    parser.add_argument(
+        "--worst", action="store_true", help="find the worst sentences instead of the best"
+    )
+    parser.add_argument(
+        "--corpus",
+        action="store_true",
+        help="choose the sentences that together make the best corpus, with a bound; not with -k, "
+        "--worst, --model-weight or --resume",
+    )
+    parser.add_argument(
+        "--model-weight",
+        metavar="W",
+        type=finite,
+        default=0.0,
+        help="search for metric + W * model score (default: 0)",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="N",
+        type=positive,
+        help="maximum number of prefixes kept in a search for k best or worst; beyond it, a result "
+        "is not proven (default: 1 million)",
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=size,
+        help="maximum memory of such a search, such as 500M (default: 2G)",
+    )
+    add_running(parser)
+    add_resuming(parser)
+    parser.add_argument(
+        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
+    )
+    add_output(parser)
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
+
+
+def _check_corpus(arguments: argparse.Namespace) -> None:
+    """Refuse what a corpus oracle cannot be together with."""
+    if not arguments.corpus:
+        return
+    given = {
+        "-k": arguments.k > 1,
+        "--worst": arguments.worst,
+        "--model-weight": arguments.model_weight != 0,
+        "--resume": arguments.resume,
+    }
+    for name, there in given.items():
+        if there:
+            arguments.parser.error(f"--corpus and {name} exclude one another")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "LATTICES")
+    check_running(arguments)
+    _check_corpus(arguments)
+    from decoding.cli.output import oracle as output
+    from decoding.cli.output.tally import Tally
+    from decoding.extraction.oracle import DEFAULT_BUDGET
+    from lattices.intersection import ENGINES
+    from lattices.optional import check_requirements
+
+    if arguments.engine != "auto":
+        check_requirements(ENGINES.get(arguments.engine))
+    metrics = parsed_metrics(arguments)
+    references = opened_references(arguments)
+    search: dict[str, Any] = {
+        "k": arguments.k,
+        "worst": arguments.worst,
+        "model_weight": arguments.model_weight,
+        "engine": arguments.engine,
+        "budget": arguments.budget or DEFAULT_BUDGET,
+    }
+    # only if given: a run without it resumes what a version without it began
+    if arguments.memory is not None:
+        search["memory"] = arguments.memory
+    settings = {name: search[name] for name in ("k", "worst", "model_weight")}
+    job: Job[Any] = output.OracleLines(metrics, references, arguments.format, search)
+    if arguments.corpus:
+        search = {name: value for name, value in search.items() if name not in settings}
+        job = output.CorpusLines(metrics, references, arguments.format, search)
+    decision = output.CorpusDecision(metrics)
+    return write_summarised(
+        arguments,
+        job,
+        Tally(metrics, output.COUNTS, output.KINDS),
+        references,
+        task={
+            **task_over_corpus(arguments, metrics),
+            "options": sorted(map(list, arguments.option)),
+            "format": arguments.format,
+            **({"corpus": True} if arguments.corpus else {}),
+            **search,
+        },
+        settings=settings,
+        done="searched",
+        for_people=lambda summary: _for_people(summary, metrics, references),
+        decide=decision.decide if arguments.corpus else iter,
+        conclude=decision.conclude if arguments.corpus else output.conclude,
+    )
+
+
+def _for_people(
+    summary: dict[str, Any], metrics: Sequence[Metric], references: References | None
+) -> str:
+    by = {"plain": ", references by line", "kaldi": ", references by id"}
+    lines = [
+        scores_table(metrics, summary, _kinds(summary)),
+        *_which_oracles(summary),
+        f"{summary['segments']} segments, {summary['failed']} failed"
+        + (by[references.layout] if references is not None else ""),
+        f"{summary['arcs']:,} arcs in {summary['seconds']:.2f} s, "
+        f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
+    ]
+    lines += unscored_lines(summary)
+    unproven = summary["results"] - summary["exact"]
+    rank = "worst" if summary["worst"] else "best"
+    if unproven and "corpus" not in summary:
+        lines.append(
+            f"{unproven} of {summary['results']} results are the {rank} that were found, perhaps "
+            f"not the {rank} there are (a larger --budget or --memory may tell)"
+        )
+    return "\n".join(lines)
+
+
+def _kinds(summary: dict[str, Any]) -> dict[str, str]:
+    """Return the scores of a metric that are shown, and what they are called."""
+    if "corpus" in summary:
+        return {
+            "one_best": "1-best",
+            "sentence_oracles": "sentence oracles",
+            "oracle": "corpus oracle",
+            "bound": "bound",
+        }
+    best = "oracle" if summary["decomposes"] else "sentence oracles"
+    return {"one_best": "1-best", "oracle": "worst" if summary["worst"] else best}
+
+
+def _which_oracles(summary: dict[str, Any]) -> list[str]:
+    """Return lines that say what the oracles are, where there are two kinds."""
+    if "corpus" not in summary:
+        if summary["decomposes"] or summary["worst"]:
+            return []
+        return [
+            "sentence oracles: the best of each segment; together they need not make the best "
+            "corpus (see --corpus)"
+        ]
+    metric = summary["metric"]
+    if summary["decomposes"]:
+        same = f"sentence oracles and corpus oracle are the same for {metric} with these references"
+        return [same + ("" if summary["gap"] is not None else ", as far as they are proven")]
+    if summary["bound"] is None:
+        proof = "no bound is known"
+    elif summary["exact"]:
+        proof = "proven"
+    else:
+        proof = f"at most {summary['gap']:.1e} from the best choice"
+    return [
+        "sentence oracles: the best of each segment; corpus oracle: the best choice for the corpus "
+        f"({proof})"
+    ]

@@ -1,0 +1,212 @@
+"""``fstmetrics rescore``: the model's best sentences under other weights."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from decoding.cli.arguments import (
+    STANDARD,
+    add_inputs,
+    add_metrics,
+    add_references,
+    check_inputs,
+    opened_references,
+    parsed_metrics,
+    positive,
+)
+from decoding.cli.running import (
+    add_resuming,
+    add_running,
+    check_running,
+    corpus_outcomes,
+    say_unweighted,
+    scores_table,
+    segments_line,
+    task_over_corpus,
+    unscored_lines,
+    write_summarised,
+)
+from decoding.cli.writing import add_target, made_ready, target_of, write_outcomes
+
+if TYPE_CHECKING:
+    from decoding.corpus.runner import Done, Failure
+    from fstmetrics import Metric
+
+R = TypeVar("R")
+
+SUMMARY = "what the model says under other weights: 1-best, n-best or whole spaces"
+DESCRIPTION = """\
+Score each lattice, forest or n-best list anew, by its features and the weights of a file (as
+fstmetrics train, cdec, Joshua, Travatar or Moses write them), and write
+
+  one line a segment (default), in the order of the input: the best sentence
+    tsv    id, score, words
+    jsonl  id, score, words, text, features, and with references scores (under every metric)
+    text   the words alone; an empty line for a segment that failed
+  the K best, with -k K, as n-best lists in any format that holds them
+  the spaces themselves with new scores, with --spaces; the entries of a list stay in order
+
+With references, in the input or by --refs, a summary of the corpus goes to standard error: what
+was best by the scores in the file, and what is best now, under every metric.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics rescore lattices.jsonl.gz --weights weights.txt -o best.tsv
+  fstmetrics rescore lattices.jsonl.gz --weights moses.ini --refs refs.en --metric bleu wer
+  fstmetrics rescore forests/ --weights weights.txt -k 100 --unique -o lists.jsonl.gz
+  fstmetrics rescore lattices.jsonl.gz --weights weights.txt --spaces -o rescored.jsonl.gz
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "SPACES")
+    parser.add_argument(
+        "--weights",
+        metavar="FILE",
+        required=True,
+        help="weight file: lines 'name value' or 'name=value', or a moses.ini",
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("error", "zero"),
+        default="error",
+        help="features without a weight: error (the segment fails, default) or zero (weight 0)",
+    )
+    add_references(parser)
+    add_metrics(parser)
+    parser.add_argument("-k", metavar="K", type=positive, help="write n-best lists of the K best")
+    parser.add_argument(
+        "--unique",
+        action="store_true",
+        help="with -k: distinct sentences instead of distinct paths",
+    )
+    parser.add_argument(
+        "--spaces", action="store_true", help="write the spaces with their new scores"
+    )
+    add_running(parser)
+    add_resuming(parser)
+    parser.add_argument(
+        "--format", choices=("tsv", "jsonl", "text"), help="output format of lines (default: tsv)"
+    )
+    add_target(parser)
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "SPACES")
+    check_running(arguments)
+    _check_usage(arguments)
+    from lattices.formats.weights import read_weights
+
+    weights = dict(read_weights(arguments.weights))
+    if arguments.spaces or arguments.k:
+        return _write_spaces(arguments, weights)
+    return _write_lines(arguments, weights)
+
+
+def _check_usage(arguments: argparse.Namespace) -> None:
+    """Refuse what does not go together."""
+    error = arguments.parser.error
+    if arguments.weights == STANDARD and STANDARD in (*arguments.paths, *(arguments.refs or [])):
+        error("standard input (-) can be read only once")
+    if arguments.spaces and arguments.k:
+        error("-k and --spaces exclude one another")
+    if arguments.unique and not arguments.k:
+        error("--unique goes with -k")
+    lines, spaces = ("format", "summary", "resume", "refs", "metric"), ("to", "write_option")
+    if arguments.k or arguments.spaces:
+        wrong = [name for name in lines if getattr(arguments, name)]
+        with_what = "lines, not with -k or --spaces"
+    else:
+        wrong = [name for name in (*spaces, "lossy") if getattr(arguments, name)]
+        with_what = "-k or --spaces"
+    if wrong:
+        error(f"--{wrong[0].replace('_', '-')} goes with {with_what}")
+
+
+def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
+    """Write n-best lists, or the spaces themselves."""
+    from decoding.corpus.encoding import SYMBOLS, ReadyJob, SpacesJob
+    from decoding.corpus.jobs import UnweightedNoted
+    from decoding.corpus.transforms import KBest, Rescored
+
+    then = KBest(arguments.k, arguments.unique) if arguments.k else None
+    transform = Rescored(weights, arguments.missing, then)
+    target = target_of(arguments)
+    names: dict[str, None] = {}
+    if SYMBOLS not in target.options:
+        job = UnweightedNoted(ReadyJob(transform, target), weights)
+        with corpus_outcomes(job, arguments) as outcomes:
+            code = write_outcomes(arguments, target, _noted(outcomes, names))
+    else:
+        # a table that every segment may extend: no two processes may do that
+        spaces = UnweightedNoted(SpacesJob(transform), weights)
+        with corpus_outcomes(spaces, arguments) as found:
+            ready = made_ready(_noted(found, names), target.ready)
+            code = write_outcomes(arguments, target, ready)
+    say_unweighted(list(names))
+    return code
+
+
+def _noted(
+    outcomes: Iterator[Done[tuple[R, tuple[str, ...]]] | Failure], names: dict[str, None]
+) -> Iterator[Done[R] | Failure]:
+    """Iterate over the results alone, and remember the features without weights."""
+    from decoding.corpus.runner import Done, Failure
+
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            yield outcome
+            continue
+        result, some = outcome.result
+        names.update(dict.fromkeys(some))
+        yield Done(outcome.position, outcome.path, outcome.line, outcome.id, result)
+
+
+def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
+    """Write the best sentence of each segment."""
+    from decoding.cli.output.rescore import COUNTS, KINDS, RescoreLines, conclude
+    from decoding.cli.output.tally import Tally
+    from decoding.corpus.jobs import RescoreJob
+
+    metrics = parsed_metrics(arguments)
+    references = opened_references(arguments)
+    format = arguments.format or "tsv"
+    job = RescoreLines(RescoreJob(weights, arguments.missing, metrics, references), format)
+    return write_summarised(
+        arguments,
+        job,
+        Tally(metrics, COUNTS, KINDS),
+        references,
+        task={
+            **task_over_corpus(arguments, metrics),
+            "options": sorted(map(list, arguments.option)),
+            "format": format,
+            "weights": sorted(map(list, weights.items())),
+            "missing": arguments.missing,
+        },
+        settings={"weights": arguments.weights},
+        done="rescored",
+        for_people=lambda summary: _for_people(summary, metrics),
+        conclude=conclude,
+        # plain text has no ids: an empty line keeps line i that of segment i
+        for_failed=b"\n" if format == "text" else b"",
+    )
+
+
+def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
+    lines = []
+    if summary["judged"]:
+        columns = {"file": "in the file", "rescored": "rescored"}
+        lines.append(scores_table(metrics, summary, columns))
+    lines.append(segments_line(summary))
+    lines.append(
+        f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s"
+    )
+    if summary["judged"]:
+        lines += unscored_lines(summary, "what is best in the file")
+    return "\n".join(lines)

@@ -1,0 +1,156 @@
+"""``fstmetrics tune-mbr``: the parameters of lattice MBR that do best on a development set."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from decoding.cli.arguments import (
+    add_inputs,
+    add_output,
+    add_references,
+    check_inputs,
+    finite,
+    opened_references,
+    parsed_metric,
+    positive,
+    report_failures,
+    settling,
+)
+from decoding.cli.running import add_running, check_running, corpus_outcomes
+
+if TYPE_CHECKING:
+    from decoding.minimum_risk.tuning import LinearGrid, TuningTable
+
+SUMMARY = "tune lattice MBR on a development set, for any metric"
+DESCRIPTION = """\
+Try all combinations of --scale, --p, --r and --T for 'fstmetrics mbr --method linear', and write
+what the corpus scores with each, best first, as a tab-separated table: scale, p, r, T, score.
+
+Posteriors are computed once for each scale, so that many values of p and r cost little. T changes
+what is chosen only if there is a --word-penalty. The command for the best point, and what the
+model's own best sentences score, go to standard error.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics tune-mbr dev.jsonl.gz --metric bleu --scale 5 10 20 --p 0.7 0.8 0.9 --r 0.6 0.7
+  fstmetrics tune-mbr dev/*.slf.gz --refs refs.txt --metric wer -o table.tsv --workers 2
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "DEV")
+    add_references(parser)
+    parser.add_argument(
+        "--metric", metavar="SPEC", default="bleu", help="metric to tune for (default: bleu)"
+    )
+    for name, other, what in (
+        ("scale", "scales", "what scores are multiplied by to become log-probabilities"),
+        ("p", "ps", "unigram precisions"),
+        ("r", "rs", "ratios between the precisions of one order and the one before"),
+        ("T", "Ts", "numbers of unigrams"),
+    ):
+        parser.add_argument(
+            f"--{name}",
+            *([f"--{other}"] if name == "scale" else []),
+            dest=other,
+            metavar=name.upper(),
+            nargs="+",
+            action="extend",
+            type=finite,
+            help=f"{what} (default: a grid of common values)",
+        )
+    parser.add_argument(
+        "--order", metavar="N", type=positive, default=4, help="highest n-gram order (default: 4)"
+    )
+    parser.add_argument(
+        "--word-penalty", metavar="W", type=finite, help="penalty for each word (default: 0)"
+    )
+    parser.add_argument(
+        "--merge",
+        choices=("sum", "max"),
+        default="sum",
+        help="probability of a sentence: sum over its paths (default), or the max",
+    )
+    add_running(parser)
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "DEV")
+    check_running(arguments)
+    from decoding.corpus.outcomes import Failure, Failures
+    from decoding.minimum_risk.tuning import TuningJob, tuning_table
+    from lattices.errors import FormatError
+    from lattices.formats.streams import created
+
+    metric = parsed_metric(arguments.metric)
+    grid = _grid(arguments)
+    references = opened_references(arguments)
+    job = TuningJob(grid, metric, references)
+    failures = Failures()
+    rows, segments, records = None, 0, 0
+    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+        for outcome in outcomes:
+            records += outcome.position >= 0
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                segments += 1
+                rows = outcome.result if rows is None else rows + outcome.result
+    report_failures(failures)
+    if rows is None:
+        raise FormatError("nothing could be searched" if failures else "no segment in the input")
+    if references is not None:
+        references.finish(records)
+    table = tuning_table(grid, metric, rows, segments)
+    with created(arguments.output) as output:
+        output.write(_tsv(table).encode("utf-8"))
+    if not arguments.quiet:
+        print(_for_people(table, arguments), file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _grid(arguments: argparse.Namespace) -> LinearGrid:
+    from decoding.minimum_risk.tuning import LinearGrid
+
+    given = {
+        name: tuple(getattr(arguments, name))
+        for name in ("scales", "ps", "rs", "Ts")
+        if getattr(arguments, name)
+    }
+    return LinearGrid(
+        **given,
+        order=arguments.order,
+        word_penalty=arguments.word_penalty,
+        merge=arguments.merge,
+    )
+
+
+def _tsv(table: TuningTable) -> str:
+    lines = [f"scale\tp\tr\tT\t{table.metric}"]
+    lines += [
+        f"{point.scale!r}\t{point.p!r}\t{point.r!r}\t{point.T!r}\t{point.score!r}"
+        for point in table.points
+    ]
+    return "".join(line + "\n" for line in lines)
+
+
+def _for_people(table: TuningTable, arguments: argparse.Namespace) -> str:
+    best = table.best
+    options = {"p": best.p, "r": best.r, "T": best.T}
+    if arguments.order != 4:
+        options["order"] = arguments.order
+    if arguments.word_penalty:
+        options["word_penalty"] = arguments.word_penalty
+    if arguments.merge != "sum":
+        options["merge"] = arguments.merge
+    given = " ".join(f"--set {name}={value}" for name, value in options.items())
+    return (
+        f"{table.segments} segments, {len(table.points)} points: {table.metric} "
+        f"{table.one_best:.4f} (1-best), {best.score:.4f} (best point)\n"
+        f"fstmetrics mbr SPACES --method linear --scale {best.scale} {given}"
+    )

@@ -1,0 +1,208 @@
+"""``fstmetrics compare``: systems against a baseline, with tests of significance."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from decoding.cli.arguments import (
+    add_metrics,
+    add_output,
+    add_references,
+    add_resampling,
+    add_systems,
+    add_table_format,
+    check_inputs,
+    parsed_metrics,
+    read_systems,
+    write_report,
+)
+
+if TYPE_CHECKING:
+    from decoding.cli.tables import Report
+    from fstmetrics.statistics import Comparison
+    from fstmetrics.statistics.systems import System, SystemComparison
+
+TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
+
+SUMMARY = "compare systems with a baseline: effects, intervals, p-values"
+DESCRIPTION = """\
+Compare each system with a baseline over the same segments, under each metric.
+
+Files are as for 'fstmetrics score', but every reference must have a hypothesis. An effect is the
+score of the system minus that of the baseline; of an error rate, less is better.
+
+  bootstrap          paired resampling of segments: interval and p-value
+  randomization      outputs swapped between the systems at random: p-value
+  sign               segments won and lost by their own scores, for metrics that decompose: p-value
+  sign-substitution  segments that raise the baseline's corpus score when put into it: p-value; with
+                     BLEU it can contradict itself, which is why it is here
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics compare baseline.en system.en --refs refs.en --metric wer grr
+  fstmetrics compare base.txt a.txt b.txt --refs text --test all --samples 10000 --format tsv
+  fstmetrics compare base.en a.en --refs refs.en --metric bleu --test randomization --format latex
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_systems(parser, "HYPS", "the file of the baseline, then those of the systems")
+    add_references(parser, required=True)
+    add_metrics(parser)
+    parser.add_argument(
+        "--test",
+        choices=(*TESTS, "all"),
+        nargs="+",
+        action="extend",
+        metavar="TEST",
+        help=f"significance tests: {', '.join(TESTS)}, or all (default: bootstrap)",
+    )
+    parser.add_argument(
+        "--alternative",
+        choices=("two-sided", "better", "worse"),
+        default="two-sided",
+        help="alternative hypothesis: the system differs (default), is better, or is worse",
+    )
+    parser.add_argument(
+        "--ties",
+        choices=("drop", "split"),
+        default="drop",
+        help="ties in sign tests: drop them, or split them between both (default: drop)",
+    )
+    add_resampling(parser, None, "1000 for bootstrap, 10000 for randomization")
+    add_table_format(parser)
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "HYPS")
+    if len(arguments.paths) < 2:
+        arguments.parser.error("a baseline, but no system to compare with it")
+    from fstmetrics.statistics.systems import compare_systems
+
+    systems, references = read_systems(arguments, parsed_metrics(arguments), arguments.paths)
+    compared = compare_systems(systems, references, _tests(arguments))
+    report = _report(compared, systems[0], arguments)
+    write_report(arguments, report.written(arguments.format))
+    return 0
+
+
+def _tests(arguments: argparse.Namespace) -> list[Callable[..., Comparison]]:
+    """Return the tests that were asked for, each once, with their options."""
+    from fstmetrics.statistics import paired_bootstrap, randomization, sign_test, substitution_test
+
+    alternative, seed, ties = arguments.alternative, arguments.seed, arguments.ties
+    known: dict[str, Callable[..., Comparison]] = {
+        "bootstrap": partial(
+            paired_bootstrap,
+            samples=arguments.samples or 1000,
+            level=arguments.level,
+            alternative=alternative,
+            seed=seed,
+        ),
+        "randomization": partial(
+            randomization, trials=arguments.samples or 10_000, alternative=alternative, seed=seed
+        ),
+        "sign": partial(sign_test, ties=ties, alternative=alternative),
+        "sign-substitution": partial(substitution_test, ties=ties, alternative=alternative),
+    }
+    asked = arguments.test or ["bootstrap"]
+    return [known[name] for name in TESTS if name in asked or "all" in asked]
+
+
+def _report(
+    compared: Sequence[SystemComparison], baseline: System, arguments: argparse.Namespace
+) -> Report:
+    from decoding.cli.tables import Report, headings, resampling_note
+
+    labels, notes = headings(baseline.metrics)
+    named = dict(zip(map(str, baseline.metrics), labels, strict=True))
+    header, *rows = _rows(compared, named, baseline.name, arguments.level)
+    samples = {result.method: result.samples for result in compared[0].results}
+    if "bootstrap" in samples:
+        notes.append(resampling_note(samples["bootstrap"], arguments.seed, arguments.level))
+    if "randomization" in samples:
+        notes.append(f"randomization by {samples['randomization']} shuffles, seed {arguments.seed}")
+    if arguments.alternative != "two-sided":
+        notes.append(f"p-values are for systems that are {arguments.alternative}")
+    return Report(
+        header,
+        rows,
+        notes,
+        tsv_rows=lambda: _tsv_rows(compared, baseline.name),
+        content=lambda: _content(compared, baseline, arguments.seed),
+        left=(0, 1, 5),
+    )
+
+
+def _rows(
+    compared: Sequence[SystemComparison], labels: Mapping[str, str], baseline: str, level: float
+) -> list[list[str]]:
+    """Return rows for people; the baseline has one under each metric."""
+    from decoding.cli.tables import p_value, signed
+
+    interval = f"{100 * level:g} % interval"
+    rows = [["metric", "system", "score", "effect", interval, "test", "p", "won", "lost"]]
+    shown: set[str] = set()
+    for one in compared:
+        label = labels[str(one.metric)]
+        if label not in shown:
+            shown.add(label)
+            score = f"{one.baseline_score:.4f}"
+            rows.append([label, f"{baseline} (baseline)", score, *[""] * 6])
+        for result in one.results:
+            counts = ["" if count is None else str(count) for count in (result.wins, result.losses)]
+            rows.append(
+                [
+                    label,
+                    one.system,
+                    f"{one.score:.4f}",
+                    signed(result.effect),
+                    "" if result.interval is None else str(result.interval),
+                    result.method,
+                    p_value(result.p_value),
+                    *counts,
+                ]
+            )
+    return rows
+
+
+def _tsv_rows(compared: Sequence[SystemComparison], baseline: str) -> list[list[str]]:
+    from decoding.cli.tables import number_cell
+
+    columns = ("p_value", "alternative", "samples", "wins", "losses", "ties")
+    names = ("metric", "baseline", "system", "baseline_score", "score", "effect", "low", "high")
+    rows = [[*names, "test", *columns]]
+    for one in compared:
+        for result in one.results:
+            ends = (result.interval.low, result.interval.high) if result.interval else (None, None)
+            values = (one.baseline_score, one.score, result.effect, *ends, result.method)
+            rest = (getattr(result, name) for name in columns)
+            cells = [number_cell(value) for value in (*values, *rest)]
+            rows.append([str(one.metric), baseline, one.system, *cells])
+    return rows
+
+
+def _content(compared: Sequence[SystemComparison], baseline: System, seed: int) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "baseline": baseline.name,
+        "segments": len(baseline.stats),
+        "seed": seed,
+        "comparisons": [
+            {
+                "metric": str(one.metric),
+                "system": one.system,
+                "baseline_score": one.baseline_score,
+                "score": one.score,
+                "tests": [asdict(result) for result in one.results],
+            }
+            for one in compared
+        ],
+    }

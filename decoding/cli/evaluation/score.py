@@ -1,0 +1,85 @@
+"""``fstmetrics score``: scores of hypotheses against references."""
+
+from __future__ import annotations
+
+import argparse
+
+from decoding.cli.arguments import (
+    add_metrics,
+    add_output,
+    add_references,
+    add_resampling,
+    add_systems,
+    add_table_format,
+    check_inputs,
+    describe_system,
+    parsed_metrics,
+    report_failures,
+    required_references,
+    say,
+    write_report,
+)
+
+SUMMARY = "score hypotheses, or the best of n-best lists, against references"
+DESCRIPTION = """\
+Score each system's output against references, over the corpus and for each segment.
+
+A system is a file of lines, in the order of the references; or of lines 'id words', or of
+'words (id)' (trn), where the references have ids too; or of n-best lists, of which the entry with
+the highest score counts. An empty line is an empty hypothesis.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics score hyps.en --refs refs.en --metric wer grr
+  fstmetrics score system-a.txt system-b.txt --refs text --refs-format kaldi --format json
+  fstmetrics score *.en --refs refs.en --metric bleu --metric grr --intervals --format latex
+  fstmetrics score nbest.gz --refs refs.en --segments --format tsv
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_systems(parser, "HYPS", "files of hypotheses, one a system")
+    add_references(parser, required=True)
+    add_metrics(parser, default="wer bleu")
+    parser.add_argument(
+        "--segments", action="store_true", help="also write the scores of each segment"
+    )
+    parser.add_argument(
+        "--intervals", action="store_true", help="bootstrap confidence intervals of corpus scores"
+    )
+    add_resampling(parser, 1000, "1000")
+    add_table_format(parser, "; tsv and latex have either segments or systems")
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "HYPS")
+    if arguments.segments and arguments.intervals and arguments.format in ("tsv", "latex"):
+        arguments.parser.error(
+            f"--format {arguments.format} has segments or systems, and only systems have intervals"
+        )
+    from decoding.cli.output.score import written
+    from fstmetrics.statistics.systems import Scorer, describe_layout, read_system
+    from lattices.errors import FormatError
+
+    references = required_references(arguments)
+    several = len(arguments.paths) > 1
+    scorer = Scorer(parsed_metrics(arguments), references, arguments.refs_id, keep=several)
+    failed = False
+    systems = []
+    for path in arguments.paths:
+        system = read_system(path, arguments.input_format, scorer)
+        report_failures(system.failures)
+        if not system.stats:
+            raise FormatError("no segment could be scored", system.name)
+        left = len(references) - len(system.stats) - len(system.failures)
+        if left > 0:
+            say(f"{system.name}: no hypotheses for {left} of {len(references)} references")
+        failed = failed or bool(system.failures) or left > 0
+        describe_system(system)
+        systems.append(system)
+    say(describe_layout(references))
+    write_report(arguments, written(systems, arguments))
+    return 1 if failed else 0

@@ -1,0 +1,242 @@
+"""``fstmetrics study``: metrics under several orders and option values."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from decoding.cli.arguments import (
+    add_output,
+    add_references,
+    add_resampling,
+    add_systems,
+    add_table_format,
+    check_inputs,
+    parsed_metric,
+    positive,
+    read_systems,
+    say,
+    values,
+    write_report,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from decoding.cli.plots import Panel
+    from decoding.cli.tables import Report
+    from fstmetrics.statistics.human import HumanScores
+
+SUMMARY = "study a metric: BLEU in characters, or many values of an option"
+DESCRIPTION = """\
+Study a metric on real outputs.
+
+  char-bleu  which order of BLEU in characters is like which order in words
+  sweep      scores, and their correlation with people, under many values of an option
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics study char-bleu newstest2015.*.de-en --refs newstest2015-ref.en --plot orders.svg
+  fstmetrics study sweep *.en --refs refs.en --metric tbleu --option epsilon --values 0,0.05,...,1
+  fstmetrics study sweep *.en --refs refs.en --metric wer-modif:vectors=glove.txt.gz \\
+    --option gamma --values 0,0.1,...,0.9 --human scores.txt --plot gamma.svg
+"""
+_CHAR_BLEU = """\
+Compare BLEU in characters with BLEU in words, segment by segment over all systems.
+
+For each order N in words, the order M in characters that has the highest Pearson correlation, the
+one that has the highest kappa over ten grades, and the first for which most segments score at most
+as high as with N - 1 words (Denoual and Lepage 2005).
+"""
+_SWEEP = """\
+Score systems under many values of a numeric option of a metric.
+
+With human scores ('system score', as for 'fstmetrics correlate'), the correlation over systems
+for each value; it is of quality, so that 1 is best for error rates, too.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the studies, each with its arguments."""
+    studies = parser.add_subparsers(dest="study", metavar="STUDY", required=True)
+    for name, summary, description, add, run_study in (
+        ("char-bleu", "BLEU in characters against BLEU in words", _CHAR_BLEU, _add_char_bleu,
+         _run_char_bleu),
+        ("sweep", "systems under many values of an option", _SWEEP, _add_sweep, _run_sweep),
+    ):  # fmt: skip
+        study = studies.add_parser(
+            name,
+            help=summary,
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        add(study)
+        study.add_argument(
+            "--plot", metavar="FILE", help="also write a plot: .png, .svg or .pdf; needs matplotlib"
+        )
+        add_table_format(study)
+        add_output(study)
+        study.set_defaults(run_study=run_study, study_parser=study)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    arguments.parser = arguments.study_parser
+    check_inputs(arguments, "HYPS")
+    if arguments.plot == "-":
+        arguments.parser.error("--plot is a file")
+    if arguments.plot:
+        from decoding.cli.plots import plot_format
+
+        plot_format(arguments.plot)
+    code: int = arguments.run_study(arguments)
+    return code
+
+
+def _add_char_bleu(parser: argparse.ArgumentParser) -> None:
+    add_systems(parser, "HYPS", "files of hypotheses, one a system")
+    add_references(parser, required=True)
+    parser.add_argument(
+        "--metric",
+        metavar="SPEC",
+        default="bleu",
+        help="BLEU with its options but for order and unit, such as bleu:tokenize=13a "
+        "(default: bleu)",
+    )
+    parser.add_argument(
+        "--max-n", metavar="N", type=positive, default=4, help="highest order in words (default: 4)"
+    )
+    parser.add_argument(
+        "--max-m",
+        metavar="M",
+        type=positive,
+        default=20,
+        help="highest order in characters (default: 20)",
+    )
+    parser.add_argument(
+        "--spaces",
+        choices=("keep", "drop"),
+        default="keep",
+        help="keep or drop the blanks between words (default: keep)",
+    )
+    parser.add_argument(
+        "--share",
+        metavar="X",
+        type=float,
+        default=0.9,
+        help="share of segments for the last criterion (default: 0.9)",
+    )
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    add_systems(parser, "HYPS", "files of hypotheses, one a system")
+    add_references(parser, required=True)
+    parser.add_argument(
+        "--metric", metavar="SPEC", required=True, help="metric, such as tbleu:tokenize=13a"
+    )
+    parser.add_argument(
+        "--option",
+        metavar="NAME",
+        required=True,
+        help="numeric option of the metric, such as epsilon, gamma or similarity.epsilon",
+    )
+    parser.add_argument(
+        "--values",
+        metavar="LIST",
+        type=values,
+        required=True,
+        help="values of the option, such as 0,0.1,0.5 or, in equal steps, 0,0.05,...,1; write "
+        "--values=-1,0 if the first is negative",
+    )
+    parser.add_argument(
+        "--human", metavar="FILE", help="file of human scores of the systems, higher is better"
+    )
+    add_resampling(parser, 1000, "1000")
+
+
+def _run_char_bleu(arguments: argparse.Namespace) -> int:
+    import numpy as np
+
+    from decoding.cli.output.study import char_bleu_panels, char_bleu_report
+    from fstmetrics import BLEU
+    from fstmetrics.statistics.studies import char_bleu_equivalents, char_bleu_metrics
+    from fstmetrics.statistics.systems import paired_matrices
+    from lattices.errors import OptionError
+
+    base = parsed_metric(arguments.metric)
+    if not isinstance(base, BLEU):
+        raise OptionError(f"{base}: the study is of bleu")
+    metrics = char_bleu_metrics(
+        base, max_n=arguments.max_n, max_m=arguments.max_m, spaces=arguments.spaces == "keep"
+    )
+    systems, references = read_systems(arguments, metrics, arguments.paths, keep=False)
+    matrices = paired_matrices(systems, references)
+    rows = [np.concatenate(of_metric) for of_metric in zip(*matrices, strict=True)]
+    found = char_bleu_equivalents(metrics, rows, share=arguments.share)
+    report = char_bleu_report(found, metrics, len(rows[0]))
+    _write(arguments, report, char_bleu_panels(found))
+    return 0
+
+
+def _run_sweep(arguments: argparse.Namespace) -> int:
+    from decoding.cli.output.study import sweep_panels, sweep_report
+    from fstmetrics.statistics.human import read_human
+    from fstmetrics.statistics.studies import sweep_scored, with_option
+    from lattices.errors import FormatError
+
+    metric = parsed_metric(arguments.metric)
+    metrics = tuple(with_option(metric, arguments.option, value) for value in arguments.values)
+    said: list[float] | None = None
+    paths = list(dict.fromkeys(arguments.paths))
+    if arguments.human is not None:
+        if arguments.human == "-":
+            arguments.parser.error("--human is a file")
+        human = read_human(arguments.human, one_system=False)
+        if human.by_segment:
+            raise FormatError("scores of segments, expected one for each system", human.path)
+        files = _judged(human, paths)
+        paths, said = list(files), list(files.values())
+    # many metrics for many segments: too much to keep, and quickly made
+    systems, references = read_systems(arguments, metrics, paths, keep=False)
+    sweep = sweep_scored(
+        metric,
+        arguments.option,
+        arguments.values,
+        systems,
+        references,
+        human=said,
+        samples=arguments.samples,
+        level=arguments.level,
+        seed=arguments.seed,
+    )
+    for note in sweep.notes():
+        say(note)
+    _write(arguments, sweep_report(sweep, arguments), sweep_panels(sweep))
+    return 0
+
+
+def _judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
+    """Return the score of each file that people judged, and say what is left out."""
+    from fstmetrics.statistics.human import match_systems
+    from lattices.errors import FormatError
+
+    found = match_systems(human, paths)
+    scores = {found[one.system]: one.score for one in human.entries if one.system in found}
+    for entry in human.entries:
+        if entry.system not in found:
+            say(f"{human.path}: {entry.system}: no file of this name; left out")
+    for path in paths:
+        if path not in scores:
+            say(f"{path}: no human score; left out")
+    if len(scores) < 3:
+        raise FormatError(f"scores of {len(scores)} of the systems, expected 3 or more", human.path)
+    return scores
+
+
+def _write(arguments: argparse.Namespace, report: Report, panels: Sequence[Panel]) -> None:
+    """Write the picture, if there is to be one, and the table."""
+    from decoding.cli.plots import line_plots, plot_format
+
+    picture = line_plots(panels, plot_format(arguments.plot)) if arguments.plot else b""
+    write_report(arguments, report.written(arguments.format), picture)

@@ -1,0 +1,167 @@
+"""``fstmetrics confusion``: confusion networks and confidences."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from decoding.cli.arguments import (
+    STANDARD,
+    add_inputs,
+    add_output,
+    check_inputs,
+    finite,
+    positive,
+    report_failures,
+    settling,
+)
+from decoding.cli.running import add_running, check_running, corpus_outcomes
+
+if TYPE_CHECKING:
+    from decoding.corpus.outcomes import Failures
+    from lattices.formats.references import References
+
+SUMMARY = "confusion networks and word confidences, by expected edits"
+DESCRIPTION = """\
+Find the sentence with the fewest expected edits in each lattice, n-best list or forest, and write
+its confusion network: bins of words with their posteriors, one of each word of the sentence and
+one before, between and after them (Xu, Povey, Mangu & Zhu 2011).
+
+jsonl     (default) one object a line: id, text, words (word, confidence, begin, end),
+          expected_edits, objectives, settled, model_score, bins (begin, end, words)
+mesh      SRILM's word meshes
+sausages  Kaldi's, as text; fstmetrics convert makes them binary
+ctm       NIST's: id, channel, begin, duration, word, confidence; for lattices with times
+
+Posteriors depend on the scale of the scores, which few decoders have right: set --scale.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics confusion slf/ --scale 0.1 --format ctm -o hypotheses.ctm
+  fstmetrics confusion lattices.jsonl.gz --scale 15 --format mesh -o networks.mesh.gz
+  fstmetrics confusion lattices.jsonl.gz --start hyps.txt --no-decode | jq .words
+"""
+
+_LAYOUTS = ("auto", "kaldi", "plain", "trn", "ctm", "stm")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "SPACES")
+    parser.add_argument(
+        "--scale",
+        metavar="X",
+        type=finite,
+        default=1.0,
+        help="scale of the model scores (default: 1)",
+    )
+    parser.add_argument(
+        "--start",
+        metavar="FILE",
+        help="initial sentences: lines in the order of the segments, Kaldi's 'id words', or trn, "
+        "ctm or stm (default: the best paths)",
+    )
+    parser.add_argument(
+        "--start-format",
+        choices=_LAYOUTS,
+        default="auto",
+        help="layout of --start (default: auto, as --refs-format of fstmetrics oracle)",
+    )
+    parser.add_argument(
+        "--starts",
+        metavar="K",
+        type=positive,
+        default=1,
+        help="number of initial sentences, the K best; the best result is kept (default: 1)",
+    )
+    parser.add_argument(
+        "--no-decode",
+        action="store_true",
+        help="keep the initial sentences; compute confidences and alternatives only",
+    )
+    parser.add_argument(
+        "--iterations",
+        metavar="N",
+        type=positive,
+        help="maximum number of improvements of a sentence (default: 100)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("jsonl", "mesh", "sausages", "ctm"),
+        default="jsonl",
+        help="output format (default: jsonl)",
+    )
+    parser.add_argument(
+        "--channel", metavar="NAME", default="1", help="channel of all words in ctm (default: 1)"
+    )
+    add_running(parser)
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "SPACES")
+    if arguments.start == STANDARD and STANDARD in arguments.paths:
+        arguments.parser.error("standard input (-) can be read only once")
+    if arguments.starts > 1 and (arguments.start is not None or arguments.no_decode):
+        arguments.parser.error("--starts goes neither with --start nor with --no-decode")
+    check_running(arguments)
+    from decoding.cli.output.confusion import ConfusionJob
+    from decoding.corpus.outcomes import Failure, Failures
+    from decoding.minimum_risk.edit import MOST_CHANGES
+    from lattices.formats.references import read_references
+    from lattices.formats.streams import created
+
+    sentences = None
+    if arguments.start is not None:
+        sentences = read_references(
+            [arguments.start], format=arguments.start_format, option="--start-format "
+        )
+    options = {
+        "scale": arguments.scale,
+        "starts": arguments.starts,
+        "iterations": arguments.iterations or MOST_CHANGES,
+        "decode": not arguments.no_decode,
+    }
+    job = ConfusionJob(arguments.format, arguments.channel, sentences, options)
+    failures = Failures()
+    segments = records = words = 0
+    edits = 0.0
+    with (
+        created(arguments.output) as stream,
+        corpus_outcomes(job, arguments, first=settling(sentences)) as outcomes,
+    ):
+        for outcome in outcomes:
+            records += outcome.position >= 0
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+                continue
+            segments += 1
+            words += outcome.result.words
+            edits += outcome.result.expected
+            stream.write(outcome.result.data)
+        _check(segments, records, failures, sentences)
+    report_failures(failures)
+    if not arguments.quiet:
+        share = f" ({edits / words:.2%})" if words else ""
+        print(f"{segments} segments, {len(failures)} failed", file=sys.stderr)
+        print(f"{edits:.1f} edits expected in {words} words{share}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _check(segments: int, records: int, failures: Failures, sentences: References | None) -> None:
+    """Refuse to write results if there are none, or if they may belong to other sentences."""
+    from lattices.errors import FormatError
+
+    if sentences is not None and records:
+        try:
+            sentences.finish(records)
+        except FormatError:
+            # a file that could not be read may be what makes the numbers differ
+            report_failures(failures)
+            raise
+    if segments:
+        return
+    report_failures(failures, but_last=True)
+    raise FormatError(f"{failures.last} (nothing could be written)")

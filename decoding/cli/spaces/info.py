@@ -1,0 +1,206 @@
+"""``fstmetrics info``: sizes of lattices, forests and n-best lists."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from decoding.cli.arguments import (
+    add_inputs,
+    add_output,
+    check_inputs,
+    report_failures,
+    say,
+    tsv_cell,
+)
+from decoding.cli.running import add_running, check_running, corpus_outcomes, unscored_lines
+from decoding.plain_json import json_text
+
+if TYPE_CHECKING:
+    from decoding.corpus.jobs import SpaceInfo
+
+SUMMARY = "states, arcs, paths, density, depth and vocabulary of lattices"
+DESCRIPTION = """\
+Measure each lattice or n-best list, and all of them together.
+
+paths       complete paths, exactly (shortened in the table); entries of an n-best list
+density     arcs for each word of the model's best path
+shortest, longest
+            words of the shortest and of the longest path
+vocabulary  different words
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics info lattices.jsonl.gz
+  fstmetrics info lattices/ --input-format htk --option tags=keep --format tsv -o sizes.tsv
+"""
+
+COLUMNS = ("states", "arcs", "paths", "density", "shortest", "longest", "vocabulary")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "SPACES")
+    add_running(parser)
+    parser.add_argument(
+        "--format",
+        choices=("table", "tsv", "jsonl"),
+        default="table",
+        help="output format (default: table); in tsv and jsonl the total is the last line",
+    )
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "SPACES")
+    check_running(arguments)
+    from decoding.corpus.jobs import InfoJob
+    from decoding.corpus.outcomes import Failure, Failures
+    from lattices.errors import FormatError
+    from lattices.formats.streams import created
+
+    failures = Failures()
+    total = _Total()
+    with (
+        created(arguments.output) as output,
+        _all_digits(),
+        corpus_outcomes(InfoJob(), arguments) as outcomes,
+    ):
+        write = _WRITERS[arguments.format](output)
+        for outcome in outcomes:
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                info = outcome.result
+                total.add(info)
+                values = (info.states, info.arcs, info.paths, info.density)
+                depth = (info.shortest, info.longest)
+                write(
+                    outcome.id, dict(zip(COLUMNS, (*values, *depth, len(info.words)), strict=True))
+                )
+        if not total.segments:
+            report_failures(failures, but_last=True)
+            raise FormatError(f"{failures.last} (nothing could be measured)")
+        write(None, total.row())
+        write.close()
+    report_failures(failures)
+    if not arguments.quiet:
+        for line in unscored_lines(total.row()):
+            say(line)
+    return 1 if failures else 0
+
+
+@contextmanager
+def _all_digits() -> Iterator[None]:
+    """Let the exact number of paths be printed, however long it is."""
+    if not hasattr(sys, "set_int_max_str_digits"):
+        yield
+        return
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+class _Total:
+    """All segments together."""
+
+    def __init__(self) -> None:
+        self.segments = 0
+        self._states: int | None = None
+        self._arcs: int | None = None
+        self._paths = 0
+        self._best_words = 0.0
+        self._lengths: list[int] = []
+        self._words: set[str] = set()
+        self.unscored = 0
+
+    def add(self, info: SpaceInfo) -> None:
+        self.segments += 1
+        if info.states is not None and info.arcs is not None:
+            self._states = info.states + (self._states or 0)
+            self._arcs = info.arcs + (self._arcs or 0)
+        self._paths += info.paths
+        if info.density:
+            self._best_words += (info.arcs or 0) / info.density
+        if info.shortest is not None and info.longest is not None:
+            seen = (*self._lengths, info.shortest, info.longest)
+            self._lengths = [min(seen), max(seen)]
+        self._words |= info.words
+        self.unscored += info.unscored
+
+    def row(self) -> dict[str, Any]:
+        shortest, longest = self._lengths or (None, None)
+        density = (self._arcs or 0) / self._best_words if self._best_words else None
+        values = (self._states, self._arcs, self._paths, density, shortest, longest)
+        return {
+            "segments": self.segments,
+            "unscored": self.unscored,
+            **dict(zip(COLUMNS, (*values, len(self._words)), strict=True)),
+        }
+
+
+class _Table:
+    """Aligned columns, for people: written when all widths are known."""
+
+    def __init__(self, output: Any) -> None:
+        self._output = output
+        self._rows: list[list[str]] = []
+
+    def __call__(self, name: str | None, row: dict[str, Any]) -> None:
+        from decoding.cli.tables import shortened
+
+        shown = f"total of {row['segments']}" if name is None else name
+        cells = [
+            "-"
+            if value is None
+            else f"{value:.1f}"
+            if isinstance(value, float)
+            else shortened(value)
+            for value in (row[column] for column in COLUMNS)
+        ]
+        self._rows.append([shown, *cells])
+
+    def close(self) -> None:
+        from decoding.cli.tables import table
+
+        self._output.write((table(["id", *COLUMNS], self._rows) + "\n").encode("utf-8"))
+
+
+class _Tsv:
+    """Tab-separated columns under a header; what is not known is left empty."""
+
+    def __init__(self, output: Any) -> None:
+        self._output = output
+        output.write(("\t".join(["id", *COLUMNS]) + "\n").encode("utf-8"))
+
+    def __call__(self, name: str | None, row: dict[str, Any]) -> None:
+        cells = ["" if row[column] is None else str(row[column]) for column in COLUMNS]
+        line = [tsv_cell("total" if name is None else name), *cells]
+        self._output.write(("\t".join(line) + "\n").encode("utf-8"))
+
+    def close(self) -> None:
+        """Every line is written already."""
+
+
+class _JsonLines:
+    """One object a segment; the last is ``{"total": {...}}``."""
+
+    def __init__(self, output: Any) -> None:
+        self._output = output
+
+    def __call__(self, name: str | None, row: dict[str, Any]) -> None:
+        line = {"total": row} if name is None else {"id": name, **row}
+        self._output.write(json_text(line).encode("utf-8") + b"\n")
+
+    def close(self) -> None:
+        """Every line is written already."""
+
+
+_WRITERS: dict[str, Any] = {"table": _Table, "tsv": _Tsv, "jsonl": _JsonLines}

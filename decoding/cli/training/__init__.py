@@ -1,0 +1,1 @@
+"""The command ``fstmetrics train`` and what it reads and writes."""

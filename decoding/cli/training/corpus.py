@@ -1,0 +1,197 @@
+"""Training data of ``fstmetrics train``: segments in memory, each with its references."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from decoding.cli.arguments import report_failures, settling
+from decoding.cli.running import corpus_outcomes
+from decoding.corpus.outcomes import NO_REFERENCES, Done, Failures, Segment
+from decoding.corpus.transforms import Rescored
+from fstmetrics import Metric, parse_metric
+from fstmetrics.references import Reference
+from lattices.algorithms import best_words
+from lattices.errors import FormatError, OptionError, SpaceError
+from lattices.formats.references import References
+from lattices.spaces import Space
+
+
+@dataclass(frozen=True)
+class TrainingSegment:
+    """One segment to train on, or to be judged by.
+
+    Attributes
+    ----------
+    space : Lattice, NBest or Forest
+        With features.
+    references : tuple
+    one_best : tuple of str
+        What was best by the scores in the file.
+    """
+
+    space: Space
+    references: tuple[Reference, ...]
+    one_best: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Referenced:
+    """The job that refuses, one by one, segments that nobody can train on."""
+
+    references: References | None
+    metrics: tuple[Metric, ...]
+
+    def __call__(self, segments: Sequence[Segment]) -> list[TrainingSegment]:
+        return [self._checked(segment) for segment in segments]
+
+    def _checked(self, segment: Segment) -> TrainingSegment:
+        space = segment.space
+        found = segment.references(self.references, required=True)
+        if space.features is None or not space.feature_names:
+            raise SpaceError("no features to weight")
+        return TrainingSegment(space, found, best_words(space))
+
+
+@dataclass(frozen=True)
+class TrainingCorpus:
+    """The segments that can be trained on, and what became of the others."""
+
+    segments: tuple[TrainingSegment, ...]
+    failures: Failures
+
+    @property
+    def spaces(self) -> list[Space]:
+        """The search spaces."""
+        return [segment.space for segment in self.segments]
+
+    @property
+    def references(self) -> list[tuple[Reference, ...]]:
+        """The references of each."""
+        return [segment.references for segment in self.segments]
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The features of all spaces, in the order of their first occurrence."""
+        return list(dict.fromkeys(name for space in self.spaces for name in space.feature_names))
+
+    def scores(
+        self, metrics: Sequence[Metric], weights: Mapping[str, float] | None = None
+    ) -> dict[str, float]:
+        """Return what the best sentences under the weights score, a feature without one being 0.
+
+        By the scores in the file if there are no weights.
+        """
+        said = [segment.one_best for segment in self.segments]
+        if weights is not None:
+            rescored = Rescored(weights, "zero")
+            said = [
+                best_words(rescored(Segment(place, "", 0, space)))
+                for place, space in enumerate(self.spaces)
+            ]
+        result = {}
+        for metric in metrics:
+            rows = [
+                metric.against(references).stats(words)
+                for references, words in zip(self.references, said, strict=True)
+            ]
+            result[str(metric)] = metric.score(np.sum(rows, axis=0))
+        return result
+
+
+def read_corpus(arguments: argparse.Namespace, references: References | None) -> TrainingCorpus:
+    """Read all segments as the arguments say.
+
+    Raises
+    ------
+    FormatError, OptionError
+        If there is none to train on, if references do not fit, or if spaces are of models that
+        have nothing to do with each other.
+    """
+    segments: list[TrainingSegment] = []
+    failures = Failures()
+    records = 0
+    job = _Referenced(references, tuple(map(parse_metric, arguments.metric or [])))
+    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+        for outcome in outcomes:
+            records += outcome.position >= 0
+            if isinstance(outcome, Done):
+                segments.append(outcome.result)
+            else:
+                failures.append(outcome)
+    if references is not None and records:
+        try:
+            references.finish(records)
+        except FormatError:
+            # a file that could not be read may be what makes the numbers differ
+            report_failures(failures)
+            raise
+    if not segments:
+        _refuse(failures)
+    check_one_model([segment.space for segment in segments])
+    return TrainingCorpus(tuple(segments), failures)
+
+
+def _refuse(failures: Failures) -> None:
+    """Say why there is nothing to train on."""
+    last = failures.last
+    if last is None:
+        raise FormatError("there is no segment in the input (nothing to train on)")
+    if failures.count(NO_REFERENCES) == len(failures):
+        raise OptionError(
+            f"none of the {len(failures)} segments has references in the input; "
+            "give them by --refs FILE"
+        )
+    if failures.count(last.reason) == len(failures):
+        raise FormatError(f"{last}; so it is with all {len(failures)} segments")
+    report_failures(failures, but_last=True)
+    raise FormatError(f"{last} (nothing to train on)")
+
+
+def check_one_model(spaces: Sequence[Space]) -> None:
+    """Refuse spaces that fall into groups without a feature in common.
+
+    A feature that a space does not have is 0 there, as sparse features are; but weights for two
+    sets of names that never meet would be those of two models.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> def space(id, *names):
+    ...     features = dict.fromkeys(names, 1.0)
+    ...     return Lattice.from_arcs([(0, 1, "a", 0.0, features)], finals=[1], id=id)
+    >>> check_one_model([space("s1", "lm", "a"), space("s2", "b", "c"), space("s3", "b", "lm")])
+    >>> check_one_model([space("s1", "lm", "tm"), space("s2", "LM", "TM")])
+    Traceback (most recent call last):
+    ...
+    lattices.errors.OptionError: segment 's1' has the features lm, tm and segment 's2' LM, TM:
+    ...
+    """
+    above: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while above.setdefault(name, name) != name:
+            # halves the way for those who come after
+            above[name] = above[above[name]]
+            name = above[name]
+        return name
+
+    for space in spaces:
+        first = root(space.feature_names[0])
+        for name in space.feature_names[1:]:
+            above[root(name)] = first
+    home = root(spaces[0].feature_names[0])
+    for space in spaces:
+        if root(space.feature_names[0]) != home:
+            raise OptionError(
+                f"segment {spaces[0].id!r} has the features {_listed(spaces[0])} and segment "
+                f"{space.id!r} {_listed(space)}: they are not of one model"
+            )
+
+
+def _listed(space: Space) -> str:
+    names = space.feature_names
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,343 @@
+"""``fstmetrics train``: weights of features, trained for a metric."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from decoding.cli.arguments import (
+    STANDARD,
+    add_inputs,
+    add_metrics,
+    add_output,
+    add_references,
+    check_inputs,
+    opened_references,
+    option,
+    parsed_metrics,
+    positive,
+    report_failures,
+    say,
+)
+
+if TYPE_CHECKING:
+    from decoding.cli.training.corpus import TrainingCorpus
+    from decoding.training.learner import Learner
+    from fstmetrics import Metric
+    from lattices.formats.references import References
+
+SUMMARY = "weights of features, trained for a metric on lattices, forests or n-best lists"
+DESCRIPTION = """\
+Find weights of the features under which the model's best sentences are good by a metric. All
+segments are kept in memory. A segment that cannot be read, or has no features or no references,
+is reported and left out, and the exit code is 1.
+
+learners: mert, mira, pro, perceptron, softmax-margin and risk; --set gives any of their options,
+and an option that there is not lists those that there are.
+
+With --decoder there is no input but what a decoder writes. Its command is run by the shell
+with {weights} replaced by the name of a file with weights, and {output} by the name of the file
+it has to write, in any format of lattices, forests or n-best lists; without {output}, its
+standard output is read. What it says is added to what it said before, the learner is fitted to
+all of it, and so on until there is nothing new, or --iterations are done. The weights that are
+written are those whose decoding was best.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics train lattices.jsonl.gz --refs refs.en --metric bleu -o weights.txt
+  fstmetrics train nbest.gz --learner mira --set epochs=20 --set C=0.05 --refs refs.en -o w.txt
+  fstmetrics train lattices.jsonl.gz --metric grr wer --start weights.txt --dev dev.jsonl.gz
+      --dev-refs dev.en --checkpoint run.json --history rounds.tsv -o tuned.txt
+  fstmetrics train --refs refs.en --metric bleu --start moses.ini -o tuned.ini
+      --weights-format moses --template moses.ini
+      --decoder 'moses -f {weights} -i in.de -n-best-list {output} 100 distinct > /dev/null'
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "SPACES")
+    add_references(parser)
+    add_metrics(parser, "; the first one is trained for, the others are told")
+    parser.add_argument(
+        "--learner",
+        metavar="NAME",
+        type=str.lower,
+        default="mert",
+        help="learner: mert, mira, pro, perceptron, softmax-margin or risk (default: mert)",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        type=option,
+        action="append",
+        default=[],
+        help="option of the learner, such as restarts=10, fixed=lm,tm or "
+        "'bounds={\"lm\": [0, null]}'; may be repeated",
+    )
+    parser.add_argument(
+        "--start",
+        metavar="FILE",
+        help="initial weights (default: equal weights)",
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=_seed, default=0, help="random seed (default: 0)"
+    )
+    parser.add_argument(
+        "--average",
+        action="store_true",
+        help="write the average of all rounds' weights instead of the last",
+    )
+    parser.add_argument(
+        "--dev", metavar="FILE", nargs="+", help="held-out spaces, scored before and after training"
+    )
+    parser.add_argument(
+        "--dev-refs", metavar="FILE", nargs="+", help="references of the held-out spaces"
+    )
+    _add_decoder(parser)
+    parser.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="file to save the state in after every round; with --decoder, a folder",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue an interrupted run from its checkpoint; the result is the same",
+    )
+    parser.add_argument("--history", metavar="FILE", help="also write a table (tsv) of all rounds")
+    parser.add_argument(
+        "--weights-format",
+        choices=("plain", "travatar", "moses"),
+        default="plain",
+        help="format of weights: plain (name value), travatar (name=value) or moses (the section of "
+        "a moses.ini) (default: plain)",
+    )
+    parser.add_argument(
+        "--template", metavar="FILE", help="moses.ini to copy, with its section of weights replaced"
+    )
+    add_output(parser)
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print only errors and warnings to standard error",
+    )
+    # reading is done by this process: all segments end up in its memory
+    parser.set_defaults(workers=1, dask=None)
+
+
+def _add_decoder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--decoder",
+        metavar="COMMAND",
+        help="decoder command, with {weights} and {output}, run in every iteration",
+    )
+    parser.add_argument(
+        "--iterations",
+        metavar="N",
+        type=positive,
+        default=10,
+        help="maximum number of decodings (default: 10)",
+    )
+
+
+def _seed(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    _check_usage(arguments)
+    from decoding.cli.training.options import learner_options
+    from decoding.training.known import learner as learner_named
+    from lattices.formats.weights import read_weights
+
+    metrics = parsed_metrics(arguments)
+    kind = learner_named(arguments.learner)
+    start = None if arguments.start is None else dict(read_weights(arguments.start))
+    options = learner_options(kind, arguments.set)
+    learner = kind(start=start, seed=arguments.seed, **options)
+    references = opened_references(arguments)
+    dev = _held_out(arguments)
+    if arguments.decoder is not None:
+        assert references is not None
+        return _run_decoder(arguments, learner, metrics, references, dev)
+    return _run_spaces(arguments, learner, metrics, references, dev)
+
+
+def _check_usage(arguments: argparse.Namespace) -> None:
+    """Refuse what does not go together."""
+    error = arguments.parser.error
+    if arguments.decoder is None:
+        check_inputs(arguments, "SPACES")
+    elif arguments.paths:
+        error("with --decoder there are no SPACES to read: the decoder writes them")
+    elif not (arguments.start and arguments.refs):
+        error("--decoder needs --start and --refs")
+    elif arguments.average:
+        error("--average goes without --decoder: nobody has decoded with an average")
+    if STANDARD in (arguments.start, arguments.template, *(arguments.dev or [])):
+        error("--start, --template and --dev are files, not standard input")
+    if arguments.dev_refs and not arguments.dev:
+        error("--dev-refs goes with --dev")
+    if arguments.template and arguments.weights_format != "moses":
+        error("--template goes with --weights-format moses")
+    if arguments.checkpoint is None:
+        if arguments.resume:
+            error("--resume needs --checkpoint")
+    elif arguments.resume and STANDARD in (*arguments.paths, *(arguments.refs or [])):
+        error("--resume needs files: standard input cannot be read again")
+    elif not arguments.resume and _is_there(arguments.checkpoint):
+        error(f"there is a checkpoint {arguments.checkpoint}; --resume goes on with it")
+
+
+def _is_there(checkpoint: str) -> bool:
+    """Tell whether there is anything in a file or a folder."""
+    if os.path.isdir(checkpoint):
+        return bool(os.listdir(checkpoint))
+    return os.path.exists(checkpoint)
+
+
+def _held_out(arguments: argparse.Namespace) -> TrainingCorpus | None:
+    """Return the spaces of --dev; whatever is wrong with them is said before training."""
+    if not arguments.dev:
+        return None
+    from decoding.cli.training.corpus import read_corpus
+
+    others = {"paths": arguments.dev, "refs": arguments.dev_refs}
+    asked = argparse.Namespace(**{**vars(arguments), **others})
+    return read_corpus(asked, opened_references(asked))
+
+
+def _run_spaces(
+    arguments: argparse.Namespace,
+    learner: Learner,
+    metrics: tuple[Metric, ...],
+    references: References | None,
+    dev: TrainingCorpus | None,
+) -> int:
+    from decoding.cli.training.corpus import read_corpus
+    from decoding.cli.training.options import taken_up
+    from decoding.cli.training.output import (
+        print_scores,
+        write_results,
+        write_weights_as_asked,
+    )
+    from decoding.training.learner import TrainingTask
+
+    corpus = read_corpus(arguments, references)
+    begun = learner.initial_weights(corpus.feature_names)
+    # what cannot be written is better said before training than after it
+    write_weights_as_asked(arguments, begun, os.devnull)
+    if arguments.resume:
+        if os.path.exists(arguments.checkpoint):
+            task = TrainingTask(corpus.spaces, corpus.references, metrics[0])
+            learner = taken_up(learner, arguments.checkpoint, task)
+        if not arguments.quiet:
+            done = len(learner.history)
+            say(f"going on after {done} rounds" if done else "there is nothing to resume")
+    if not (learner.history and learner.finished):
+        with _explained(arguments):
+            learner.fit(
+                corpus.spaces,
+                corpus.references,
+                metrics[0],
+                checkpoint=arguments.checkpoint,
+                progress=not arguments.quiet,
+            )
+    weights = learner.average() if arguments.average else learner.weights
+    write_results(arguments, weights, learner.history)
+    failed = _report_failures(corpus, dev)
+    if not arguments.quiet:
+        columns = [("in the file", None), ("start", begun), ("trained", weights)]
+        print_scores(metrics, corpus, "metric", columns)
+        if dev is not None:
+            print_scores(metrics, dev, "held out", columns)
+        print(
+            f"{len(corpus.segments)} segments, {len(corpus.failures)} failed, "
+            f"{len(weights)} weights, {len(learner.history)} rounds",
+            file=sys.stderr,
+        )
+    return 1 if failed else 0
+
+
+def _run_decoder(
+    arguments: argparse.Namespace,
+    learner: Learner,
+    metrics: tuple[Metric, ...],
+    references: References,
+    dev: TrainingCorpus | None,
+) -> int:
+    from decoding.cli.training.decoder import CommandDecoder, run_loop
+    from decoding.cli.training.output import (
+        print_scores,
+        print_table,
+        write_results,
+        write_weights_as_asked,
+    )
+
+    begun = dict(learner.weights)
+    write_weights_as_asked(arguments, begun, os.devnull)
+    decoder = CommandDecoder(
+        arguments.decoder,
+        lambda weights, path: write_weights_as_asked(arguments, weights, path),
+        arguments.input_format,
+        dict(arguments.option),
+    )
+    with _explained(arguments):
+        loop = run_loop(
+            decoder,
+            learner,
+            references,
+            metrics[0],
+            iterations=arguments.iterations,
+            checkpoint=arguments.checkpoint,
+            quiet=arguments.quiet,
+        )
+    write_results(arguments, loop.weights, loop.learner.history)
+    failed = _report_failures(dev)
+    if not arguments.quiet:
+        first = loop.decodings[0]
+        won = next(each for each in loop.decodings if each.weights == loop.weights)
+        scores = [[first.score, won.score]]
+        print_table(["metric", "start", "trained"], metrics[:1], scores)
+        if dev is not None:
+            print_scores(metrics, dev, "held out", [("start", begun), ("trained", loop.weights)])
+        print(f"{len(loop.decodings)} decodings, the best was number {won.number}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _report_failures(*corpora: TrainingCorpus | None) -> bool:
+    """Say what could not be read; return whether there was anything."""
+    told = [corpus.failures for corpus in corpora if corpus is not None and corpus.failures]
+    for failures in told:
+        report_failures(failures)
+    return bool(told)
+
+
+@contextmanager
+def _explained(arguments: argparse.Namespace) -> Iterator[None]:
+    """Tell the user how to go on after an interrupt, and what a metric without a machine needs."""
+    from lattices.errors import EngineError, OptionError
+
+    try:
+        yield
+    except (KeyboardInterrupt, EngineError):
+        if arguments.checkpoint is not None and _is_there(arguments.checkpoint):
+            say("interrupted; the same command with --resume goes on from here")
+        raise
+    except OptionError as problem:
+        if "machine" not in str(problem):
+            raise
+        raise OptionError(
+            f"{problem} (from the shell: train on the lists of fstmetrics nbest SPACES -k 100 "
+            "--unique -o lists.jsonl.gz; or judge single sentences by a metric that has a "
+            "machine, --set judge=grr; or --learner mert, which needs none)"
+        ) from problem
