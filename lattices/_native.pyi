@@ -186,6 +186,9 @@ def expand(forest: ForestColumns, max_states: int) -> tuple[Annotated[NDArray[nu
     of states, and whether it begins in state 0 and not in 1; None if it has more states.
     """
 
+def words_said(characters: ForestColumns, words: ForestColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """Return the words that the symbols of a forest of characters stand for."""
+
 def json_arcs(record: bytes) -> tuple[int, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], list[str], list[str], bool] | None:
     """
     Return the arcs of a JSON object: where they stand, src, dst, word, score, the
@@ -285,6 +288,11 @@ def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence
     Return for each forest why it cannot be searched, or nothing, the best value, the edges of a derivation from the top down, and its part.
     """
 
+def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, most_cells: int, most_links: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]], list[tuple[float, bool]]]:
+    """
+    Return the derivations of the best sentences, and how much less than the best was looked for each time and whether that was all.
+    """
+
 def plan_forest(forest: ForestColumns, alignment: AlignmentColumns) -> tuple[bool, list[int], list[int]]:
     """
     Return if single precision is enough, what is asked of each node (0 nothing, 1 from the beginning, 2 from anywhere), and how many rows of items it has.
@@ -369,19 +377,6 @@ def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Seque
 
     A machine is a sequence of parts (automaton, denominator, bonus).
     """
-
-def in_tail_order(forest: ForestColumns, edges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], mirrored: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """
-    Return a derivation whose tails stand in the order of the target sides in that of tails.
-    """
-
-def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, most_cells: int, most_links: int) -> tuple[int, list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]], list[tuple[float, bool]], int, int]:
-    """
-    Return a status (0 found, 1 tables too large, 2 too many links, 3 too many edges), the derivations of the best sentences, how much less than the best was looked for each time and whether that was all, and the part and the cells of large tables.
-    """
-
-def words_said(characters: ForestColumns, words: ForestColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """Return the words that the symbols of a forest of characters stand for."""
 
 class RowAutomatonColumns:
     def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forgotten: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], lead: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...

@@ -82,8 +82,6 @@ def worst_sentences(
 
 #: the most links that a product may have, 56 bytes each
 MOST_LINKS = 2**25
-#: what the native search says instead of an answer
-_TOO_LARGE, _TOO_MANY_LINKS, _TOO_LONG = 1, 2, 3
 
 
 class RankedForest(NamedTuple):
@@ -131,27 +129,18 @@ def rank_forest(
             f"forest {forest.id!r}: the product is that with alignments to sentences, not to "
             "reference lattices"
         )
-    status, derivations, tries, number, cells = _native.rank_forest(
-        forest.columns,
-        forest.symbol if words is None else words,
-        parts,
-        model_weight,
-        k,
-        MOST_FOREST_CELLS,
-        MOST_LINKS,
-    )
-    if status == _TOO_LARGE:
-        raise EngineError(
-            f"forest {forest.id!r} and reference {number} take tables of {cells} cells, "
-            f"more than {MOST_FOREST_CELLS}"
+    try:
+        derivations, tries = _native.rank_forest(
+            forest.columns,
+            forest.symbol if words is None else words,
+            parts,
+            model_weight,
+            k,
+            MOST_FOREST_CELLS,
+            MOST_LINKS,
         )
-    if status == _TOO_MANY_LINKS:
-        raise EngineError(
-            f"the product of forest {forest.id!r} with the machine has more than "
-            f"{MOST_LINKS} links near the best value"
-        )
-    if status == _TOO_LONG:
-        raise too_many_edges(forest)
+    except EngineError as problem:
+        raise EngineError(f"forest {forest.id!r}: {problem}") from None
     return RankedForest([ints(edges) for edges in derivations], tries)
 
 
