@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, vstack
 import lattices
 from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.envelope import EnvelopeCorpus
-from decoding.training.learner import Learner, TrainingTask, space_size
+from decoding.training.learner import Learner, TrainingTask
 from fstmetrics import Metric, quality
 from fstmetrics.references import Reference
 from lattices.algorithms import union
@@ -195,8 +195,8 @@ class DecoderLoop(Generic[L]):
         together = said
         if spaces and self.keep:
             together = [accumulated(*pair) for pair in zip(spaces, said, strict=True)]
-        size = sum(map(space_size, together))
-        known = sum(map(space_size, spaces)) if self.keep else 0
+        size = sum(len(space.score) for space in together)
+        known = sum(len(space.score) for space in spaces) if self.keep else 0
         done = Decoding(len(self.decodings) + 1, weights, score, size, size - known)
         best = max((quality(metric, each.score) for each in self.decodings), default=None)
         if best is None or quality(metric, score) > best:
