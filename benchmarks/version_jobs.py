@@ -46,15 +46,15 @@ except ImportError:  # where the last version with numba has them
 
     worst = partial(oracle_kbest, k=1, worst=True)
 
-    def decide(space: Any, metric: Any, method: str, scale: float, options: Any) -> Any:
-        """Decide with the options of the method among those of the function."""
-        return mbr(space, metric, method=method, scale=scale, **options)
+    def deciding(method: str, options: Any) -> Any:
+        """Return what decides, with the options of the method among those of the function."""
+        return partial(mbr, method=method, **options)
 
 else:
 
-    def decide(space: Any, metric: Any, method: str, scale: float, options: Any) -> Any:
-        """Decide by a method with its options."""
-        return mbr(space, metric, method=method_with(method, options), scale=scale)
+    def deciding(method: str, options: Any) -> Any:
+        """Return what decides, by a method with its options."""
+        return partial(mbr, method=method_with(method, options))
 
 
 DATA = Path(sys.argv[1])
@@ -192,11 +192,12 @@ def decisions(
     """Minimum Bayes risk."""
     spaces = spaces_of(name, count)
     chosen = SENTENCE_BLEU if metric == "bleu" else metric and parse_metric(metric)
+    decide = deciding(method, options)
 
     def run() -> tuple[float, float]:
         expected = model = 0.0
         for space in spaces:
-            found: Any = decide(space, chosen, method, scale, options)
+            found: Any = decide(space, chosen, scale=scale)
             if found.tokens is not None:
                 expected += found.expected
                 model += found.hypothesis.score

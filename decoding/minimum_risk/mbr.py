@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -165,10 +166,16 @@ def _chosen(
         method = (
             "edit" if words and all(isinstance(one, Lattice) for one in systems) else "pairwise"
         )
-    chosen = method_class(method)() if isinstance(method, str) else method
+    chosen = _with_defaults(method) if isinstance(method, str) else method
     if evidence is not None and not chosen.takes_evidence:
         raise no_such_option(chosen, "evidence")
     return chosen
+
+
+@lru_cache(maxsize=len(METHODS))
+def _with_defaults(name: str) -> Method:
+    """Return a method by its name: one object for all calls, of which a corpus has many."""
+    return method_class(name)()
 
 
 def method_class(name: str) -> type[Method]:
