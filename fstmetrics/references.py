@@ -1,4 +1,4 @@
-"""What counts as a reference, and how text becomes tokens.
+"""References of a segment: sentences, automata, and how text becomes tokens.
 
 References that are automata themselves, such as ``{ um / uh / @ }`` in NIST's trn files.
 

@@ -1,4 +1,4 @@
-"""The laws of a metric, for anyone who writes one.
+"""Laws of a metric, to test one with.
 
 :func:`check_metric` raises an ``AssertionError`` that says which law is broken and by what.
 """

@@ -1,4 +1,4 @@
-"""One root for every error the library raises on purpose.
+"""Errors that the library raises on purpose, with one root.
 
 Each class doubles with the standard exception a caller would expect, so that
 ``except ValueError`` keeps working for people who do not know the library.

@@ -1,4 +1,4 @@
-"""Packages that are imported only when they are used, and what to say when they are missing."""
+"""Optional packages: imported when used, with a clear message where one is missing."""
 
 from __future__ import annotations
 

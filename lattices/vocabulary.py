@@ -1,4 +1,4 @@
-"""Words to integers and back."""
+"""Vocabulary: words to integers and back."""
 
 from __future__ import annotations
 

@@ -56,6 +56,20 @@ def test_optional_packages_are_imported_when_used(path):
             assert not tops & OPTIONAL
 
 
+def modules_of_tests():
+    return [
+        path for package in FORBIDDEN for path in sorted((ROOT / "tests" / package).rglob("*.py"))
+    ]
+
+
+@pytest.mark.parametrize("path", modules_of_tests(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_tests_of_a_package_do_not_import_those_above(path):
+    package = path.relative_to(ROOT).parts[1]
+    names = imported(ast.parse(path.read_text()))
+    tops = {name.removeprefix("tests.").partition(".")[0] for name in names}
+    assert not tops & FORBIDDEN[package]
+
+
 def native_sources():
     return [path for package in FORBIDDEN for path in sorted((ROOT / package).glob("native/*.?pp"))]
 
@@ -74,9 +88,12 @@ ROOMS = {
     "lattices.interop": {"lattices.spaces", "lattices.formats"},
     "lattices.formats": {"lattices.spaces", "lattices.algorithms", "lattices.interop"},
     "lattices.intersection": {"lattices.spaces", "lattices.algorithms", "lattices.formats"},
+    "lattices.tokens": {"lattices.spaces", "lattices.formats"},
     "lattices.testing": {"lattices.spaces", "lattices.formats"},
+    "fstmetrics.normalisation": set(),
     "fstmetrics.external": set(),
     "fstmetrics.dependency": set(),
+    "fstmetrics.matching": {"fstmetrics.similarity"},
     "fstmetrics.similarity": {"fstmetrics.alignment", "fstmetrics.ngram"},
     "fstmetrics.alignment": {"fstmetrics.similarity"},
     "fstmetrics.ngram": {"fstmetrics.external", "fstmetrics.similarity"},
@@ -122,3 +139,73 @@ def test_rooms_know_what_is_below_them(path):
     elif name != "__init__":
         # a module beside the rooms does not know the command line
         assert f"{package}.cli" not in known
+
+
+#: where the tests are of modules that no test file is named after, nor after their folder
+TESTED_IN = {
+    "lattices/algorithms/expansion": "lattices/algorithms/test_forests",
+    "lattices/algorithms/paths": "lattices/algorithms/test_kbest",
+    "lattices/algorithms/trimming": "lattices/algorithms/test_pruning",
+    "lattices/arrays": "lattices/spaces/test_normal_form",
+    "lattices/errors": "lattices/formats/test_reading",
+    "lattices/formats/json/fields": "lattices/formats/test_jsonl",
+    "lattices/formats/json/lines": "lattices/formats/test_jsonl",
+    "lattices/formats/kaldi/costs": "lattices/formats/test_kaldi_text",
+    "lattices/formats/openfst/symbols": "lattices/formats/test_openfst_text",
+    "lattices/intersection/engine": "laws/test_engines",
+    "lattices/intersection/expanded": "laws/test_forest_rows",
+    "lattices/intersection/expectations": "decoding/minimum_risk/test_exact",
+    "lattices/intersection/kernel": "laws/test_engines",
+    "lattices/intersection/openfst": "laws/test_engines",
+    "lattices/optional": "test_extras",
+    "lattices/registry": "test_plugins",
+    "lattices/tokens/language_model": "laws/test_posteriors",
+    "lattices/tokens/transduction": "laws/test_posteriors",
+    "lattices/testing/samples": "lattices/formats/test_round_trips",
+    "fstmetrics/alignment/family": "fstmetrics/test_metrics",
+    "fstmetrics/alignment/rates": "fstmetrics/test_metrics",
+    "fstmetrics/contract": "fstmetrics/test_metrics",
+    "fstmetrics/dependency/trees": "fstmetrics/dependency/test_parses",
+    "fstmetrics/external/tokenizers": "golden/test_bleu",
+    "fstmetrics/fractions": "decoding/extraction/test_corpus",
+    "fstmetrics/list_units": "fstmetrics/test_list_stats",
+    "fstmetrics/machine": "fstmetrics/test_machines",
+    "fstmetrics/matching/family": "fstmetrics/matching/test_gtm",
+    "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
+    "fstmetrics/signature": "fstmetrics/test_metrics",
+    "fstmetrics/testing": "fstmetrics/test_metrics",
+    "decoding/cli/arguments": "decoding/cli/test_main",
+    "decoding/cli/choice/tune_mbr": "decoding/minimum_risk/test_tuning",
+    "decoding/cli/plots": "decoding/cli/test_correlate",
+    "decoding/cli/running": "decoding/cli/test_oracle",
+    "decoding/cli/training/decoder": "decoding/cli/test_train",
+    "decoding/cli/training/options": "decoding/cli/test_train",
+    "decoding/cli/training/output": "decoding/cli/test_train",
+    "decoding/cli/writing": "decoding/cli/test_convert",
+    "decoding/extraction/bleu_bound": "decoding/extraction/test_corpus",
+    "decoding/extraction/choice": "decoding/extraction/test_corpus",
+    "decoding/extraction/results": "decoding/extraction/test_oracle",
+    "decoding/minimum_risk/consensus": "decoding/minimum_risk/test_linear_consensus",
+    "decoding/minimum_risk/results": "decoding/minimum_risk/test_mbr",
+    "decoding/plain_json": "decoding/training/test_pair_updates",
+    "decoding/training/feature_index": "decoding/training/test_risk_learner",
+    "decoding/training/learner": "decoding/training/test_risk_learner",
+    "decoding/training/optimisation": "decoding/training/test_pro",
+}
+
+
+def has_logic(path):
+    return any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text())))
+
+
+def test_every_module_has_tests_that_one_finds():
+    names = {path.stem for path in (ROOT / "tests").rglob("test_*.py")}
+    lost = {}
+    for path in modules():
+        folder, stem = path.parent.name, path.stem
+        likely = (stem, folder, f"{folder}_{stem}", f"{stem}_{folder}")
+        if stem != "__init__" and has_logic(path) and not names & {f"test_{one}" for one in likely}:
+            lost[str(path.relative_to(ROOT).with_suffix(""))] = path
+    assert lost.keys() <= TESTED_IN.keys()
+    for place in TESTED_IN.values():
+        assert (ROOT / "tests" / f"{place}.py").is_file(), place

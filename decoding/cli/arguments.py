@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what they mean."""
+"""Arguments that several commands share: parsers, checks and messages."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def add_inputs(parser: argparse.ArgumentParser, metavar: str) -> None:
         "paths",
         metavar=metavar,
         nargs="*",
-        help="files (plain or gzip), directories, or - for standard input; put them first: "
-        "options such as --refs take all that follows",
+        help="files (plain or gzip), directories, or - for standard input; before options that "
+        "take several values",
     )
     parser.add_argument(
         "--input-format",
@@ -139,7 +139,7 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=positive,
         default=1,
-        help="worker processes (default: 1, no process but this one); the output is the same",
+        help="number of worker processes; does not change the output (default: 1, in this process)",
     )
 
 
@@ -159,9 +159,9 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         "--refs-format",
         choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
         default="auto",
-        help="layout of the references: kaldi (id words), plain (line i is segment i), trn, ctm, "
-        "stm, or auto: whichever fits and has the ids, plain if first words cannot be ids (a few "
-        "lines, all of whose first words differ, may have some: say plain)",
+        help="layout of the reference files: kaldi ('id words'), plain (line i is segment i), trn, "
+        "ctm, stm, or auto: found by content and segment ids; plain if first words cannot be ids "
+        "(a few lines whose first words all differ may have ids: say plain) (default: auto)",
     )
     add_reference_ids(parser)
 
@@ -171,8 +171,8 @@ def add_reference_ids(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--refs-id",
         metavar="TEMPLATE",
-        help="how ids are made of the fields of trn ({id} {utterance}), ctm ({file} {channel}) or "
-        "stm (these, {speaker} {begin} {end} {begin_cs:06} ...), such as {file}-{channel}",
+        help="template of segment ids for trn (fields {id} {utterance}), ctm ({file} {channel}) or "
+        "stm (also {speaker} {begin} {end} {begin_cs:06} ...), such as {file}-{channel}",
     )
 
 
@@ -186,6 +186,14 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         action="extend",
         help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: {default}){note}",
     )
+    parser.add_argument(
+        "--normalize",
+        "--normalise",
+        dest="normalise",
+        metavar="NAME[+NAME...]",
+        help="make both sides alike before they are compared: lower, nfkc, punctuation, "
+        "whisper-basic, whisper-english, glm:FILE, regex:FILE",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -195,8 +203,8 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="OUT",
         default=STANDARD,
-        help="file to write, compressed if it ends in .gz (default: - for standard output); it "
-        "appears when it is complete",
+        help="output file, compressed if it ends in .gz; written completely or not at all "
+        "(default: -, standard output)",
     )
 
 
@@ -256,7 +264,7 @@ _WRITTEN = {
 _READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
          "human", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
-_METRIC_FILES = re.compile(r"\b(?:vectors|parses)=([^,()]+)")
+_METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
 
 def identities_read(arguments: argparse.Namespace) -> set[tuple[int, int]]:
@@ -311,12 +319,19 @@ def _check_writable(path: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
-def parsed_metric(specification: str, *, check: bool = True) -> Metric:
+def parsed_metric(
+    specification: str, *, check: bool = True, normalise: str | None = None
+) -> Metric:
     """Return a metric; with ``check``, what it needs and cannot be had is said here."""
-    from fstmetrics import parse_metric
+    from fstmetrics import Normalised, parse_metric
+    from lattices.errors import OptionError
     from lattices.optional import check_requirements
 
     metric = parse_metric(specification)
+    if normalise is not None:
+        if isinstance(metric, Normalised):
+            raise OptionError(f"--normalize {normalise}, and {metric} has normalisers of its own")
+        metric = Normalised(metric, normalise)
     if check:
         check_requirements(metric)
     return metric
@@ -325,7 +340,10 @@ def parsed_metric(specification: str, *, check: bool = True) -> Metric:
 def parsed_metrics(arguments: argparse.Namespace, *, check: bool = True) -> tuple[Metric, ...]:
     """Return the metrics that were asked for, each once."""
     given = arguments.metric or arguments.default_metrics
-    metrics = [parsed_metric(specification, check=check) for specification in given]
+    metrics = [
+        parsed_metric(specification, check=check, normalise=arguments.normalise)
+        for specification in given
+    ]
     return tuple({str(metric): metric for metric in metrics}.values())
 
 
@@ -394,13 +412,13 @@ def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> Non
         "paths",
         metavar=metavar,
         nargs="*",
-        help=f"{what}, or - for standard input; put them first",
+        help=f"{what}, or - for standard input; before options that take several values",
     )
     parser.add_argument(
         "--input-format",
         metavar="NAME",
-        help="text, trn, ctm, or a format of n-best lists (default: found by the content, "
-        "but for ctm)",
+        help="input format: text, trn, ctm, or one of n-best lists (default: found by content; "
+        "ctm must be named)",
     )
 
 
@@ -458,7 +476,7 @@ def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
         "--format",
         choices=FORMATS,
         default="table",
-        help=f"of the output (default: table); latex needs the package booktabs{note}",
+        help=f"output format (default: table); latex needs the package booktabs{note}",
     )
 
 
@@ -469,17 +487,17 @@ def add_resampling(parser: argparse.ArgumentParser, samples: int | None, default
         metavar="N",
         type=positive,
         default=samples,
-        help=f"how often to resample (default: {default})",
+        help=f"number of bootstrap resamples (default: {default})",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=_seed, default=0, help="a whole number from 0 on (default: 0)"
+        "--seed", metavar="S", type=_seed, default=0, help="random seed, from 0 on (default: 0)"
     )
     parser.add_argument(
         "--level",
         metavar="X",
         type=_level,
         default=0.95,
-        help="level of confidence intervals (default: 0.95)",
+        help="confidence level of intervals (default: 0.95)",
     )
 
 

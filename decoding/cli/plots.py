@@ -1,4 +1,4 @@
-"""Pictures: scores against what people say. Needs matplotlib, the extra ``[plot]``."""
+"""Plots of scores and correlations. They need matplotlib, the extra ``[plot]``."""
 
 from __future__ import annotations
 

@@ -31,11 +31,14 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="the scheduler of a Dask cluster that does the work, such as tcp://host:8786, or its "
-        "scheduler file; instead of --workers",
+        help="scheduler address (tcp://host:8786) or scheduler file of a Dask cluster to run on, "
+        "instead of --workers",
     )
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="nothing on standard error but what went wrong"
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print only errors and warnings to standard error",
     )
 
 
@@ -44,7 +47,7 @@ def add_resuming(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on with what an interrupted run with the same arguments left beside OUT",
+        help="continue an interrupted run with the same arguments, from its journal beside OUT",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the commands that write lattices and n-best lists share: where to, in what format, how.
+"""Writing of spaces by commands: target, format and options.
 
 A segment that cannot be read, transformed or written is reported and left out; the others are
 written. To that end each is encoded on its own, by the workers. Where that will not do, since
@@ -48,13 +48,13 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="OUT",
         default=STANDARD,
-        help="file to write, compressed if it ends in .gz; an existing directory, which gets one "
-        "file for each segment; or - for standard output (the default)",
+        help="output file, compressed if it ends in .gz, or an existing directory for one file a "
+        "segment (default: -, standard output)",
     )
     parser.add_argument(
         "--to",
         metavar="FORMAT",
-        help="format to write (default: by the suffix of OUT; jsonl for standard output and "
+        help="output format (default: by the suffix of OUT; jsonl for standard output and "
         "directories; see: fstmetrics formats)",
     )
     parser.add_argument(
@@ -63,13 +63,13 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         type=option,
         action="append",
         default=[],
-        help="option of that format, such as symbols=words.txt for kaldi; may be repeated",
+        help="option of the output format, such as symbols=words.txt for kaldi; may be repeated",
     )
     parser.add_argument(
         "--lossy",
         action="store_true",
-        help="leave out what the format cannot hold, and say so; without it, a segment that has "
-        "such a thing is not written",
+        help="leave out what the format cannot hold, with a warning; without it such a segment is "
+        "an error",
     )
 
 

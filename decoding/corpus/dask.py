@@ -1,4 +1,4 @@
-"""Batches of a corpus on the workers of a Dask cluster, one of which may be lost at any time.
+"""Dask executor: batches of a corpus on a cluster that may lose workers at any time.
 
 Nothing is shared but the job, which the scheduler keeps and sends to each worker once. What a
 lost worker had in its hands, results that were not yet fetched included, the scheduler gives

@@ -1,4 +1,4 @@
-"""Segments made ready to be written: encoded one by one, by whoever transformed them.
+"""Encoding of segments for writing: one by one, by the process that transformed them.
 
 A worker that encodes each segment in the format of the target leaves the parent only to put
 the bytes together, and a segment that the format cannot hold is a failure of its own.

@@ -1,4 +1,4 @@
-"""Output files that a run can go on with where another one was stopped, whatever stopped it.
+"""Journal of an output file, from which an interrupted run is resumed.
 
 While a job runs, what it has written stands in a hidden file beside the target, and a journal
 in another: about once a second, how many bytes and outcomes are settled, and what was summed

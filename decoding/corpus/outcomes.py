@@ -1,4 +1,4 @@
-"""What goes into a job over a corpus, and what comes out: segments, results, failures.
+"""Segments, results and failures: what goes into a job over a corpus, and what comes out.
 
 A corpus may have millions of segments, and all of them may fail: what is remembered of each,
 its id and why it failed, has a size that is bounded here.

@@ -1,4 +1,4 @@
-"""How far a job has come, for someone who waits at a terminal."""
+"""Progress bar of a job, on a terminal."""
 
 from __future__ import annotations
 

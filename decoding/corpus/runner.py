@@ -1,4 +1,4 @@
-"""One job over a whole corpus: streamed, parallel, in order, and no segment lost to another.
+"""Runner of one job over a corpus: streamed, parallel, in order, with isolated failures.
 
 The input is cut into units here, and units are parsed and worked on in batches, by worker
 processes or in this one. Cutting is cheap and needs no understanding of the content, so

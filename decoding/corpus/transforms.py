@@ -1,4 +1,4 @@
-"""What can be made of each segment on its own: a list of paths, a smaller lattice, a sample.
+"""Transforms of single segments: k best, pruning, sampling, rescoring.
 
 A transform takes one segment to another search space. The jobs of :mod:`decoding.corpus.encoding`
 do it for a batch, and make what comes out ready to be written.
@@ -18,6 +18,7 @@ from lattices.algorithms import k_best, k_best_paths, prune
 from lattices.errors import OptionError
 from lattices.formats.references import References
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.tokens.words import to_words
 
 #: from one segment to the space to write; picklable, for worker processes
 Transform: TypeAlias = Callable[[Segment], Space]
@@ -38,6 +39,23 @@ class WithReferences:
         """Return the space with its references."""
         found = self.references.get(segment.id, segment.position)
         return segment.space.replaced(references=found)
+
+
+@dataclass(frozen=True)
+class InWords:
+    """The words that the pieces of a lattice or list make, as :func:`lattices.to_words` has it."""
+
+    boundary: str
+    then: Transform
+
+    def __call__(self, segment: Segment) -> Space:
+        """Return the space of words."""
+        space = self.then(segment)
+        if isinstance(space, Forest):
+            raise OptionError(
+                "the pieces of a forest cannot be put together, those of a lattice can"
+            )
+        return to_words(space, self.boundary)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the metric is averaged over: weighted sentences."""
+"""Evidence of MBR decoding: the weighted sentences that the metric is averaged over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every candidate against every sentence of evidence, under any metric."""
+"""Pairwise MBR: every candidate against every sentence of evidence, under any metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a method of minimum-risk decoding: its options, and what it returns."""
+"""Methods of minimum-risk decoding: their contract, their options, and their results."""
 
 from __future__ import annotations
 

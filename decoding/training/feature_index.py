@@ -1,4 +1,4 @@
-"""What learners know of their task by number: features in columns, sentences with their quality."""
+"""Feature columns of a training task, and sentences with their quality."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fstmetrics import Evaluator, Metric, nbest_stats, parse_metric, scores_of
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import NBest, Space
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureMatrix, widened_rows
 
 
 def sentence_metric(metric: Metric, judge: str | None = None) -> Metric:
@@ -41,11 +41,11 @@ def sentence_metric(metric: Metric, judge: str | None = None) -> Metric:
     """
     if judge is not None:
         return parse_metric(judge)
+    options: Any = metric
     if getattr(metric, "smooth", None) == "none" and any(
-        each.name == "smooth"
-        for each in fields(metric)  # type: ignore[arg-type]
+        each.name == "smooth" for each in fields(options)
     ):
-        return replace(metric, smooth="add-k")  # type: ignore[type-var]
+        metric = replace(options, smooth="add-k")
     return metric
 
 
@@ -122,11 +122,7 @@ class LearnerCorpus:
 
     def widened(self, features: FeatureMatrix, feature_names: Sequence[str]) -> FeatureMatrix:
         """Return rows of features in the columns of the corpus."""
-        columns = np.array([self.number[name] for name in feature_names], dtype=np.int32)
-        shape = (features.shape[0], len(self.names))
-        if not len(columns):
-            return csr_array(shape)
-        return csr_array((features.data, columns[features.indices], features.indptr), shape=shape)
+        return widened_rows(features, feature_names, self.number, features.shape[0])
 
     def reweighted(self, place: int, vector: FloatColumn) -> Space:
         """Return one space with its scores set to its features times the weights."""

@@ -1,4 +1,4 @@
-"""The learners by name."""
+"""Learners by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MIRA: the smallest step after which what is better scores higher by as much as it is better."""
+"""MIRA: the smallest step after which better sentences score higher by their margin."""
 
 from __future__ import annotations
 

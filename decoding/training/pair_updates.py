@@ -1,4 +1,4 @@
-"""What one pair of sentences, or a few, wants of the weights; and moves that are counted."""
+"""Updates of weights by pairs of sentences, with averaging."""
 
 from __future__ import annotations
 

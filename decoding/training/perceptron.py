@@ -1,4 +1,4 @@
-"""The structured perceptron: from what the model says to what it should say."""
+"""Structured perceptron: a step from the model's best sentence towards a better one."""
 
 from __future__ import annotations
 

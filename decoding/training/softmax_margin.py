@@ -1,4 +1,4 @@
-"""Softmax-margin: a probability model that is told beforehand how bad each mistake is."""
+"""Softmax-margin: log loss with a margin for the cost of each sentence."""
 
 from __future__ import annotations
 

@@ -193,27 +193,39 @@ class AlignmentMetric(Signature):
 
     Attributes
     ----------
-    order : int
-        k-grams of 1..order are counted.
-    insertion, deletion : float
-        Costs, in matches.
     characters : bool
         Whether the units are characters, with blanks between words if ``spaces``.
-    similarity : Similarity or None
-        Makes matches soft: aligning words of similarity s > 0 counts as s matches, of each
-        k-gram that ends there.
     error_rate : bool
         Whether the score is 1 minus the rate, lower is better: with order 1,
         ``(S + insertion * I + (1 + deletion) * D) / |r|``.
     """
 
-    order: int
-    insertion: float
-    deletion: float
     characters: ClassVar[bool] = False
     spaces: bool = True
-    similarity: Similarity | None = None
     error_rate: ClassVar[bool] = False
+
+    @property
+    def order(self) -> int:
+        """The longest k-grams that are counted, beside all shorter ones."""
+        raise NotImplementedError
+
+    @property
+    def insertion(self) -> float:
+        """The cost of an insertion, in matches."""
+        raise NotImplementedError
+
+    @property
+    def deletion(self) -> float:
+        """The cost of a deletion, in matches."""
+        raise NotImplementedError
+
+    @property
+    def similarity(self) -> Similarity | None:
+        """What makes matches soft, if anything.
+
+        Aligning words of similarity s > 0 counts as s matches, of each k-gram that ends there.
+        """
+        return None
 
     @property
     def higher_is_better(self) -> bool:

@@ -36,9 +36,9 @@ class WRR(AlignmentMetric):
     """
 
     name: ClassVar[str] = "wrr"
-    order: ClassVar[int] = 1  # type: ignore[misc]
-    insertion: ClassVar[float] = 1.0  # type: ignore[misc]
-    deletion: ClassVar[float] = 0.0  # type: ignore[misc]
+    order: ClassVar[int] = 1
+    insertion: ClassVar[float] = 1.0
+    deletion: ClassVar[float] = 0.0
     similarity: Similarity | None = None
 
 
@@ -75,9 +75,9 @@ class CER(AlignmentMetric):
     """
 
     name: ClassVar[str] = "cer"
-    order: ClassVar[int] = 1  # type: ignore[misc]
-    insertion: ClassVar[float] = 1.0  # type: ignore[misc]
-    deletion: ClassVar[float] = 0.0  # type: ignore[misc]
+    order: ClassVar[int] = 1
+    insertion: ClassVar[float] = 1.0
+    deletion: ClassVar[float] = 0.0
     characters: ClassVar[bool] = True
     error_rate: ClassVar[bool] = True
     spaces: bool = option(True)
@@ -135,16 +135,16 @@ class GRR(AlignmentMetric):
         return f"{self.n}-GRR"
 
     @property
-    def order(self) -> int:  # type: ignore[override]
+    def order(self) -> int:
         """The longest n-gram that is counted."""
         return self.n
 
     @property
-    def insertion(self) -> float:  # type: ignore[override]
+    def insertion(self) -> float:
         """The cost of an insertion."""
         return self.alpha
 
     @property
-    def deletion(self) -> float:  # type: ignore[override]
+    def deletion(self) -> float:
         """The cost of a deletion."""
         return self.beta

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fstmetrics.references import Tokens, tokens_of
 from lattices.errors import FormatError, MissingDependencyError, OptionError
@@ -185,13 +185,13 @@ def _blocks(path: str) -> Iterator[tuple[int, str]]:
         yield first, "".join(block)
 
 
-def _conllu_parse(sentence: object) -> Parse:
+def _conllu_parse(sentence: Any) -> Parse:
     """Return a sentence of the conllu package as a parse."""
     words: list[str] = []
     heads: list[int] = []
     surface: list[str] = []
     covered = 0
-    for token in sentence:  # type: ignore[attr-defined]
+    for token in sentence:
         number, form, head = token["id"], token.get("form"), token.get("head")
         if not form:
             raise ValueError(f"token {number} has no form")
@@ -209,7 +209,7 @@ def _conllu_parse(sentence: object) -> Parse:
             covered = number[2]
     if not words:
         raise ValueError("it has no words")
-    text = sentence.metadata.get("text")  # type: ignore[attr-defined]
+    text = sentence.metadata.get("text")
     spellings = [tuple(surface), *([tokens_of(text)] if text else [])]
     return Parse(tuple(words), tuple(heads), tuple(each for each in spellings if each))
 

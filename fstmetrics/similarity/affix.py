@@ -1,4 +1,4 @@
-"""How alike two words are: the hook behind soft matching, and the affix distance."""
+"""Similarity of words: the protocol behind soft matching, and the affix distance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well scores agree with what people say.
+"""Correlation of scores with human judgements.
 
 Two levels: systems, where a point is a system, and segments, where it is one output of one.
 Everywhere the first argument is what people said and the second what a metric said, and both are

@@ -1,4 +1,4 @@
-"""Whether a difference between systems could be chance.
+"""Significance tests and confidence intervals of differences between systems.
 
 All tests take matrices of additive statistics, one row a segment, as
 :func:`fstmetrics.corpus_stats` gives them: any metric will do, and nothing is scored twice. In a

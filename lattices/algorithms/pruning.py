@@ -1,4 +1,4 @@
-"""Smaller lattices and forests: by beam, by posterior, by density."""
+"""Pruning of lattices and forests: by beam, by posterior, by density."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of lattices and forests, without what lies on no complete path or derivation."""
+"""Trimming of lattices and forests to complete paths and derivations, and other parts."""
 
 from __future__ import annotations
 

@@ -74,6 +74,12 @@ FORMATS: Registry[Format] = Registry(
         "cdec": "cdec-forest",
         "joshua": "joshua-forest",
         "tsv": "nbest-tsv",
+        "nemo": "json-rows",
+        "manifest": "json-rows",
+        "vosk": "asr-json",
+        "whisper": "asr-json",
+        "whisper.cpp": "asr-json",
+        "marian": "moses-nbest",
     },
 )
 

@@ -9,6 +9,7 @@ import os
 import secrets
 import sys
 import zlib
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK, decoded_lines
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -31,7 +32,24 @@ STANDARD_OUTPUT = "<stdout>"
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-class _Rejoined(io.RawIOBase):
+class _Pieces(io.RawIOBase):
+    """A stream of bytes that come in pieces."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        piece = self._next(len(view))
+        view[: len(piece)] = piece
+        return len(piece)
+
+    @abstractmethod
+    def _next(self, size: int) -> bytes:
+        """Return at most so many bytes, none only at the end."""
+
+
+class _Rejoined(_Pieces):
     """A stream whose first bytes were read already: they come again, then the rest.
 
     If reading them ended in an error, it comes again too, in its place.
@@ -40,21 +58,16 @@ class _Rejoined(io.RawIOBase):
     def __init__(self, head: bytes, rest: RawReader, problem: FormatError | None) -> None:
         self._head, self._rest, self._problem = head, rest, problem
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def _next(self, size: int) -> bytes:
         if self._head:
-            piece, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
-        elif self._problem is not None:
+            piece, self._head = self._head[:size], self._head[size:]
+            return piece
+        if self._problem is not None:
             raise self._problem
-        else:
-            piece = self._rest.read(len(buffer)) or b""
-        buffer[: len(piece)] = piece
-        return len(piece)
+        return self._rest.read(size) or b""
 
 
-class _Unzipped(io.RawIOBase):
+class _Unzipped(_Pieces):
     """The content of a gzip file, up to the very place where it is damaged.
 
     ``gzip.GzipFile`` would also withhold what stands shortly before that place.
@@ -65,17 +78,14 @@ class _Unzipped(io.RawIOBase):
         self._pending = b""
         self._member: Any = None
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def _next(self, size: int) -> bytes:
         while True:
             if not self._pending:
                 self._pending = self._source.read(1 << 16) or b""
                 if not self._pending:
                     if self._member is not None:
                         raise FormatError("the gzip file is cut short", self._name)
-                    return 0
+                    return b""
             if self._member is None:
                 # zeros may fill up the last block of the file
                 self._pending = self._pending.lstrip(b"\0")
@@ -83,7 +93,7 @@ class _Unzipped(io.RawIOBase):
                     continue
                 self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
             try:
-                piece = self._member.decompress(self._pending, len(buffer))
+                piece: bytes = self._member.decompress(self._pending, size)
             except zlib.error as problem:
                 raise FormatError(f"the gzip file is damaged: {problem}", self._name) from problem
             if self._member.eof:
@@ -91,8 +101,7 @@ class _Unzipped(io.RawIOBase):
             else:
                 self._pending = self._member.unconsumed_tail
             if piece:
-                buffer[: len(piece)] = piece
-                return len(piece)
+                return piece
 
 
 def _peeked(stream: RawReader, size: int) -> tuple[bytes, BinaryIO]:
@@ -109,20 +118,16 @@ def _peeked(stream: RawReader, size: int) -> tuple[bytes, BinaryIO]:
     return head, cast(BinaryIO, io.BufferedReader(_Rejoined(head, stream, problem), 1 << 16))
 
 
-class _Watched(io.RawIOBase):
+class _Watched(_Pieces):
     """A file that says how much of it was read."""
 
     def __init__(self, file: RawReader, on_read: Callable[[int], None]) -> None:
         self._file, self._on_read = file, on_read
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        piece = self._file.read(len(buffer)) or b""
-        buffer[: len(piece)] = piece
+    def _next(self, size: int) -> bytes:
+        piece = self._file.read(size) or b""
         self._on_read(len(piece))
-        return len(piece)
+        return piece
 
 
 @contextmanager

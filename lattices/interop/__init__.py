@@ -196,7 +196,7 @@ def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = Fals
 def from_fst(
     fst: Any, vocabulary: Vocabulary | None = None, side: str = "output", **fields: Any
 ) -> Lattice:
-    """Return the lattice of an acyclic ``pynini.Fst`` (or ``pywrapfst`` one), score = -cost.
+    """Return the lattice of an acyclic FST of pynini, pywrapfst or rustfst; score = -cost.
 
     Parameters
     ----------
@@ -217,7 +217,9 @@ def from_fst(
     OptionError
         If neither a symbol table nor a vocabulary says which words the labels are.
     """
-    found = decode(fst.write_to_string(), "fst")
+    # rustfst's FSTs, which are written like OpenFst's
+    encoded = fst.write_to_string if hasattr(fst, "write_to_string") else fst.to_bytes
+    found = decode(encoded(), "fst")
     symbols = found.osymbols if side == "output" else found.isymbols
     return from_columns(found, vocabulary, side=side, symbols=symbols, **fields)
 

@@ -1,4 +1,4 @@
-"""What a decoder can say: lattices, forests and n-best lists, frozen and columnar."""
+"""Search spaces: lattices, forests and n-best lists, frozen and columnar."""
 
 from __future__ import annotations
 

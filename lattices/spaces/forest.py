@@ -282,7 +282,7 @@ class Forest:
         symbol[symbol_offset[1 + spoken] + 1] = label[spoken]
         features = None
         if lattice.features is not None:
-            features = _stacked(lattice)
+            features = _stacked(lattice, lattice.features)
         count = 1 + len(arcs) + len(ends)
         return cls(
             vocabulary=lattice.vocabulary,
@@ -427,8 +427,8 @@ def rows_in_order(
     return ints(column[places]), ints(bounds)
 
 
-def _stacked(lattice: Lattice) -> FeatureMatrix:
-    """Return the features of a lattice in the order of the edges of its forest."""
+def _stacked(lattice: Lattice, features: FeatureMatrix) -> FeatureMatrix:
+    """Return the features of a lattice's arcs and ends in the order of the edges of its forest."""
     from scipy.sparse import csr_array, vstack
 
     width, ends = len(lattice.feature_names), lattice.finals
@@ -437,7 +437,4 @@ def _stacked(lattice: Lattice) -> FeatureMatrix:
         if lattice.final_features is None
         else lattice.final_features[ends]
     )
-    return vstack(
-        [csr_array((1, width)), lattice.features[lattice.in_arc], last],  # type: ignore[index]
-        format="csr",
-    )
+    return vstack([csr_array((1, width)), features[lattice.in_arc], last], format="csr")

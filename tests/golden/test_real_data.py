@@ -15,6 +15,7 @@ import pytest
 import lattices
 from decoding import oracle, oracle_kbest, oracles, worst
 from fstmetrics import GRR, WER, WRR, corpus_score
+from lattices.formats.references import read_references
 
 MULTI30K = "multi30k-deen/val.de-en.lat.{}.jsonl.gz"
 
@@ -87,3 +88,27 @@ def test_worst_and_k_best_on_real_lattices(shared_data):
             assert worst(segment, evaluator)[0].score == scores[-1]
             upwards = worst(segment, evaluator, 100)
             assert [each.score for each in upwards] == scores[::-1]
+
+
+@pytest.mark.parametrize("score", ["header", "posterior"])
+def test_both_files_of_pocketsphinx_have_the_same_oracles(shared_data, score):
+    folder = shared_data / "pocketsphinx"
+    files = sorted(folder.glob("*.sphinx.gz"))
+    assert len(files) == 19
+    references = read_references([folder / "refs.txt"])
+    options = {"score": "header"} if score == "header" else {}
+    for position, file in enumerate(files):
+        (own,) = lattices.read(file)
+        (slf,) = lattices.read(str(file).replace(".sphinx.", ".slf."), "htk", **options)
+        for metric in (WER(), GRR()):
+            evaluator = metric.against(list(references.get(own.id, position)))
+            one, other = oracle(own, evaluator), oracle(slf, evaluator)
+            assert one.score == other.score
+            if score == "header":
+                assert one.hypothesis.text == other.hypothesis.text
+            # without the scores, which may differ, there are more ties
+            one, other = (
+                oracle(lattice.replaced(score=np.zeros(lattice.num_arcs)), evaluator)
+                for lattice in (own, slf)
+            )
+            assert one.score == other.score

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-import decoding
 from lattices import k_best
 from lattices.formats import FORMATS, parse_record, read, read_records
 from lattices.formats.references import read_references
@@ -18,7 +17,7 @@ from lattices.spaces import Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
 
 #: What comes with the package, and is there wherever the tests run.
-BUNDLED = Path(decoding.__file__).parent / "data" / "pocketsphinx"
+BUNDLED = Path(__file__).parents[2] / "decoding" / "data" / "pocketsphinx"
 #: The size in bytes from which on a segment takes long to write in thirty ways.
 FAST = 300_000
 

@@ -1,4 +1,4 @@
-"""``fstmetrics demo``: the whole way, on lattices that come with the package."""
+"""``fstmetrics demo``: oracles of speech lattices that come with the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fstmetrics formats``: what can be read and written."""
+"""``fstmetrics formats``: the list of file formats."""
 
 from __future__ import annotations
 

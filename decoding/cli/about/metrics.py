@@ -1,4 +1,4 @@
-"""``fstmetrics metrics``: what can be measured."""
+"""``fstmetrics metrics``: the list of metrics."""
 
 from __future__ import annotations
 

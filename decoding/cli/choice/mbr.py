@@ -1,4 +1,4 @@
-"""``fstmetrics mbr``: the sentences of which most can be expected."""
+"""``fstmetrics mbr``: minimum-Bayes-risk decoding of search spaces."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ EXACT = frozenset(["exact", "search"])
 
 SUMMARY = "the sentences with the best expected metric: minimum-Bayes-risk decoding"
 DESCRIPTION = """\
-Choose from each lattice, forest or n-best list the sentence with the best expected metric, if
-any sentence that the model believes in may be the right one. No references are needed.
+Choose from each lattice, forest or n-best list the sentence with the best expected metric under
+the model's probabilities of all its sentences. No references are needed.
 
 tsv   (default) one line a segment, in the order of the input: id, expectation, words.
 jsonl one object a line: id, rank, expected, words, text, method, metric, exact, candidates,
@@ -78,30 +78,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=finite,
         default=1.0,
-        help="what scores are multiplied by before they become probabilities (default: 1)",
+        help="scale of the model scores before they become probabilities (default: 1)",
     )
     parser.add_argument(
-        "--candidates", metavar="K", type=positive, help="sentences that can be chosen"
+        "--candidates",
+        metavar="K",
+        type=positive,
+        help="number of candidates, the K best sentences",
     )
     parser.add_argument(
-        "--samples", metavar="N", type=positive, help="draw so many sentences as evidence"
+        "--samples", metavar="N", type=positive, help="number of sentences sampled as evidence"
     )
     parser.add_argument(
-        "--evidence", metavar="FILE", help="spaces to average over instead, with the same ids"
+        "--evidence",
+        metavar="FILE",
+        help="spaces to average over instead of SPACES, with the same ids",
     )
     parser.add_argument(
         "--systems",
         metavar="FILE",
         nargs="+",
         default=[],
-        help="what other systems said, with the same ids: combined with SPACES",
+        help="spaces of other systems with the same ids, combined with SPACES",
     )
     parser.add_argument(
         "--system-weights",
         metavar="W",
         nargs="+",
         type=finite,
-        help="one for SPACES and one for each of --systems (default: equal)",
+        help="system weights: one for SPACES and one for each of --systems (default: equal)",
     )
     parser.add_argument(
         "--set",
@@ -113,18 +118,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "theta=-0.1/0.2/0.3/0.4/0.5; may be repeated",
     )
     parser.add_argument(
-        "-k", metavar="K", type=positive, default=1, help="the K best of each segment (default: 1)"
+        "-k",
+        metavar="K",
+        type=positive,
+        default=1,
+        help="number of best sentences of each segment to write (default: 1)",
     )
     parser.add_argument(
-        "--no-oracle", action="store_true", help="do not look for the oracle of each segment"
+        "--no-oracle", action="store_true", help="do not search for oracles for the summary"
     )
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default: tsv)"
+        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
     )
     add_output(parser)
-    parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

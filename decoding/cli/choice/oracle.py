@@ -40,10 +40,14 @@ Find the sentence of each lattice, forest or n-best list that is best under a me
 tsv   (default) one line a segment, in the order of the input: id, score, words. The score is
       that of the first metric, with all digits it takes to read the same number back.
 jsonl one object a line: id, rank, score, words, text, metric, scores (under every metric),
-      stats, model_score, features, reference (which one), alignment, exact.
+      stats, model_score, features, reference (which one), alignment, exact; and where it is
+      not, bound, which no sentence surpasses, if that is known.
 
 A summary of the corpus goes to standard error: what the model's own best would have scored,
 and what the oracles score, under every metric.
+
+BLEU is searched by labels, within --budget and --memory; all other metrics that search have
+a machine, whose best is always exact.
 
 The best sentences need not make the best corpus, under BLEU and where references of several
 lengths are given for a segment. With --corpus the sentences are chosen together, for the score
@@ -54,7 +58,8 @@ EXAMPLES = """\
 examples:
   fstmetrics oracle lattices.jsonl.gz --metric wer
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
-  fstmetrics oracle nbest.gz --refs refs.en --metric bleu --corpus
+  fstmetrics oracle lattices.jsonl.gz --metric bleu:smooth=add-k
+  fstmetrics oracle lattices.jsonl.gz --metric bleu --corpus
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
 """
 
@@ -68,12 +73,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         metavar="NAME",
         default="auto",
-        help="auto, kernel or openfst: who intersects (default: auto, the kernel where it can)",
+        help="search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
     )
     parser.add_argument(
-        "-k", metavar="K", type=positive, default=1, help="the K best of each segment (default: 1)"
+        "-k",
+        metavar="K",
+        type=positive,
+        default=1,
+        help="number of best sentences of each segment to write (default: 1)",
     )
-    parser.add_argument("--worst", action="store_true", help="look for the worst instead")
+    parser.add_argument(
+        "--worst", action="store_true", help="find the worst sentences instead of the best"
+    )
     parser.add_argument(
         "--corpus",
         action="store_true",
@@ -91,21 +102,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="N",
         type=positive,
-        help="prefixes a search for the worst may keep before it settles for less than a proof",
+        help="maximum number of labels kept in a search under BLEU, and of prefixes in one for k "
+        "best or worst; beyond it, a result is not proven (default: 1 million)",
     )
     parser.add_argument(
         "--memory",
         metavar="SIZE",
         type=size,
-        help="bytes that such a search may take, as 500M (default: 2G)",
+        help="maximum memory of such a search, such as 500M (default: 2G)",
     )
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default: tsv)"
+        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
     )
     add_output(parser)
-    parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
 
 
 def _check_corpus(arguments: argparse.Namespace) -> None:
@@ -187,6 +199,13 @@ def _for_people(
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
     lines += unscored_lines(summary)
+    unsmoothed = getattr(metrics[0], "smooth", "") == "none" and not summary["worst"]
+    if unsmoothed and 10 * summary["zeros"] > summary["segments"]:
+        name = str(metrics[0]).partition(":")[0]
+        lines.append(
+            f"{summary['zeros']} of {summary['segments']} segments have no sentence above 0: with "
+            f"a smoothing, as in {name}:smooth=add-k, the search prefers those that match more"
+        )
     unproven = summary["results"] - summary["exact"]
     rank = "worst" if summary["worst"] else "best"
     if unproven and "corpus" not in summary:

@@ -1,4 +1,4 @@
-"""``fstmetrics rescore``: what the model says under other weights."""
+"""``fstmetrics rescore``: the model's best sentences under other weights."""
 
 from __future__ import annotations
 
@@ -67,28 +67,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--weights",
         metavar="FILE",
         required=True,
-        help="lines 'name value' or 'name=value', or a moses.ini",
+        help="weight file: lines 'name value' or 'name=value', or a moses.ini",
     )
     parser.add_argument(
         "--missing",
         choices=("error", "zero"),
         default="error",
-        help="a feature without a weight makes its segment fail (default), or counts nothing",
+        help="features without a weight: error (the segment fails, default) or zero (weight 0)",
     )
     add_references(parser)
     add_metrics(parser)
-    parser.add_argument("-k", metavar="K", type=positive, help="n-best lists with the K best")
+    parser.add_argument("-k", metavar="K", type=positive, help="write n-best lists of the K best")
     parser.add_argument(
-        "--unique", action="store_true", help="with -k, different sentences, not just paths"
+        "--unique",
+        action="store_true",
+        help="with -k: distinct sentences instead of distinct paths",
     )
-    parser.add_argument("--spaces", action="store_true", help="the spaces with new scores")
+    parser.add_argument(
+        "--spaces", action="store_true", help="write the spaces with their new scores"
+    )
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl", "text"), help="of the lines (default: tsv)"
+        "--format", choices=("tsv", "jsonl", "text"), help="output format of lines (default: tsv)"
     )
     add_target(parser)
-    parser.add_argument("--summary", metavar="FILE", help="write the summary as JSON, too")
+    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser, "DEV")
     add_references(parser)
     parser.add_argument(
-        "--metric", metavar="SPEC", default="bleu", help="what to tune for (default: bleu)"
+        "--metric", metavar="SPEC", default="bleu", help="metric to tune for (default: bleu)"
     )
     for name, other, what in (
         ("scale", "scales", "what scores are multiplied by to become log-probabilities"),
@@ -60,19 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             nargs="+",
             action="extend",
             type=finite,
-            help=f"{what} (default: a grid of common ones)",
+            help=f"{what} (default: a grid of common values)",
         )
     parser.add_argument(
-        "--order", metavar="N", type=positive, default=4, help="the longest n-grams (default: 4)"
+        "--order", metavar="N", type=positive, default=4, help="highest n-gram order (default: 4)"
     )
     parser.add_argument(
-        "--word-penalty", metavar="W", type=finite, help="taken off for each word (default: 0)"
+        "--word-penalty", metavar="W", type=finite, help="penalty for each word (default: 0)"
     )
     parser.add_argument(
         "--merge",
         choices=("sum", "max"),
         default="sum",
-        help="whether all paths of a sentence make its probability (default), or the best alone",
+        help="probability of a sentence: sum over its paths (default), or the max",
     )
     add_running(parser)
     add_output(parser)

@@ -59,19 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="TEST",
-        help=f"{', '.join(TESTS)}, or all of them (default: bootstrap)",
+        help=f"significance tests: {', '.join(TESTS)}, or all (default: bootstrap)",
     )
     parser.add_argument(
         "--alternative",
         choices=("two-sided", "better", "worse"),
         default="two-sided",
-        help="what p-values are for: that a system differs (default), is better, is worse",
+        help="alternative hypothesis: the system differs (default), is better, or is worse",
     )
     parser.add_argument(
         "--ties",
         choices=("drop", "split"),
         default="drop",
-        help="what sign tests do with segments that are equal (default: drop)",
+        help="ties in sign tests: drop them, or split them between both (default: drop)",
     )
     add_resampling(parser, None, "1000 for bootstrap, 10000 for randomization")
     add_table_format(parser)

@@ -1,4 +1,4 @@
-"""``fstmetrics correlate``: metrics against what people say."""
+"""``fstmetrics correlate``: correlation of metrics with human scores."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--human",
         metavar="FILE",
         required=True,
-        help="human scores, higher is better, in columns parted by tabs or blanks",
+        help="file of human scores, higher is better, in columns separated by tabs or blanks",
     )
     add_metrics(parser)
     parser.add_argument(
         "--resample",
         choices=("systems", "segments"),
         default="systems",
-        help="what intervals of system scores are about: other systems (default), or other "
-        "segments; those of segment scores are always about other segments",
+        help="what is resampled for intervals of system-level correlations: systems (default) or "
+        "segments; segment-level intervals always resample segments",
     )
     add_resampling(parser, 1000, "1000")
     parser.add_argument(
-        "--plot", metavar="FILE", help="picture to write: .png, .svg or .pdf; needs matplotlib"
+        "--plot", metavar="FILE", help="also write a plot: .png, .svg or .pdf; needs matplotlib"
     )
     add_table_format(parser)
     add_output(parser)

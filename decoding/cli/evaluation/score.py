@@ -1,4 +1,4 @@
-"""``fstmetrics score``: hypotheses against references."""
+"""``fstmetrics score``: scores of hypotheses against references."""
 
 from __future__ import annotations
 
@@ -42,9 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_systems(parser, "HYPS", "files of hypotheses, one a system")
     add_references(parser, required=True)
     add_metrics(parser, default="wer bleu")
-    parser.add_argument("--segments", action="store_true", help="scores of each segment, too")
     parser.add_argument(
-        "--intervals", action="store_true", help="confidence intervals of corpus scores (bootstrap)"
+        "--segments", action="store_true", help="also write the scores of each segment"
+    )
+    parser.add_argument(
+        "--intervals", action="store_true", help="bootstrap confidence intervals of corpus scores"
     )
     add_resampling(parser, 1000, "1000")
     add_table_format(parser, "; tsv and latex have either segments or systems")

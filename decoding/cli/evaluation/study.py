@@ -1,4 +1,4 @@
-"""``fstmetrics study``: what orders and thresholds do to a metric."""
+"""``fstmetrics study``: metrics under several orders and option values."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         add(study)
         study.add_argument(
-            "--plot", metavar="FILE", help="picture to write: .png, .svg or .pdf; needs matplotlib"
+            "--plot", metavar="FILE", help="also write a plot: .png, .svg or .pdf; needs matplotlib"
         )
         add_table_format(study)
         add_output(study)
@@ -118,14 +118,14 @@ def _add_char_bleu(parser: argparse.ArgumentParser) -> None:
         "--spaces",
         choices=("keep", "drop"),
         default="keep",
-        help="whether blanks between words are characters (default: keep)",
+        help="keep or drop the blanks between words (default: keep)",
     )
     parser.add_argument(
         "--share",
         metavar="X",
         type=float,
         default=0.9,
-        help="share of the segments that have to score at most as high (default: 0.9)",
+        help="share of segments for the last criterion (default: 0.9)",
     )
 
 
@@ -133,24 +133,24 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     add_systems(parser, "HYPS", "files of hypotheses, one a system")
     add_references(parser, required=True)
     parser.add_argument(
-        "--metric", metavar="SPEC", required=True, help="the metric, such as tbleu:tokenize=13a"
+        "--metric", metavar="SPEC", required=True, help="metric, such as tbleu:tokenize=13a"
     )
     parser.add_argument(
         "--option",
         metavar="NAME",
         required=True,
-        help="a numeric option of it, such as epsilon, gamma or similarity.epsilon",
+        help="numeric option of the metric, such as epsilon, gamma or similarity.epsilon",
     )
     parser.add_argument(
         "--values",
         metavar="LIST",
         type=values,
         required=True,
-        help="numbers such as 0,0.1,0.5 or, in equal steps, 0,0.05,...,1; write --values=-1,0 if "
-        "the first is negative",
+        help="values of the option, such as 0,0.1,0.5 or, in equal steps, 0,0.05,...,1; write "
+        "--values=-1,0 if the first is negative",
     )
     parser.add_argument(
-        "--human", metavar="FILE", help="human scores of the systems, higher is better"
+        "--human", metavar="FILE", help="file of human scores of the systems, higher is better"
     )
     add_resampling(parser, 1000, "1000")
 

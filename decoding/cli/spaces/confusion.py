@@ -50,13 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
     parser.add_argument(
-        "--scale", metavar="X", type=finite, default=1.0, help="scale of the scores (default: 1)"
+        "--scale",
+        metavar="X",
+        type=finite,
+        default=1.0,
+        help="scale of the model scores (default: 1)",
     )
     parser.add_argument(
         "--start",
         metavar="FILE",
-        help="the sentences to begin with: lines in the order of the segments, Kaldi's 'id words', "
-        "or trn, ctm or stm (default: the best paths)",
+        help="initial sentences: lines in the order of the segments, Kaldi's 'id words', or trn, "
+        "ctm or stm (default: the best paths)",
     )
     parser.add_argument(
         "--start-format",
@@ -69,24 +73,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         type=positive,
         default=1,
-        help="begin with each of the K best sentences, and take the best end (default: 1)",
+        help="number of initial sentences, the K best; the best result is kept (default: 1)",
     )
     parser.add_argument(
         "--no-decode",
         action="store_true",
-        help="leave the sentences as they are: confidences and alternatives only",
+        help="keep the initial sentences; compute confidences and alternatives only",
     )
     parser.add_argument(
         "--iterations",
         metavar="N",
         type=positive,
-        help="how often a sentence may change (default: 100)",
+        help="maximum number of improvements of a sentence (default: 100)",
     )
     parser.add_argument(
         "--format",
         choices=("jsonl", "mesh", "sausages", "ctm"),
         default="jsonl",
-        help="of the output (default: jsonl)",
+        help="output format (default: jsonl)",
     )
     parser.add_argument(
         "--channel", metavar="NAME", default="1", help="channel of all words in ctm (default: 1)"

@@ -12,6 +12,7 @@ from decoding.cli.arguments import (
 )
 from decoding.cli.running import add_running, check_running
 from decoding.cli.writing import add_target, transform_and_write
+from lattices.errors import OptionError
 
 SUMMARY = "lattices and n-best lists from one format to another"
 DESCRIPTION = """\
@@ -22,6 +23,7 @@ silence: a segment that has such a thing is an error, or with --lossy a note on 
 A segment that cannot be read or written is reported, and the others are written. No two
 segments written may have the same id.
 
+With --words, pieces of words become words: the same sentences with the same scores.
 With --refs, the references are attached to the segments, for formats that hold them (jsonl).
 """
 EXAMPLES = """\
@@ -29,6 +31,7 @@ examples:
   fstmetrics convert lattices.jsonl.gz -o lattices.plf --lossy
   fstmetrics convert slf/ --refs text -o lattices.jsonl.gz --workers 4
   fstmetrics convert lat.1.gz --option symbols=words.txt -o fsts/ --to openfst --lossy
+  fstmetrics convert pieces.jsonl --words ▁ -o words.jsonl
   zcat nbest.gz | fstmetrics convert - --to nbest-tsv --lossy | less
 """
 
@@ -37,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
     add_target(parser)
+    parser.add_argument(
+        "--words",
+        metavar="MARK",
+        help="put pieces of words together: ▁ (SentencePiece), Ġ (byte-level BPE), @@ "
+        "(subword-nmt), ## (WordPiece), or the token between words, such as | or ' '",
+    )
     add_references(parser)
     add_running(parser)
 
@@ -45,8 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
     check_running(arguments)
-    from decoding.corpus.transforms import WithReferences, unchanged
+    from decoding.corpus.transforms import InWords, Transform, WithReferences, unchanged
 
     references = opened_references(arguments)
-    transform = unchanged if references is None else WithReferences(references)
+    transform: Transform = unchanged if references is None else WithReferences(references)
+    if arguments.words is not None:
+        if not arguments.words:
+            raise OptionError("--words is empty, expected what marks or separates words")
+        transform = InWords(arguments.words, transform)
     return transform_and_write(arguments, transform, references)

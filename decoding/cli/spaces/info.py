@@ -1,4 +1,4 @@
-"""``fstmetrics info``: how large lattices and n-best lists are."""
+"""``fstmetrics info``: sizes of lattices, forests and n-best lists."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("table", "tsv", "jsonl"),
         default="table",
-        help="of the output (default: table); in tsv and jsonl the total is the last line",
+        help="output format (default: table); in tsv and jsonl the total is the last line",
     )
     add_output(parser)
 

@@ -28,10 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
     parser.add_argument(
-        "-k", metavar="K", type=positive, default=100, help="how many (default: 100)"
+        "-k",
+        metavar="K",
+        type=positive,
+        default=100,
+        help="number of paths of each segment (default: 100)",
     )
     parser.add_argument(
-        "--unique", action="store_true", help="different sentences instead of different paths"
+        "--unique", action="store_true", help="distinct sentences instead of distinct paths"
     )
     add_target(parser)
     add_running(parser)

@@ -32,9 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
     ways = parser.add_mutually_exclusive_group(required=True)
-    ways.add_argument("--beam", metavar="B", type=finite, help="largest loss to the best path")
-    ways.add_argument("--density", metavar="D", type=finite, help="arcs for each word")
-    ways.add_argument("--posterior", metavar="P", type=finite, help="least posterior of an arc")
+    ways.add_argument(
+        "--beam", metavar="B", type=finite, help="largest loss of a path against the best"
+    )
+    ways.add_argument(
+        "--density",
+        metavar="D",
+        type=finite,
+        help="largest number of arcs for each word of the best path",
+    )
+    ways.add_argument("--posterior", metavar="P", type=finite, help="smallest posterior of an arc")
     parser.add_argument(
         "--scale", metavar="X", type=finite, help="scale of the scores for --posterior (default: 1)"
     )

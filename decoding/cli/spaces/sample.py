@@ -32,13 +32,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
     parser.add_argument(
-        "-n", metavar="N", type=positive, default=100, help="how many (default: 100)"
+        "-n",
+        metavar="N",
+        type=positive,
+        default=100,
+        help="number of samples of each segment (default: 100)",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=_seed, default=0, help="a whole number from 0 on (default: 0)"
+        "--seed", metavar="S", type=_seed, default=0, help="random seed, from 0 on (default: 0)"
     )
     parser.add_argument(
-        "--scale", metavar="X", type=finite, default=1.0, help="scale of the scores (default: 1)"
+        "--scale",
+        metavar="X",
+        type=finite,
+        default=1.0,
+        help="scale of the model scores (default: 1)",
     )
     add_target(parser)
     add_running(parser)

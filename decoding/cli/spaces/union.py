@@ -1,4 +1,4 @@
-"""``fstmetrics union``: what several systems said, as one lattice a segment."""
+"""``fstmetrics union``: lattices of several systems as one lattice a segment."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=positive,
         default=1,
-        help="worker processes to read each input (default: 1, no process but this one); the "
-        "output is the same",
+        help="number of worker processes to read each input; does not change the output (default: "
+        "1, in this process)",
     )
 
 

@@ -1,4 +1,4 @@
-"""What ``fstmetrics train`` trains on: all segments in memory, each with its references."""
+"""Training data of ``fstmetrics train``: segments in memory, each with its references."""
 
 from __future__ import annotations
 

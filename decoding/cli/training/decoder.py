@@ -1,4 +1,4 @@
-"""``fstmetrics train --decoder``: a decoder that is a command, for the loop."""
+"""Decoder command of ``fstmetrics train --decoder``, run in the training loop."""
 
 from __future__ import annotations
 

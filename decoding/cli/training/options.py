@@ -1,4 +1,4 @@
-"""The options of learners as text, and learners that are taken up again."""
+"""Options of learners as text, and learners restored from checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``fstmetrics train`` writes: weights, the table of rounds, and scores for people."""
+"""Output of ``fstmetrics train``: weights, the table of rounds, and scores."""
 
 from __future__ import annotations
 

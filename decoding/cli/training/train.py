@@ -1,4 +1,4 @@
-"""``fstmetrics train``: weights under which a model says what a metric likes."""
+"""``fstmetrics train``: weights of features, trained for a metric."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         type=str.lower,
         default="mert",
-        help="who trains (default: mert)",
+        help="learner: mert, mira, pro, perceptron, softmax-margin or risk (default: mert)",
     )
     parser.add_argument(
         "--set",
@@ -82,42 +82,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start",
         metavar="FILE",
-        help="weights to begin with (default: the same for all features)",
+        help="initial weights (default: equal weights)",
     )
     parser.add_argument(
-        "--seed", metavar="N", type=_seed, default=0, help="of random numbers (default: 0)"
+        "--seed", metavar="N", type=_seed, default=0, help="random seed (default: 0)"
     )
     parser.add_argument(
-        "--average", action="store_true", help="write the learner's average, not its last weights"
+        "--average",
+        action="store_true",
+        help="write the average of all rounds' weights instead of the last",
     )
     parser.add_argument(
-        "--dev", metavar="FILE", nargs="+", help="other spaces to score before and after"
+        "--dev", metavar="FILE", nargs="+", help="held-out spaces, scored before and after training"
     )
-    parser.add_argument("--dev-refs", metavar="FILE", nargs="+", help="their references")
+    parser.add_argument(
+        "--dev-refs", metavar="FILE", nargs="+", help="references of the held-out spaces"
+    )
     _add_decoder(parser)
     parser.add_argument(
         "--checkpoint",
         metavar="FILE",
-        help="save the state after every round; with --decoder, a folder",
+        help="file to save the state in after every round; with --decoder, a folder",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on from the checkpoint of an interrupted run, to the same weights",
+        help="continue an interrupted run from its checkpoint; the result is the same",
     )
-    parser.add_argument("--history", metavar="FILE", help="write a table (tsv) of all rounds")
+    parser.add_argument("--history", metavar="FILE", help="also write a table (tsv) of all rounds")
     parser.add_argument(
         "--weights-format",
         choices=("plain", "travatar", "moses"),
         default="plain",
-        help="name value, name=value, or the section of a moses.ini (default: plain)",
+        help="weights format: plain (name value), travatar (name=value) or moses (the section of "
+        "a moses.ini) (default: plain)",
     )
     parser.add_argument(
-        "--template", metavar="FILE", help="a moses.ini, whose section of weights is replaced"
+        "--template", metavar="FILE", help="moses.ini to copy, with its section of weights replaced"
     )
     add_output(parser)
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="nothing on standard error but what went wrong"
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print only errors and warnings to standard error",
     )
     # reading is done by this process: all segments end up in its memory
     parser.set_defaults(workers=1, dask=None)
@@ -125,14 +133,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_decoder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--decoder", metavar="COMMAND", help="decode with {weights} into {output}, in a loop"
+        "--decoder",
+        metavar="COMMAND",
+        help="decoder command, with {weights} and {output}, run in every iteration",
     )
     parser.add_argument(
         "--iterations",
         metavar="N",
         type=positive,
         default=10,
-        help="how often to decode, at most (default: 10)",
+        help="maximum number of decodings (default: 10)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Spaces as one kind of graph, on which every derivation carries the one value of its sentence.
+"""Graphs for risk: every derivation carries the one value of its sentence.
 
 An expected metric needs one value for each sentence, where a machine has one for each alignment.
 So a lattice is multiplied with rows, a forest with matrices of rows

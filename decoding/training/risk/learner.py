@@ -1,4 +1,4 @@
-"""Minimum risk training: weights under which what the model says is expected to be good."""
+"""Minimum risk training: weights that minimise the expected loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expected metric over some derivations of a space, where all of them are too many.
+"""Expected metric over a list of derivations, where all are too many.
 
 Two estimators, both for any metric, and both labelled where they are used:
 

@@ -1,4 +1,4 @@
-"""What the formats ``arrow`` and ``parquet`` share: rows of segments that are read by number.
+"""Arrow and Parquet files: rows of segments that are read by number.
 
 Open files are kept, a few in each process, so that whoever reads a file piece by piece opens
 it once; a file that has changed since is opened again.

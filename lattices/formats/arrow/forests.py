@@ -1,4 +1,4 @@
-"""From rows of Arrow tables to forests; see :mod:`lattices.formats.arrow.schema` for the schema."""
+"""Forests from rows of Arrow tables; see :mod:`lattices.formats.arrow.schema` for the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From rows of Arrow tables to spaces; see :mod:`lattices.formats.arrow.schema` for the schema.
+"""Spaces from rows of Arrow tables; see :mod:`lattices.formats.arrow.schema` for the schema.
 
 Whoever made the table, nothing in it is trusted. Arrow checks that the lists are within
 their buffers, one pass over the batch checks that lattices are in normal form and features

@@ -1,4 +1,4 @@
-"""What the formats made of JSON share: decoding, and fields of a given type in bulk."""
+"""JSON fields: decoding, and values of a given type in bulk."""
 
 from __future__ import annotations
 

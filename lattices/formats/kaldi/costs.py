@@ -1,4 +1,4 @@
-"""What Kaldi's text and binary archives share: two costs an arc, labels, frames, options.
+"""Costs of Kaldi's archives: two an arc; labels, frames and options.
 
 An arc of a Kaldi lattice has a graph cost (language model, transitions, pronunciation) and
 an unscaled acoustic cost. Both are kept, negated, as the features ``graph`` and

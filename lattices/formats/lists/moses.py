@@ -1,7 +1,8 @@
-"""N-best lists as Moses, Joshua and cdec write them, one hypothesis a line.
+"""N-best lists as Moses, Marian, Joshua and cdec write them, one hypothesis a line.
 
 ``id ||| words ||| features ||| score``, with segmentation and alignments behind it at will:
-these are kept in ``metadata["extra"]``, one string a hypothesis, and written back.
+these are kept in ``metadata["extra"]``, one string a hypothesis, and written back. Marian has what
+more there is (``WordScores=``, alignments) before the features, and it is kept so, too.
 
 Features come in three spellings, ``Name= 1 2``, ``Name: 1 2`` (old Moses) and ``Name=1``
 (cdec, Joshua). Several values of one name become ``Name_0``, ``Name_1`` and so on; values
@@ -70,7 +71,7 @@ class MosesNBest(Format):
         for place, line in enumerate(record.payload.split(b"\n")):
             if not line or line.isspace():
                 continue
-            fields = line.split(_BAR_BYTES)
+            fields = _as_moses(line.split(_BAR_BYTES))
             if len(fields) < 4:
                 raise record.error(f"{len(fields)} fields between |||, expected 4", place)
             places.append(place)
@@ -111,6 +112,13 @@ class MosesNBest(Format):
 
 
 FORMAT = MosesNBest()
+
+
+def _as_moses(fields: list[bytes]) -> list[bytes]:
+    """Return the fields of a line in the order of Moses; Marian's features are F0, F1, ..."""
+    if len(fields) > 4 and fields[-2].lstrip().startswith(b"F0="):
+        return [*fields[:2], *fields[-2:], *fields[2:-2]]
+    return fields
 
 
 def _first_field(line: bytes) -> bytes | None:

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lattices.errors import FormatError
+from lattices.errors import FormatError, argument
 from lattices.formats.base import decoded_lines
 from lattices.formats.references.ids import FIELDS, IdTemplate, utterance_of
 from lattices.formats.references.nist import READERS, Lines, Table, looks_like, second_line, trn_id
@@ -141,12 +141,15 @@ def hint(layout: str, table: Table, id: str) -> str:
         ending = (name for name in table.entries if name.endswith(f"-{id}"))
         longer = next((name for name in ending if utterance_of(name) == id), "")
         if longer:
+            option = argument("references.id_template", "{utterance}")
             return (
-                f"; {longer!r} has the speaker in front, which the id template {{utterance}} drops"
+                f"; {longer!r} has the speaker in front, which the id template {{utterance}} drops "
+                f"({option})"
             )
     if layout in FIELDS:
         fields = " ".join(f"{{{name}}}" for name in FIELDS[layout])
-        return f"; its ids are such as {example!r}, an id template makes others of {fields}"
+        option = argument("references.id_template", "TEMPLATE")
+        return f"; its ids are such as {example!r}, {option} makes others of {fields}"
     return ""
 
 
@@ -165,7 +168,8 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
             if looks_like(layout, lines) and (template is None or template.suits(layout))
         ]
         if {"ctm", "stm"} <= set(layouts):
-            raise FormatError("could be ctm as well as stm; say which (format)", name)
+            option = argument("references.format", "NAME")
+            raise FormatError(f"could be ctm as well as stm; say which ({option})", name)
         if template is not None and not layouts:
             raise FormatError("an id template, but not a trn, ctm or stm with its fields", name)
     tables = {layout: READERS[layout](Lines(name, lines), template) for layout in layouts}

@@ -1,10 +1,13 @@
-"""Small corpora in files, for the tests of the command."""
+"""The command, and small corpora in files, for its tests."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from decoding.cli.main import main
 
 Arc = tuple[int, int, str, float]
 
@@ -14,6 +17,15 @@ CAT: list[Arc] = [
     (1, 2, "hat", -0.2),
     (1, 2, "cat", -0.7),
 ]
+
+
+def command(*names: str) -> Callable[..., int]:
+    """Return a function that runs the command, or a subcommand, and returns the exit code."""
+
+    def run(*argv: object) -> int:
+        return main([*names, *map(str, argv)])
+
+    return run
 
 
 def lattice_line(name: str, arcs: list[Arc], refs: list[str] | None = None, **rest: Any) -> str:

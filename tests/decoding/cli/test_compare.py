@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
 from fstmetrics import BLEU, GRR, WER, corpus_stats
 from fstmetrics.statistics import paired_bootstrap, randomization, sign_test, substitution_test
-from tests.decoding.cli.commandline import words
+from tests.decoding.cli.commandline import command, words
 
 REFS = ["the cat sat", "on the mat", "and slept there", "all day long"] * 5
 BASE = ["the hat sat", "on mat", "and slept there", "all the day long"] * 5
 BETTER = ["the cat sat", "on the mat", "and slept", "all day long"] * 5
 
 
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 @pytest.fixture

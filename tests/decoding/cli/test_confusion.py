@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 import decoding
-from decoding.cli import main as cli
 from lattices import Lattice, read
-from tests.decoding.cli.commandline import CAT, Arc, lattice_line, words
+from tests.decoding.cli.commandline import CAT, Arc, command, lattice_line, words
 
 #: two paths with one word in the first place that together outweigh the best path
 VOTES: list[Arc] = [
@@ -26,8 +25,7 @@ VOTES: list[Arc] = [
 ]
 
 
-def run(*argv: object) -> int:
-    return cli.main(["confusion", *map(str, argv)])
+run = command("confusion")
 
 
 def corpus(path: Path, *names: str, **rest: Any) -> Path:

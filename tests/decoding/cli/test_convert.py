@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,15 +12,13 @@ from pathlib import Path
 import pytest
 
 import lattices
-from decoding.cli.main import main
 from lattices import Lattice, read
 from lattices.formats import FORMATS
-from tests.decoding.cli.commandline import CAT, cats, lattice_line, words
+from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
 from tests.lattices.algorithms.comparing import best_score, parts
+from tests.lattices.real_spaces import BUNDLED
 
-
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 def listing(folder: Path) -> list[str]:
@@ -350,3 +349,64 @@ def test_real_lattices_keep_their_best_path(
         assert isinstance(other, Lattice)
         assert best_score(other) == pytest.approx(best_score(one), abs=1e-9)
         assert lattices.path_count(other) == lattices.path_count(one)
+
+
+def test_oracles_after_conversions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From SLF through our containers and Kaldi's archives to SLF again, by the command."""
+    first, last = tmp_path / "first", tmp_path / "last"
+    first.mkdir()
+    last.mkdir()
+    for file in BUNDLED.glob("*.slf.gz"):
+        shutil.copy(file, first)
+    refs = BUNDLED / "refs.txt"
+    lines = tmp_path / "all.jsonl"
+    columns = tmp_path / "all.arrow"
+    # doubles, and six digits in Kaldi's own precision
+    double, single = tmp_path / "double.ark", tmp_path / "single.ark"
+    run("convert", first, "-o", lines, "--refs", refs)
+    run("convert", lines, "-o", columns)
+    run("convert", columns, "-o", double, "--write-option", "arc_type=compactlattice84", "--lossy")
+    run("convert", columns, "-o", single, "--lossy")
+    run("convert", double, "-o", last, "--to", "htk", "--lossy")
+    assert "references" in capsys.readouterr().err
+    assert sorted(path.name for path in last.iterdir()) == sorted(
+        path.name.removesuffix(".gz") for path in first.iterdir()
+    )
+    tables = {}
+    for source in (first, lines, columns, double, single, last):
+        given = ["--refs", refs] if source not in (lines, columns) else []
+        for metric in ("wer", "grr"):
+            out = tmp_path / "oracles.tsv"
+            run("oracle", source, *given, "--metric", metric, "-o", out, "-q")
+            tables[source, metric] = out.read_text(encoding="utf-8").splitlines()
+    for metric in ("wer", "grr"):
+        wanted = tables[first, metric]
+        assert len(wanted) == len(list(first.iterdir()))
+        for source in (lines, columns, double, last):
+            assert tables[source, metric] == wanted, source
+        # rounding may make ties or break them, but an oracle scores what it scores
+        assert [line.split("\t")[:2] for line in tables[single, metric]] == [
+            line.split("\t")[:2] for line in wanted
+        ]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_words_of_pieces(workers: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    pieces = [(0, 1, "▁the", -0.5), (1, 2, "▁c", -1.0), (1, 2, "▁h", -2.0), (2, 3, "at", 0.0)]
+    source.write_text(
+        lattice_line("s", pieces, ["the hat"])
+        + '{"id":"n","nbest":[{"words":"▁the ▁c at","score":-1.5}]}\n'
+    )
+    assert run("convert", source, "--words", "▁", "-o", out, "--workers", workers) == 0
+    lattice, nbest = read(out)
+    assert isinstance(lattice, Lattice)
+    assert sorted((path.text, path.score) for path in lattice.paths()) == [
+        ("the cat", -1.5),
+        ("the hat", -2.5),
+    ]
+    assert lattice.references == ("the hat",)
+    assert isinstance(nbest, lattices.NBest)
+    assert [each.text for each in nbest] == ["the cat"]
+    assert run("convert", source, "--words", "", "-o", out) == 2
+    assert "--words is empty" in capsys.readouterr().err

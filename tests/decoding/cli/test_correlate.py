@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decoding.cli.main import main
 from decoding.cli.plots import Scatter, plot_format, scatter_plots
 from fstmetrics import GRR, WER, corpus_stats
 from fstmetrics.statistics import correlate, correlate_systems, graded_kappa, wmt_tau
 from fstmetrics.statistics.human import match_systems, read_human, short_names
 from lattices.errors import FormatError, OptionError
-from tests.decoding.cli.commandline import words
+from tests.decoding.cli.commandline import command, words
 
 REFS = ["the cat sat", "on the mat", "and slept there", "all day long"]
 OUTPUTS = {
@@ -27,8 +26,7 @@ OUTPUTS = {
 }
 
 
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 @pytest.fixture

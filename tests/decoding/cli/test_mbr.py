@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from decoding import Linear, Pairwise, mbr, mbr_kbest
-from decoding.cli.main import main
 from fstmetrics import BLEU, GRR, WER, corpus_score
 from lattices import Forest, Lattice
 from lattices.formats import read, write
-from tests.decoding.cli.commandline import CAT, cats, lattice_line, words
+from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
 
 LISTS = """\
 0 ||| a cat sat ||| f= 1 ||| -0.1
@@ -24,8 +23,7 @@ LISTS = """\
 """
 
 
-def run(*argv: object) -> int:
-    return main(["mbr", *map(str, argv)])
+run = command("mbr")
 
 
 def objects(text: str) -> list[dict[str, Any]]:

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
 from lattices import Lattice, NBest, read
-from tests.decoding.cli.commandline import CAT, cats, lattice_line, words
+from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
 
-
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 def lists(path: Path) -> dict[str, list[tuple[str, float]]]:

@@ -6,15 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
 from lattices import Lattice, path_count, read
 from lattices.algorithms import density
-from tests.decoding.cli.commandline import CAT, cats, lattice_line, words
+from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
 from tests.lattices.algorithms.comparing import best_score, parts
 
-
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
-from tests.decoding.cli.commandline import lattice_line, words
+from tests.decoding.cli.commandline import command, lattice_line, words
 
-
-def run(*argv: object) -> int:
-    return main(list(map(str, argv)))
+run = command()
 
 
 @pytest.fixture
@@ -77,7 +74,9 @@ def test_stm_with_ids_made_by_a_template(
     assert printed.out == "a\t0.0\tum yes\nb\t0.0\tuh yes\n"
     assert "refs.stm:3: 'c' is excluded from scoring" in printed.err
     assert run(*arguments) == 2
-    assert "its ids are such as 'f'" in capsys.readouterr().err
+    assert (
+        "its ids are such as 'f', --refs-id TEMPLATE makes others of {" in capsys.readouterr().err
+    )
     assert run(*arguments, "--refs-id", "{speaker.x}") == 2
     assert "no field 'speaker.x'" in capsys.readouterr().err
 
@@ -124,7 +123,8 @@ def test_ids_of_espnet(
     arguments = ("oracle", few, "--input-format", "nbest-tsv", "--metric", "wer", "--refs")
     trn = folder / "dev_clean.score_wer.ref.trn"
     assert run(*arguments, trn) == 2
-    assert "the id template {utterance} drops" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "which the id template {utterance} drops (--refs-id {utterance})" in told
     assert run(*arguments, trn, "--refs-id", "{utterance}") == 0
     by_trn = capsys.readouterr().out
     assert run(*arguments, folder / "dev_clean.ref.txt") == 0

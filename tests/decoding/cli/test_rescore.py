@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lattices
-from decoding.cli import main as cli
 from decoding.cli.output.tally import Tally
 from decoding.corpus import journal
 from lattices import Forest, Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import write_weights
-from tests.decoding.cli.commandline import words
+from tests.decoding.cli.commandline import command, words
 from tests.strategies import FEATURE_NAMES, GRID, small_forests, small_lattices
 
 ARCS: list[Any] = [
@@ -28,8 +27,7 @@ ARCS: list[Any] = [
 ]
 
 
-def run(*argv: object) -> int:
-    return cli.main(["rescore", *map(str, argv)])
+run = command("rescore")
 
 
 def corpus(path: Path, count: int = 3, **rest: Any) -> Path:

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
 from lattices import posteriors, read
-from tests.decoding.cli.commandline import CAT, cats, lattice_line
+from tests.decoding.cli.commandline import CAT, cats, command, lattice_line
 
-
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 def test_samples_do_not_depend_on_workers_or_company(tmp_path: Path) -> None:

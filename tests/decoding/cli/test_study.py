@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from decoding.cli.arguments import values
-from decoding.cli.main import main
 from decoding.cli.plots import Curve, Panel, line_plots
 from fstmetrics import BLEU, GRR, TBLEU, corpus_score
 from fstmetrics.statistics import correlate
 from fstmetrics.statistics.studies import char_bleu_study
 from lattices.errors import OptionError
-from tests.decoding.cli.commandline import words
+from tests.decoding.cli.commandline import command, words
 
 REFS = ["the cat sat down", "on the mat it slept", "and slept there today", "all day long"]
 OUTPUTS = {
@@ -27,8 +26,7 @@ OUTPUTS = {
 HUMAN = {"good": 0.7, "fair": 0.8, "poor": -0.2}
 
 
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 @pytest.fixture

@@ -17,14 +17,13 @@ from decoding.training.mert import MERT
 from fstmetrics import WER
 from lattices import Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import read_weights, write_weights
-from tests.decoding.cli.commandline import words
+from tests.decoding.cli.commandline import command, words
 from tests.decoding.training.test_mert import UNIFORM, separable
 
 LEARNERS = ("mert", "mira", "pro", "perceptron", "softmax-margin", "risk")
 
 
-def run(*argv: object) -> int:
-    return cli.main(["train", *map(str, argv)])
+run = command("train")
 
 
 def corpus(folder: Path, kind: str = "list", segments: int = 12, **rest: Any) -> tuple[Path, Path]:

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.main import main
 from lattices import Lattice, NBest, path_count, read
-from tests.decoding.cli.commandline import cats, lattice_line, words
+from tests.decoding.cli.commandline import cats, command, lattice_line, words
 from tests.lattices.algorithms.comparing import best_score
 
-
-def run(*argv: object) -> int:
-    return main([str(argument) for argument in argv])
+run = command()
 
 
 def file(path: Path, **sentences: str) -> Path:

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from itertools import islice
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lattices
-from decoding import oracle
 from fstmetrics import (
     BLEU,
     WER,
@@ -23,7 +19,6 @@ from fstmetrics import (
 from fstmetrics.references import tokens_of
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, Lattice, NBest, OptionError
-from tests.strategies import small_lattices
 
 KNOWN = ("the", "cat", "sat", "on", "mat")
 TABLE = WordVectors(KNOWN, np.random.default_rng(3).normal(size=(5, 4)))
@@ -141,33 +136,6 @@ def test_wer_modif_is_wer_with_a_similarity(hypothesis, references, gamma):
                 diagonal, row[i] = row[i], min(cost, row[i] + 1, row[i - 1] + 1)
         score = metric.against([reference]).score(hypothesis)
         assert score == pytest.approx(row[-1] / max(1, len(reference)))
-
-
-@given(small_lattices(words=(*KNOWN, "hat")), references)
-def test_oracles_of_both_engines_are_the_best_of_all_sentences(lattice, references):
-    evaluator = WERModif(vectors=TABLE).against(references)
-    best = min(evaluator.score(path.tokens) for path in lattice.paths())
-    for engine in ("kernel", "openfst"):
-        found = oracle(lattice, evaluator, engine=engine)
-        assert found.exact
-        assert found.score == pytest.approx(best, abs=1e-6)
-
-
-def test_oracles_of_real_lattices(shared_data):
-    table = load_vectors(shared_data / GLOVE)
-    metric = WERModif(vectors=table)
-    path = shared_data / "multi30k-deen" / "val.de-en.lat.d10.jsonl.gz"
-    nearer = 0
-    for segment in islice(lattices.read(path), 0, 300, 25):
-        evaluator = metric.against(segment.references)
-        ours = oracle(segment, evaluator, engine="kernel")
-        theirs = oracle(segment, evaluator, engine="openfst")
-        # single precision, so no ties there: the values are the same, the paths need not be
-        assert ours.score == pytest.approx(theirs.score, abs=1e-6)
-        strict = oracle(segment, WER().against(segment.references))
-        assert ours.score <= evaluator.score(strict.tokens) + 1e-9
-        nearer += ours.score < strict.score
-    assert nearer > 6
 
 
 def test_a_reference_lattice_works_for_wer_modif_and_is_refused_by_bleu_modif():

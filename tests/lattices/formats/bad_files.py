@@ -17,7 +17,7 @@ from lattices import to_arrow
 from lattices.formats import FORMATS
 from lattices.formats.base import Losses
 from lattices.spaces import Lattice, Space
-from tests.lattices.formats import bad_forests
+from tests.lattices.formats import bad_forests, bad_lists
 
 SYMBOLS = "<eps> 0\nthe 1\ncat 2\n"
 #: stands for a file with SYMBOLS in it
@@ -52,6 +52,7 @@ TEXTS: dict[str, str] = {
     "3 </s> 20 29 29\nInitial 0\nFinal 3\nEdges\n0 1 -1000\n1 2 -20\n2 3 -5\nEnd\n",
     "srilm-nbest": "NBestList1.0\n(-1000) the cat\n(-1200) a mat\n",
     **bad_forests.TEXTS,
+    **bad_lists.TEXTS,
 }  # fmt: skip
 
 
@@ -125,6 +126,7 @@ SENSELESS: dict[str, set[str]] = {
     "sphinx": {"quotes", "symbol"},
     "srilm-nbest": {"cycle", "quotes", "symbol", "announced", "repeated", "digits"},
     **bad_forests.SENSELESS,
+    **bad_lists.SENSELESS,
 }
 BAD = [
     Bad("htk", "columns", "W=cat", "cat", "8: expected key=value, not cat"),
@@ -606,7 +608,7 @@ BAD = [
     Bad("srilm-nbest", "infinity", "-1200", "-inf", "3: '-inf', expected a finite number"),
     Bad("srilm-nbest", "utf-8", b"mat", b"\xff", "3: invalid UTF-8: invalid start byte"),
     Bad("srilm-nbest", "grouped", "-1200", "1_0", "3: '1_0', expected a finite number"),
-    *(Bad(*row) for row in bad_forests.BAD),
+    *(Bad(*row) for row in (*bad_forests.BAD, *bad_lists.BAD)),
 ]
 
 

@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lattices.errors import FormatError
-from lattices.formats import LossWarning, parse_record, read, write
-from lattices.formats.base import Record
+from lattices.formats import LossWarning, read, write
 from lattices.formats.htk.slf import FORMAT, POSTERIOR_FLOOR
 from lattices.spaces import Lattice
 from lattices.testing import sentences
-from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import problems, read_bytes, structure, written
+from tests.lattices.formats.parsing import parser
 from tests.strategies import small_lattices
 
 WORDS = [
@@ -28,11 +27,7 @@ WORDS = [
 ]  # fmt: skip
 
 
-def parsed(text: str | bytes, **options: Any) -> Lattice:
-    data = text.encode() if isinstance(text, str) else text
-    space = parse_record(FORMAT, Record(data, "dir/f.slf", 1, 0), Vocabulary(), **options)
-    assert isinstance(space, Lattice)
-    return space
+parsed = parser(FORMAT, Lattice, "dir/f.slf")
 
 
 def tokens(text: str | bytes, **options: Any) -> list[tuple[str, ...]]:

@@ -11,12 +11,12 @@ from hypothesis import given
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, LossWarning, parse_record, read, write
-from lattices.formats.base import Record
 from lattices.formats.kaldi.k2 import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sample_lattices, sample_nbests, sentences
 from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import read_bytes, structure, written
+from tests.lattices.formats.parsing import parser
 from tests.lattices.formats.test_mesh import files_of_other_formats
 from tests.strategies import small_lattices
 
@@ -41,10 +41,7 @@ properties_str = "Valid".
 """
 
 
-def parsed(text: str, **options: Any) -> Lattice:
-    found = parse_record(FORMAT, Record(text.encode(), "f", 1, 0), Vocabulary(), **options)
-    assert isinstance(found, Lattice)
-    return found
+parsed = parser(FORMAT, Lattice)
 
 
 def numbered(text: str, **options: Any) -> Lattice:

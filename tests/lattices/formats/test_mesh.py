@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, LossWarning, formats, parse_record, read, write
-from lattices.formats.base import Losses, Record
+from lattices.formats.base import Losses
 from lattices.formats.confusion.mesh import FORMAT
 from lattices.spaces import Lattice, Space
 from lattices.testing import check_format, sample_lattices, sample_nbests, sentences
 from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import problems, read_bytes, structure, written
+from tests.lattices.formats.parsing import parser
 from tests.strategies import small_lattices
 
 SMALL = """\
@@ -72,11 +73,7 @@ def networks(draw: st.DrawFn, words: str = "abcd") -> Lattice:
     return Lattice.from_arcs(arcs, [last], id=draw(st.sampled_from(["x", "utt-1.a"])))
 
 
-def parsed(text: str, **options: Any) -> Lattice:
-    record = Record(text.encode(), "dir/file.mesh", 1, 0)
-    found = parse_record(FORMAT, record, Vocabulary(), **options)
-    assert isinstance(found, Lattice)
-    return found
+parsed = parser(FORMAT, Lattice, "dir/file.mesh")
 
 
 def files_of_other_formats(own: str) -> Iterator[tuple[str, bytes]]:

@@ -21,6 +21,7 @@ from lattices.interop import from_fst, to_fst
 from lattices.spaces import Lattice
 from lattices.testing import check_format
 from lattices.vocabulary import Vocabulary
+from tests.lattices.formats.parsing import parser
 from tests.strategies import small_lattices
 
 DATA = Path(os.environ.get("FSTMETRICS_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -32,11 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("text")
 
 
-def parsed(text: str, **options: str) -> Lattice:
-    record = formats.Record(text.encode(), "x.att", 1, 0)
-    found = formats.parse_record(FORMAT, record, Vocabulary(), **options)
-    assert isinstance(found, Lattice)
-    return found
+parsed = parser(FORMAT, Lattice, "x.att")
 
 
 def sentences(lattice: Lattice) -> list[tuple[str, float]]:

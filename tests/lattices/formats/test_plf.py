@@ -13,23 +13,21 @@ from hypothesis import strategies as st
 
 from lattices.algorithms import best, path_count
 from lattices.errors import FormatError, OptionError
-from lattices.formats import FORMATS, LossWarning, parse_record, read, write
-from lattices.formats.base import Losses, Record
+from lattices.formats import FORMATS, LossWarning, read, write
+from lattices.formats.base import Losses
 from lattices.formats.confusion.plf import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sample_lattices, sentences
 from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import by_name, parts, structure
+from tests.lattices.formats.parsing import parser
 from tests.strategies import small_lattices
 
 MOSES = "((('A',1.0,1),('Z',0.5,2),),(('B',1.0,1),),(('C',0.25,1),),)"
 CDEC = r"((('A',0.5,1),('D\'',{'LatticeCost_0':0.1, 'UsesDPrime':1.0,},1),('B', 1)),)"
 
 
-def parsed(text: str, **options: Any) -> Lattice:
-    found = parse_record(FORMAT, Record(text.encode(), "f", 7, 3), Vocabulary(), **options)
-    assert isinstance(found, Lattice)
-    return found
+parsed = parser(FORMAT, Lattice, line=7, number=3)
 
 
 def written(*lattices: Lattice, lossy: bool = False, **options: Any) -> str:

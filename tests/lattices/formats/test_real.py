@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from decoding.extraction.oracle import oracle
-from fstmetrics import GRR, WER
 from lattices import trim
 from lattices.formats import parse_record, read, read_records, write
 from lattices.formats.references import read_references
@@ -186,28 +184,15 @@ def test_sentences_are_compared_one_by_one(one: Lattice, other: Lattice) -> None
     assert accepted_alike(one, other) == (sentences(one).keys() == sentences(other).keys())
 
 
-def test_both_files_of_pocketsphinx_have_the_same_sentences_and_oracles(shared_data: Path) -> None:
-    folder = shared_data / "pocketsphinx"
-    files = sorted(folder.glob("*.sphinx.gz"))
+def test_both_files_of_pocketsphinx_have_the_same_sentences(shared_data: Path) -> None:
+    files = sorted((shared_data / "pocketsphinx").glob("*.sphinx.gz"))
     assert len(files) == 19
-    references = read_references([folder / "refs.txt"])
-    for position, file in enumerate(files):
+    for file in files:
         (own,) = read(file)
-        # with the posteriors for scores, which the other file does not have
         (slf,) = read(str(file).replace(".sphinx.", ".slf."))
         assert isinstance(own, Lattice)
         assert isinstance(slf, Lattice)
         assert accepted_alike(own, slf)
-        for metric in (WER(), GRR(n=4)):
-            evaluator = metric.against(list(references.get(own.id, position)))
-            one, other = oracle(own, evaluator), oracle(slf, evaluator)
-            assert one.score == other.score
-            # without the scores, which differ, there are more ties
-            one, other = (
-                oracle(lattice.replaced(score=np.zeros(lattice.num_arcs)), evaluator)
-                for lattice in (own, slf)
-            )
-            assert one.score == other.score
 
 
 def test_nbest_lists_of_moses(shared_data: Path, tmp_path: Path) -> None:

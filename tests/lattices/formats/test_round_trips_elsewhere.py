@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from decoding.cli.main import main
 from lattices import k_best
 from lattices.formats import write
 from lattices.spaces import Lattice
-from tests.lattices.real_spaces import BUNDLED, SHARED, bare, bundled, lattices_of
+from tests.lattices.real_spaces import SHARED, bare, bundled, lattices_of
 
 
 def assert_best(lattice: Lattice, text: str, score: float) -> None:
@@ -101,46 +99,3 @@ def test_binary_archives_in_kaldifst(some_lattices: list[Lattice], tmp_path: Pat
         assert linear
         text = " ".join(fst.output_symbols.find(label) for label in labels)
         assert_best(lattice, text, -(weight.value1 + weight.value2))
-
-
-def run(*argv: object) -> None:
-    assert main([str(argument) for argument in argv]) == 0
-
-
-def test_oracles_after_conversions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """From SLF through our containers and Kaldi's archives to SLF again, by the command."""
-    first, last = tmp_path / "first", tmp_path / "last"
-    first.mkdir()
-    last.mkdir()
-    for file in BUNDLED.glob("*.slf.gz"):
-        shutil.copy(file, first)
-    refs = BUNDLED / "refs.txt"
-    lines = tmp_path / "all.jsonl"
-    columns = tmp_path / "all.arrow"
-    # doubles, and six digits in Kaldi's own precision
-    double, single = tmp_path / "double.ark", tmp_path / "single.ark"
-    run("convert", first, "-o", lines, "--refs", refs)
-    run("convert", lines, "-o", columns)
-    run("convert", columns, "-o", double, "--write-option", "arc_type=compactlattice84", "--lossy")
-    run("convert", columns, "-o", single, "--lossy")
-    run("convert", double, "-o", last, "--to", "htk", "--lossy")
-    assert "references" in capsys.readouterr().err
-    assert sorted(path.name for path in last.iterdir()) == sorted(
-        path.name.removesuffix(".gz") for path in first.iterdir()
-    )
-    tables = {}
-    for source in (first, lines, columns, double, single, last):
-        given = ["--refs", refs] if source not in (lines, columns) else []
-        for metric in ("wer", "grr"):
-            out = tmp_path / "oracles.tsv"
-            run("oracle", source, *given, "--metric", metric, "-o", out, "-q")
-            tables[source, metric] = out.read_text(encoding="utf-8").splitlines()
-    for metric in ("wer", "grr"):
-        wanted = tables[first, metric]
-        assert len(wanted) == len(list(first.iterdir()))
-        for source in (lines, columns, double, last):
-            assert tables[source, metric] == wanted, source
-        # rounding may make ties or break them, but an oracle scores what it scores
-        assert [line.split("\t")[:2] for line in tables[single, metric]] == [
-            line.split("\t")[:2] for line in wanted
-        ]

@@ -13,12 +13,13 @@ from hypothesis import given
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, LossWarning, parse_record, read, write
-from lattices.formats.base import Losses, Record
+from lattices.formats.base import Losses
 from lattices.formats.confusion.sausages import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sentences
 from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import problems, read_bytes, structure, written
+from tests.lattices.formats.parsing import parser
 from tests.lattices.formats.test_mesh import confusion_networks, files_of_other_formats, networks
 
 SMALL = "utt1 [ 0 1 ] [ 12 0.91 7 6e-2 0 0.03 ] [ 0 0.98 4 0.02 ] \n"
@@ -37,11 +38,7 @@ def in_binary(key: str, slots: list[list[tuple[int, float]]]) -> bytes:
 BINARY = in_binary("utt1", [[(0, 1.0)], [(12, 0.91), (7, 0.06), (0, 0.03)], [(0, 0.98), (4, 0.02)]])
 
 
-def parsed(data: str | bytes, **options: Any) -> Lattice:
-    payload = data.encode() if isinstance(data, str) else data
-    found = parse_record(FORMAT, Record(payload, "f", 1, 0), Vocabulary(), **options)
-    assert isinstance(found, Lattice)
-    return found
+parsed = parser(FORMAT, Lattice)
 
 
 def numbered(data: str | bytes, **options: Any) -> Lattice:

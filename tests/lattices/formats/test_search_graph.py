@@ -6,20 +6,19 @@ import io
 import random
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats import FORMATS, formats, parse_record, read, write
-from lattices.formats.base import Losses, Record
+from lattices.formats import FORMATS, formats, read, write
+from lattices.formats.base import Losses
 from lattices.formats.moses.search_graph import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sentences
-from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import by_name, problems, read_bytes, words
+from tests.lattices.formats.parsing import parser
 
 GRAPH = """0 hyp=0 stack=0
 0 hyp=1 stack=1 back=0 score=-1.20 transition=-1.20 forward=9 fscore=-3.10 covered=0-0 out=the
@@ -34,11 +33,7 @@ EXTENDED = """3 hyp=0 stack=0 forward=1 fscore=-4.3
 """  # noqa: E501
 
 
-def parsed(text: str, **options: Any) -> Lattice:
-    record = Record(text.encode(), "g.osg", 1, 0)
-    space = parse_record(FORMAT, record, Vocabulary(), **options)
-    assert isinstance(space, Lattice)
-    return space
+parsed = parser(FORMAT, Lattice, "g.osg")
 
 
 def test_laws() -> None:

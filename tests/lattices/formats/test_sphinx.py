@@ -5,23 +5,19 @@ from __future__ import annotations
 import io
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from decoding import oracle
-from fstmetrics import GRR, WER
 from lattices.algorithms import k_best, path_count
 from lattices.errors import FormatError, OptionError
-from lattices.formats import FORMATS, parse_record, read, write
-from lattices.formats.base import Losses, Record
+from lattices.formats import FORMATS, read, write
+from lattices.formats.base import Losses
 from lattices.formats.htk.sphinx import FORMAT
-from lattices.formats.references import read_references
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sample_lattices, sentences
-from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import structure
+from tests.lattices.formats.parsing import parser
 
 SMALL = """\
 # getcwd: /somewhere
@@ -54,17 +50,14 @@ End
 """
 
 
-def parsed(text: str, **options: Any) -> Lattice:
-    found = parse_record(FORMAT, Record(text.encode(), "f", 1, 0), Vocabulary(), **options)
-    assert isinstance(found, Lattice)
-    return found
+parsed = parser(FORMAT, Lattice)
 
 
 def test_laws() -> None:
     check_format(FORMAT)
     with pytest.raises(OptionError, match="sphinx can be read, but not written"):
         write("-", sample_lattices(), FORMAT)
-    with pytest.raises(FormatError, match="can be read, not written"):
+    with pytest.raises(FormatError, match="can be read, but not written"):
         FORMAT.write(io.BytesIO(), sample_lattices(), Losses("sphinx"))
 
 
@@ -189,8 +182,7 @@ def test_both_files_of_pocketsphinx_hold_the_same_lattice(shared_data: Path) -> 
     folder = shared_data / "pocketsphinx"
     files = sorted(folder.glob("*.sphinx.gz"))
     assert len(files) == 19
-    references = read_references([folder / "refs.txt"])
-    for position, file in enumerate(files):
+    for file in files:
         (own,) = read(file, FORMAT)
         (slf,) = read(str(file).replace(".sphinx.", ".slf."), "htk", score="header")
         assert isinstance(own, Lattice)
@@ -204,11 +196,6 @@ def test_both_files_of_pocketsphinx_hold_the_same_lattice(shared_data: Path) -> 
         assert slf.times is not None
         np.testing.assert_allclose(sorted(own.times), sorted(slf.times), rtol=0, atol=1e-9)
         assert spoken_at(own) == spoken_at(slf)
-        for metric in (WER(), GRR()):
-            evaluator = metric.against(list(references.get(own.id, position)))
-            one, other = oracle(own, evaluator), oracle(slf, evaluator)
-            assert one.score == other.score
-            assert one.hypothesis.text == other.hypothesis.text
         ours, theirs = (
             {path.text: path.score for path in k_best(lattice, 20, distinct=True)}
             for lattice in (own, slf)

@@ -18,6 +18,7 @@ from lattices.spaces import NBest
 from lattices.testing import check_format, sample_nbests
 from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import read_bytes
+from tests.lattices.formats.parsing import parser
 from tests.lattices.formats.test_mesh import files_of_other_formats
 
 TOTALS = "NBestList1.0\n(-1000) <s> the cat </s>\n(-1010) -pau- a cat\n(-2000.5)\n"
@@ -34,10 +35,7 @@ SCORES = "-100.5 -10.25 2 the cat\n-1.01e2 -9 3 -pau- a\u00a0b cat </s>\n\n-200 
 UNIT = (1024.0 / 10000.5 / math.log(10.0)) * math.log(10.0)
 
 
-def parsed(text: str, **options: Any) -> NBest:
-    found = parse_record(FORMAT, Record(text.encode(), "f", 1, 0), Vocabulary(), **options)
-    assert isinstance(found, NBest)
-    return found
+parsed = parser(FORMAT, NBest)
 
 
 def texts(nbest: NBest) -> list[str]:
@@ -54,7 +52,7 @@ def test_laws() -> None:
     check_format(FORMAT)
     with pytest.raises(OptionError, match="srilm-nbest can be read, but not written"):
         write("-", sample_nbests(), FORMAT)
-    with pytest.raises(FormatError, match="can be read, not written"):
+    with pytest.raises(FormatError, match="can be read, but not written"):
         FORMAT.write(io.BytesIO(), sample_nbests(), Losses("srilm-nbest"))
 
 

@@ -12,7 +12,7 @@ from lattices.intersection import rows as rows_module
 from lattices.intersection.ranked import ranked_forest_sentences
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
 from lattices.spaces import Forest
-from tests.lattices.intersection.test_ranked import METRICS, check_ties, ranking
+from tests.laws.test_forest_ranked import METRICS, check_ties, ranking
 from tests.strategies import sentences, small_forests, small_lattices
 
 REFERENCES = st.lists(sentences("abc"), min_size=1, max_size=3)

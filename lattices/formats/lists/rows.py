@@ -1,0 +1,446 @@
+"""N-best lists in rows of named columns: CSV, and JSON lines such as manifests of NeMo.
+
+A row is one hypothesis, with columns for id, text and score; rows of one id that follow one
+another are one list. Or a row is a segment, and one column has the list (``nbest``): of texts,
+of ``[text, score]`` as in manifests of NeMo (``beams``), or of objects; scores may also stand in a
+list of their own.
+
+Columns are known by usual names. ``text=``, ``score=``, ``nbest=`` and ``reference=`` give others;
+the id is the first column where none has a usual name. What has no score has 0.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, BinaryIO
+
+from lattices.errors import FormatError, OptionError, SpaceError
+from lattices.formats.base import (
+    BYTE_ORDER_MARK,
+    Format,
+    Losses,
+    Record,
+    joined_words,
+    split_words,
+    text_lines,
+)
+from lattices.formats.fields import finite_number
+from lattices.formats.json.fields import decoded
+from lattices.formats.lists.moses import check_id, note_losses
+from lattices.spaces import Hypothesis, NBest, Space
+from lattices.vocabulary import Vocabulary
+
+#: usual names of columns, the likeliest first
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": (
+        "id", "utt_id", "utterance_id", "uttid", "segment_id", "segment", "key", "audio_filepath",
+    ),
+    "nbest": (
+        "nbest", "beams", "n_best", "hypotheses", "hyps", "candidates", "predictions", "samples",
+        "outputs", "alternatives",
+    ),
+    "text": (
+        "pred_text", "hypothesis", "hyp", "prediction", "transcription", "transcript",
+        "translation", "text", "sentence", "words",
+    ),
+    "score": (
+        "score", "scores", "total_score", "logprob", "log_prob", "logp", "cumulative_logprob",
+        "confidence",
+    ),
+    "reference": ("reference", "references", "ref", "refs", "target", "text"),
+}  # fmt: skip
+OPTIONS: Mapping[str, str] = {
+    "text": "the column of the words, where it has no usual name",
+    "score": "the column of the score",
+    "nbest": "the column of the list, where a row has one",
+    "reference": "the column of the reference",
+    "features": "columns of numbers, with commas between them, that become features",
+}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns mean what; empty where there is none."""
+
+    id: str = ""
+    nbest: str = ""
+    text: str = ""
+    score: str = ""
+    reference: str = ""
+    features: tuple[str, ...] = ()
+
+    @classmethod
+    def among(cls, names: Sequence[str], given: Mapping[str, Any]) -> Columns:
+        """Return the columns that are given, and of the others those with usual names.
+
+        Raises
+        ------
+        SpaceError
+            If a column that is given is not there, or none can have the words.
+        """
+        found: dict[str, str] = {}
+        for what, usual in NAMES.items():
+            wanted = given.get(what)
+            if wanted is not None and wanted not in names:
+                raise SpaceError(f"{what}={wanted!r}, expected one of {', '.join(names)}")
+            taken = {found.get("text"), found.get("nbest"), found.get("id")}
+            likely = (name for name in usual if name in names and name not in taken)
+            found[what] = str(wanted) if wanted is not None else next(likely, "")
+        if not found["nbest"] and not found["text"]:
+            raise SpaceError(f"no column for the words among {', '.join(names)}; text=NAME says")
+        if not found["id"] and names and names[0] not in found.values():
+            found["id"] = names[0]
+        features = given.get("features", ())
+        wanted = features.split(",") if isinstance(features, str) else features
+        for name in wanted:
+            if name not in names:
+                raise SpaceError(f"features={name!r}, expected one of {', '.join(names)}")
+        return cls(**found, features=tuple(wanted))
+
+    def key(self, row: Mapping[str, Any]) -> str | None:
+        """Return the id of a row, or None: then it is a segment of its own."""
+        value = row.get(self.id) if self.id else None
+        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+    def hypotheses(self, row: Mapping[str, Any]) -> list[Hypothesis]:
+        """Return the hypotheses of a row: of its list where it has one, else one."""
+        entries = row.get(self.nbest) if self.nbest else None
+        features = {name: _number(row.get(name), name) for name in self.features}
+        if entries is None:
+            return [
+                Hypothesis(_words(row.get(self.text)), self._score(row.get(self.score)), features)
+            ]
+        if not isinstance(entries, list | tuple):
+            raise SpaceError(f"{entries!r:.40} for {self.nbest!r}, expected a list")
+        scores = row.get(self.score)
+        if not isinstance(scores, list | tuple):
+            scores = [None] * len(entries)
+        elif len(scores) != len(entries):
+            raise SpaceError(f"{len(scores)} scores for {len(entries)} hypotheses")
+        return [
+            self._entry(entry, score, features)
+            for entry, score in zip(entries, scores, strict=True)
+        ]
+
+    def _entry(self, entry: Any, score: Any, features: Mapping[str, float]) -> Hypothesis:
+        if isinstance(entry, Mapping):
+            inner = Columns.among(list(entry), {})
+            return Hypothesis(
+                _words(entry.get(inner.text)), self._score(entry.get(inner.score)), features
+            )
+        if isinstance(entry, list | tuple) and len(entry) == 2 and not isinstance(entry[1], str):
+            entry, score = entry
+        return Hypothesis(_words(entry), self._score(score), features)
+
+    def _score(self, value: Any) -> float:
+        return 0.0 if value is None or value == "" else _number(value, self.score or "score")
+
+    def nbest_of(self, rows: Sequence[Mapping[str, Any]], vocabulary: Vocabulary) -> NBest:
+        """Return the list of rows of one id."""
+        references: tuple[str, ...] = ()
+        for row in rows:
+            found = row.get(self.reference) if self.reference else None
+            some = found if isinstance(found, list | tuple) else [found]
+            texts = tuple(text for text in some if isinstance(text, str) and text)
+            references = references or texts
+        return NBest.from_hypotheses(
+            [each for row in rows for each in self.hypotheses(row)],
+            vocabulary=vocabulary,
+            feature_names=self.features,
+            id=self.key(rows[0]) or "",
+            references=references,
+        )
+
+
+def from_rows(
+    rows: Iterable[Mapping[str, Any]], *, vocabulary: Vocabulary | None = None, **columns: Any
+) -> list[NBest]:
+    """Return the n-best lists of rows in memory, such as those of a Hugging Face dataset.
+
+    Parameters
+    ----------
+    rows
+        Mappings from names of columns to values, as iterating over a ``datasets.Dataset``,
+        ``csv.DictReader`` or ``frame.to_dict("records")`` gives them.
+    vocabulary : Vocabulary, optional
+        Grows by the new words; the lists share it.
+    **columns
+        ``id``, ``text``, ``score``, ``nbest``, ``reference`` and ``features``, where they have no
+        usual names: see :mod:`lattices.formats.lists.rows`.
+
+    Raises
+    ------
+    OptionError
+        For what is no kind of column.
+    SpaceError
+        If a column is not there, or a value is not what its column should hold.
+
+    Examples
+    --------
+    >>> rows = [{"utt": "a", "hyp": "the cat", "lp": -0.5}, {"utt": "a", "hyp": "a cat", "lp": -2}]
+    >>> [nbest] = from_rows(rows, id="utt", score="lp")
+    >>> nbest.id, [(each.text, each.score) for each in nbest]
+    ('a', [('the cat', -0.5), ('a cat', -2.0)])
+    """
+    unknown = sorted(columns.keys() - {*NAMES, "features"})
+    if unknown:
+        raise OptionError(f"no column {', '.join(unknown)} (known: {', '.join(NAMES)}, features)")
+    words = Vocabulary() if vocabulary is None else vocabulary
+    known = [(row, Columns.among(list(row), columns)) for row in rows]
+    lists = []
+    for _, some in groupby(enumerate(known), lambda each: each[1][1].key(each[1][0]) or each[0]):
+        together = [pair for _, pair in some]
+        lists.append(together[0][1].nbest_of([row for row, _ in together], words))
+    return lists
+
+
+def _words(text: Any) -> tuple[str, ...]:
+    if isinstance(text, str):
+        return tuple(split_words(text))
+    if isinstance(text, list | tuple) and all(isinstance(word, str) and word for word in text):
+        return tuple(text)
+    raise SpaceError(f"{text!r:.40} for the words of a hypothesis, expected a text")
+
+
+def _number(value: Any, name: str) -> float:
+    number = None
+    if isinstance(value, str):
+        number = finite_number(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        number = finite_number(repr(value))
+    if number is None:
+        raise SpaceError(f"{value!r:.40} for {name!r}, expected a finite number")
+    return number
+
+
+class JsonRows(Format):
+    """JSON lines whose objects are rows."""
+
+    name = "json-rows"
+    description = "n-best lists as JSON lines of id, text, score; manifests of NeMo"
+    kind = "nbest"
+    suffixes = (".json", ".manifest")
+    options = OPTIONS
+    writable = False
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether the first line is an object with words, and none of our JSON lines."""
+        return is_row(head)
+
+    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
+        """Cut where the id changes; a line that is no row is a record of its own."""
+        lines: list[bytes] = []
+        first = number = 0
+        current: str | None = None
+        for line, text in text_lines(stream):
+            if not text.strip():
+                lines += [b""] if lines else []
+                continue
+            key = _json_key(text)
+            if lines and (key is None or key != current):
+                yield Record(b"\n".join(lines), path, first, number)
+                number, lines = number + 1, []
+            if not lines:
+                first, current = line, key
+            lines.append(text)
+        if lines:
+            yield Record(b"\n".join(lines), path, first, number)
+
+    def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
+        """Return the list, in time linear in its length."""
+        rows = []
+        columns = None
+        for place, line in enumerate(record.payload.split(b"\n")):
+            if not line.strip():
+                continue
+            try:
+                row = decoded(Record(line, record.path, record.line + place, record.number))
+                if not isinstance(row, dict):
+                    raise SpaceError(f"{row!r:.40}, expected an object")
+                columns = columns or Columns.among(list(row), options)
+                columns.hypotheses(row)
+            except SpaceError as problem:
+                raise record.error(str(problem), place) from problem
+            rows.append(row)
+        if columns is None:
+            raise record.error("no row")
+        return columns.nbest_of(rows, vocabulary)
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Raise a FormatError: jsonl is for writing."""
+        raise FormatError("json-rows can be read, not written")
+
+
+def is_row(head: bytes) -> bool:
+    """Tell whether a file begins with a row of named columns, and no segment of our JSON lines."""
+    try:
+        row = json.loads(head.lstrip().split(b"\n", 1)[0])
+    except (ValueError, RecursionError):
+        return False
+    ours = {"arcs", "edges", "nodes", "states", "finals"}
+    if not isinstance(row, dict) or ours & row.keys():
+        return False
+    entries = row.get("nbest")
+    if isinstance(entries, list) and all(isinstance(each, dict) for each in entries):
+        return bool(entries) and "words" not in entries[0]
+    texts = [row[name] for name in NAMES["text"] if name in row]
+    lists = [row[name] for name in NAMES["nbest"] if name in row]
+    # vosk and whisper have these names, too, beside others
+    others = {"segments", "result", "alternatives"}
+    rows = any(isinstance(text, str) for text in texts) or any(isinstance(x, list) for x in lists)
+    return rows and not others & row.keys()
+
+
+def _json_key(line: bytes) -> str | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict):
+        return None
+    try:
+        return Columns.among(list(row), {}).key(row)
+    except SpaceError:
+        first = next(iter(row), None)
+        return Columns(id=first or "").key(row)
+
+
+@dataclass(frozen=True)
+class CsvRecord(Record):
+    """The rows of one id, and the header that names their columns."""
+
+    header: bytes = b""
+
+
+class CsvRows(Format):
+    """Comma-, tab- or semicolon-separated rows below a line of names."""
+
+    name = "csv"
+    description = "n-best lists in CSV with a header: columns id, text, score, by any names"
+    kind = "nbest"
+    suffixes = (".csv",)
+    options = OPTIONS
+    exact = True
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell whether the first line names columns, a usual one for the words among them."""
+        first = head.split(b"\n", 1)[0]
+        names = _cells(first.rstrip(b"\r"), _delimiter(first))
+        words, others = {*NAMES["text"]}, {*NAMES["id"], *NAMES["score"]}
+        return bool(len(set(names)) == len(names) > 1 and words & {*names} and others & {*names})
+
+    def records(self, stream: BinaryIO, path: str) -> Iterator[CsvRecord]:
+        """Cut where the id changes."""
+        rows = _csv_rows(stream)
+        header = next(rows, (0, b""))[1]
+        delimiter = _delimiter(header)
+        names = _cells(header, delimiter)
+        place = next((names.index(name) for name in NAMES["id"] if name in names), 0)
+        grouped = groupby(rows, lambda row: _csv_key(row[1], delimiter, place))
+        for number, (_, some) in enumerate(grouped):
+            lines: list[bytes] = []
+            first = last = 0
+            for line, row in some:
+                first = first or line
+                # blank lines between rows count
+                lines += [b""] * (line - last - 1 if last else 0) + [row]
+                last = line + row.count(b"\n")
+            yield CsvRecord(b"\n".join(lines), path, first, number, header)
+
+    def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
+        """Return the list, in time linear in its length."""
+        if not isinstance(record, CsvRecord):
+            raise TypeError("a record of a table is needed, and made by records()")
+        delimiter = _delimiter(record.header)
+        names = _cells(record.header, delimiter)
+        try:
+            columns = Columns.among(names, options)
+            if len(set(names)) < len(names):
+                raise SpaceError("a name twice in the header")
+        except SpaceError as problem:
+            raise record.error(str(problem), 1 - record.line) from problem
+        text = io.StringIO(record.text(), newline="")
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
+        rows: list[dict[str, str]] = []
+        place = 0
+        try:
+            for cells in reader:
+                if cells and len(cells) != len(names):
+                    raise SpaceError(f"{len(cells)} columns, where the header names {len(names)}")
+                if cells:
+                    rows.append(dict(zip(names, cells, strict=True)))
+                    columns.hypotheses(rows[-1])
+                place = reader.line_num
+        except SpaceError as problem:
+            raise record.error(str(problem), place) from problem
+        except csv.Error as problem:
+            raise record.error(f"not CSV: {problem}", place) from problem
+        return columns.nbest_of(rows, vocabulary)
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Write one row for each hypothesis, every digit of its score."""
+        previous = None
+        out = csv.writer(buffer := io.StringIO(newline=""), lineterminator="\n")
+        out.writerow(("id", "text", "score"))
+        for space in spaces:
+            if not isinstance(space, NBest):
+                continue
+            check_id(space.id, previous, "\n")
+            previous = space.id
+            where = f"segment {space.id!r}"
+            note_losses(space, losses, set())
+            if space.features is not None:
+                losses.add("features", where)
+            for entry, score in enumerate(space.score.tolist()):
+                out.writerow((space.id, joined_words(space.tokens(entry), losses, where), score))
+            stream.write(buffer.getvalue().encode("utf-8"))
+            buffer.seek(0)
+            buffer.truncate()
+        stream.write(buffer.getvalue().encode("utf-8"))
+
+
+def _csv_rows(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Iterate over rows and the lines they begin in; a cell in quotes may have line ends in it."""
+    row: list[bytes] = []
+    line = quotes = 0
+    for line, text in text_lines(stream):
+        if not row and not text.strip():
+            continue
+        row.append(text)
+        quotes += text.count(b'"')
+        if quotes % 2 == 0:
+            yield line - len(row) + 1, b"\n".join(row)
+            row, quotes = [], 0
+    if row:
+        yield line - len(row) + 1, b"\n".join(row)
+
+
+def _delimiter(header: bytes) -> str:
+    text = header.removeprefix(BYTE_ORDER_MARK)
+    return max(",\t;", key=lambda mark: text.count(mark.encode()))
+
+
+def _cells(row: bytes, delimiter: str) -> list[str]:
+    """Return the cells of a row; none of one that is no CSV, which parsing will say."""
+    try:
+        text = io.StringIO(row.decode("utf-8"), newline="")
+        return next(csv.reader(text, delimiter=delimiter), [])
+    except (ValueError, csv.Error):
+        return []
+
+
+def _csv_key(row: bytes, delimiter: str, place: int) -> str:
+    return next(iter(_cells(row, delimiter)[place:]), "")
+
+
+JSON = JsonRows()
+CSV = CsvRows()

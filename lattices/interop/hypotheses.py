@@ -1,0 +1,275 @@
+"""N-best lists of the hypothesis objects that decoders return.
+
+No decoder is imported: objects are known by their fields, or keys where they come from JSON.
+
+======================================  ==================================  =====================
+hypotheses                              score                               features
+======================================  ==================================  =====================
+``(text, score)``                       as given
+ESPnet ``(text, tokens, ids, hyp)``     ``hyp.score``, the weighted sum     ``hyp.scores``
+pyctcdecode beams, SpeechBrain's        ``lm_score``, which is the sum of   ``logit``, ``lm``
+``CTCHypothesis``                       both
+flashlight ``DecodeResult``             ``score``, the weighted sum         ``emission``, ``lm``
+torchaudio ``CTCHypothesis``            ``score``, the weighted sum
+NeMo ``Hypothesis``                     ``score``, a log-probability
+CTranslate2 results                     ``scores``, log-probabilities over
+                                        ``length ** length_penalty``
+vLLM ``CompletionOutput``               ``cumulative_logprob``
+OpenAI choices                          the sum of ``logprobs``
+======================================  ==================================  =====================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from lattices.errors import OptionError, SpaceError
+from lattices.formats.base import split_words
+from lattices.spaces import Hypothesis, NBest
+from lattices.vocabulary import Vocabulary
+
+#: from the tokens or token numbers of a hypothesis to its text: a function, an object with
+#: ``decode``, or a table of the word of every number
+Tokenizer: TypeAlias = Any
+
+#: fields of what one segment has, and of what its hypotheses are
+_LISTS = ("n_best_hypotheses", "outputs", "choices")
+_PARALLEL = ("hypotheses", "sequences")
+_TEXTS = ("text", "pred_text", "content")
+_TOKENS = ("tokens", "y_sequence", "yseq", "token_ids")
+
+
+class _Found(NamedTuple):
+    """What a hypothesis says: text, or words, or numbers of tokens."""
+
+    said: Any
+    score: Any
+    features: Mapping[str, Any] = {}
+
+
+def from_hypotheses(
+    hypotheses: Any,
+    tokenizer: Tokenizer = None,
+    *,
+    tokens: bool = False,
+    vocabulary: Vocabulary | None = None,
+    **fields: Any,
+) -> NBest:
+    """Return the n-best list of one segment, of whatever objects its decoder has returned.
+
+    A batch is ``[from_hypotheses(each) for each in batch]``.
+
+    Parameters
+    ----------
+    hypotheses
+        The hypotheses of one segment, best first: tuples, objects or mappings as the module
+        lists them, or the object that holds them (NeMo's ``NBestHypotheses``, a result of
+        CTranslate2, vLLM's ``RequestOutput``, a response with ``choices``).
+    tokenizer : function, object with ``decode``, or table, optional
+        Makes text of tokens or of their numbers, where hypotheses have no text. Without it
+        tokens are the words of the list, see :func:`lattices.to_words`.
+    tokens : bool
+        Whether to take the tokens of hypotheses that have words, too: those of decoders without
+        a lexicon (torchaudio, flashlight) have none.
+    vocabulary : Vocabulary, optional
+        Grows by the new words.
+    **fields
+        ``id``, ``source``, ``references`` and ``metadata`` of the list.
+
+    Raises
+    ------
+    SpaceError
+        If an object has none of the fields that are known, or no score.
+    OptionError
+        If there are numbers of tokens, and no tokenizer to make words of them.
+
+    Examples
+    --------
+    >>> nbest = from_hypotheses([("a cat", -0.5), ("the cat", -1.5)], id="utterance-1")
+    >>> nbest, nbest[1].text
+    (<NBest 'utterance-1' of 2 hypotheses>, 'the cat')
+    """
+    entries = []
+    for number, each in enumerate(_entries(hypotheses)):
+        found = each if isinstance(each, _Found) else _read(each, number, tokens)
+        score = _number(found.score)
+        if not math.isfinite(score):
+            raise SpaceError(f"hypothesis {number} has score {found.score!r}, expected a number")
+        features = {name: _number(value) for name, value in found.features.items()}
+        entries.append(Hypothesis(_words(found.said, tokenizer, number), score, features))
+    names = dict.fromkeys(name for entry in entries for name in entry.features)
+    return NBest.from_hypotheses(entries, vocabulary=vocabulary, feature_names=names, **fields)
+
+
+def _get(thing: Any, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _entries(hypotheses: Any) -> list[Any]:
+    """Return the hypotheses of one segment, whatever holds them."""
+    for name in _LISTS:
+        found = _get(hypotheses, name)
+        if found is not None and not callable(found):
+            return list(found)
+    for name in _PARALLEL:
+        said = _get(hypotheses, name)
+        if said is not None and not callable(said):
+            scores = _get(hypotheses, "scores")
+            if scores is None:  # vLLM's beam search: each sequence has its own
+                return list(said)
+            if len(scores) != len(said):
+                raise SpaceError(
+                    f"{len(scores)} scores for {len(said)} hypotheses; CTranslate2 gives them "
+                    "with return_scores=True"
+                )
+            numbers = _get(hypotheses, "sequences_ids") or said
+            pairs = zip(zip(said, numbers, strict=True), scores, strict=True)
+            return [_Found(_Both(*both), score) for both, score in pairs]
+    single = isinstance(hypotheses, str | Mapping) or not isinstance(hypotheses, Iterable)
+    if single or (isinstance(hypotheses, tuple) and hypotheses and isinstance(hypotheses[0], str)):
+        raise SpaceError(f"{hypotheses!r:.80} is no list of hypotheses")
+    return list(hypotheses)
+
+
+class _Both(NamedTuple):
+    """The same tokens as texts and as numbers."""
+
+    texts: Sequence[str]
+    numbers: Sequence[Any]
+
+
+def _read(each: Any, number: int, tokens: bool) -> _Found:
+    """Return what a hypothesis says."""
+    if isinstance(each, Hypothesis):
+        return _Found(each.tokens, each.score, each.features)
+    if isinstance(each, tuple | list) and not hasattr(each, "_fields"):
+        found = _of_tuple(each)
+    else:
+        found = _of_fields(each, tokens)
+    if found is None:
+        raise SpaceError(
+            f"hypothesis {number} is {each!r:.80}, expected (text, score) or an object with "
+            "text, words or tokens, and a score"
+        )
+    return found
+
+
+def _of_tuple(each: Sequence[Any]) -> _Found | None:
+    if len(each) == 2 and _is_number(each[1]):
+        return _Found(each[0], each[1])
+    if len(each) < 2:
+        return None
+    score = _get(each[-1], "score")
+    if score is not None:  # ESPnet; without a tokenizer the text is missing
+        said = each[0] if each[0] is not None else each[1]
+        return _Found(said, score, _get(each[-1], "scores") or {})
+    if len(each) >= 4 and _is_number(each[-1]) and _is_number(each[-2]):  # pyctcdecode
+        return _summed(each[0], each[-2], each[-1])
+    return None
+
+
+def _summed(said: Any, logit: Any, total: Any) -> _Found:
+    return _Found(said, total, {"logit": logit, "lm": _number(total) - _number(logit)})
+
+
+def _of_fields(each: Any, tokens: bool) -> _Found | None:
+    said = _said(each, tokens)
+    if said is None:
+        return None
+    for name in ("cumulative_logprob", "cum_logprob"):
+        if _get(each, name) is not None:
+            return _Found(said, _get(each, name))
+    total, score = _get(each, "lm_score"), _get(each, "score")
+    logit = _get(each, "logit_score")
+    if total is not None and (logit is not None or score is not None):
+        return _summed(said, score if logit is None else logit, total)
+    if _get(each, "emittingModelScore") is not None:
+        parts = {"emission": _get(each, "emittingModelScore"), "lm": _get(each, "lmScore")}
+        return _Found(said, score, parts)
+    if score is None and _get(each, "logprobs") is not None:
+        return _Found(said, _logprob(_get(each, "logprobs")))
+    return None if score is None else _Found(said, score)
+
+
+def _said(each: Any, tokens: bool) -> Any:
+    for holder in () if tokens else (each, _get(each, "message")):
+        for name in _TEXTS:
+            if isinstance(_get(holder, name), str):
+                return _get(holder, name)
+    if not tokens and _is_list(_get(each, "words")):
+        words = _plain(_get(each, "words"))
+        # flashlight has -1 where no word ends
+        return [word for word in words if not isinstance(word, int) or word >= 0]
+    for name in _TOKENS:
+        if _is_list(_get(each, name)):
+            return _plain(_get(each, name))
+    return None
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+
+
+def _logprob(logprobs: Any) -> float:
+    """Return the sum of OpenAI's two layouts: of completions, and of chats."""
+    values = _get(logprobs, "token_logprobs")
+    if values is None:
+        values = [_get(each, "logprob") for each in _get(logprobs, "content") or ()]
+    return math.fsum(value for value in values if value is not None)
+
+
+def _plain(tokens: Any) -> list[Any]:
+    """Return tensors and arrays as lists."""
+    return list(tokens.tolist() if hasattr(tokens, "tolist") else tokens)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str | bytes) or value is None:
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _number(value: Any) -> float:
+    return float(value) if _is_number(value) else math.nan
+
+
+def _words(said: Any, tokenizer: Tokenizer, number: int) -> tuple[str, ...]:
+    if isinstance(said, str):
+        return tuple(split_words(said))
+    if isinstance(said, _Both):
+        decodes_numbers = tokenizer is not None and hasattr(tokenizer, "decode")
+        said = said.numbers if decodes_numbers else said.texts
+    tokens = _plain(said)
+    if tokenizer is not None:
+        return tuple(split_words(text_maker(tokenizer)(tokens)))
+    if not all(isinstance(token, str) for token in tokens):
+        raise OptionError(
+            f"hypothesis {number} has numbers of tokens, {tokens!r:.60}: a tokenizer has to say "
+            "which words they are"
+        )
+    return tuple(word for token in tokens for word in split_words(token))
+
+
+def text_maker(tokenizer: Tokenizer) -> Callable[[list[Any]], str]:
+    """Return the function from tokens, or their numbers, to text.
+
+    Examples
+    --------
+    >>> text_maker(["<blank>", "a", "cat"])([1, 2])
+    'a cat'
+    """
+    if hasattr(tokenizer, "batch_decode"):  # Hugging Face
+        return lambda tokens: str(tokenizer.decode(tokens, skip_special_tokens=True))
+    if hasattr(tokenizer, "decode"):
+        return lambda tokens: str(tokenizer.decode(tokens))
+    if hasattr(tokenizer, "get_entry"):  # flashlight's Dictionary
+        return lambda tokens: " ".join(map(tokenizer.get_entry, tokens))
+    if callable(tokenizer):
+        return lambda tokens: str(tokenizer(tokens))
+    return lambda tokens: " ".join(str(tokenizer[token]) for token in tokens)

@@ -1,0 +1,270 @@
+"""Lexicons and n-gram models applied to lattices, exactly: no path is lost, and none is added.
+
+Composition with an n-gram model as an acceptor (OpenFst's and Kaldi's way) takes epsilon arcs for
+back-off, so that a path may back off where the longer n-gram is known, and scores come out that the
+model does not give. Here a state of the result is a pair of a state of the lattice and of the
+model's history, and every word is scored as the model defines it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lattices.arrays import floats
+from lattices.errors import FormatError, SpaceError
+from lattices.formats.base import split_words, text_lines
+from lattices.formats.fields import finite_number
+from lattices.formats.streams import opened
+from lattices.spaces import Lattice
+from lattices.tokens.transduction import End, Move, transduce
+from lattices.vocabulary import EPSILON, Vocabulary
+
+#: the spellings of each word, as tokens with blanks between them or in lists; or a file with lines
+#: ``word token token ...``
+Lexicon: TypeAlias = "Mapping[str, Any] | str | os.PathLike[str]"
+LanguageModel: TypeAlias = "ArpaModel | str | os.PathLike[str]"
+
+_LN10 = math.log(10.0)
+_START, _END, _UNKNOWN = "<s>", "</s>", "<unk>"
+
+
+@dataclass(frozen=True)
+class ArpaModel:
+    """A back-off n-gram model.
+
+    Attributes
+    ----------
+    order : int
+    scores : mapping of tuples of words to float
+        Natural logarithms of the probabilities of n-grams.
+    backoffs : mapping of tuples of words to float
+        Natural logarithms of the weights of histories; 0 where there is none.
+    """
+
+    order: int
+    scores: Mapping[tuple[str, ...], float]
+    backoffs: Mapping[tuple[str, ...], float]
+
+    def score(self, history: tuple[str, ...], word: str) -> float:
+        """Return ``log p(word | history)``: of the longest n-gram that is known, after back-off.
+
+        Raises
+        ------
+        SpaceError
+            If the word is not known, and the model has no ``<unk>``.
+        """
+        total = 0.0
+        while True:
+            found = self.scores.get((*history, word))
+            if found is not None:
+                return total + found
+            if not history:
+                break
+            total += self.backoffs.get(history, 0.0)
+            history = history[1:]
+        unknown = self.scores.get((_UNKNOWN,))
+        if unknown is None:
+            raise SpaceError(f"the word {word!r} is not in the language model, nor is {_UNKNOWN}")
+        return total + unknown
+
+    def after(self, history: tuple[str, ...], word: str) -> tuple[str, ...]:
+        """Return the history after a word: the longest that the model tells from others."""
+        if (word,) not in self.scores:
+            word = _UNKNOWN
+        longer = (*history, word)[-(self.order - 1) :] if self.order > 1 else ()
+        while longer and longer not in self.scores:
+            longer = longer[1:]
+        return longer
+
+
+def read_arpa(path: str | os.PathLike[str]) -> ArpaModel:
+    """Return the model of a file in ARPA's format, plain or gzip.
+
+    Raises
+    ------
+    FormatError
+        If it is no such file; with its line.
+    """
+    name = os.fspath(path)
+    scores: dict[tuple[str, ...], float] = {}
+    backoffs: dict[tuple[str, ...], float] = {}
+    order = 0
+    ended = False
+    with opened(name) as (_, stream):
+        for line, data in text_lines(stream):
+            try:
+                text = data.decode("utf-8").strip()
+            except UnicodeDecodeError as problem:
+                raise FormatError(f"invalid UTF-8: {problem.reason}", name, line) from problem
+            if text.startswith("\\"):
+                ended = text == "\\end\\"
+                order = int(text[1:-7]) if text[1:-7].isdigit() and text[-7:] == "-grams:" else 0
+            elif text and order:
+                columns = split_words(text)
+                words = tuple(columns[1 : order + 1])
+                numbers = [finite_number(each) for each in (columns[0], *columns[order + 1 :])]
+                if len(words) < order or len(numbers) > 2 or None in numbers:
+                    raise FormatError(
+                        f"{text!r:.60}, expected a log-probability, {order} words and at most a "
+                        "back-off weight", name, line,
+                    )  # fmt: skip
+                probability, *weight = (number * _LN10 for number in numbers if number is not None)
+                scores[words] = probability
+                if weight:
+                    backoffs[words] = weight[0]
+    if not ended or not scores:
+        raise FormatError("no ARPA model: it does not end in \\end\\, or has no n-grams", name)
+    return ArpaModel(max(map(len, scores)), scores, backoffs)
+
+
+def apply_language_model(
+    lattice: Lattice,
+    model: LanguageModel | None,
+    *,
+    lm_scale: float = 1.0,
+    word_score: float = 0.0,
+) -> Lattice:
+    """Return the lattice with the scores of an n-gram model added to its own.
+
+    Every sentence has the same paths as before. The score of a path grows by ``lm_scale`` times
+    the log-probability of its sentence, end of sentence included where the model has ``</s>``,
+    and by ``word_score`` for every word. The features ``lm`` and ``words`` say how much; ``base``
+    is what the score was. Other features are dropped. Cost: O(arcs x histories that meet at a
+    state).
+
+    Parameters
+    ----------
+    lattice : Lattice
+    model : path, ArpaModel or None
+    lm_scale, word_score : float
+
+    Raises
+    ------
+    SpaceError
+        If a word is unknown to a model without ``<unk>``.
+
+    Examples
+    --------
+    >>> model = ArpaModel(1, {("a",): -1.0, ("b",): -2.0}, {})
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -3.0), (0, 1, "b", -1.0)], finals=[1])
+    >>> sorted((path.text, path.score) for path in apply_language_model(lattice, model).paths())
+    [('a', -4.0), ('b', -3.0)]
+    """
+    found = model if model is None or isinstance(model, ArpaModel) else read_arpa(model)
+    known = {} if found is None else found.scores
+
+    def moves(history: tuple[str, ...], word: str) -> Iterable[Move[tuple[str, ...]]]:
+        if found is None:
+            return [((), (word,), 0.0)]
+        return [(found.after(history, word), (word,), found.score(history, word))]
+
+    def ending(history: tuple[str, ...]) -> End | None:
+        ends = found is not None and (_END,) in known
+        return (), found.score(history, _END) if found is not None and ends else 0.0
+
+    begin: tuple[str, ...] = ()
+    if found is not None and (_START,) in known and found.order > 1:
+        begin = (_START,)
+    made = transduce(lattice, begin, moves, ending, lattice.vocabulary)
+    spoken = made.lattice.label != EPSILON
+    ends = made.lattice.final > -np.inf
+    columns = [
+        np.column_stack((made.lattice.score, made.gain, spoken)),
+        np.column_stack((np.where(ends, made.lattice.final, 0.0), made.final_gain, 0.0 * ends)),
+    ]
+    weights = np.array([1.0, lm_scale, word_score])
+    return replace(
+        made.lattice,
+        score=floats(columns[0] @ weights),
+        final=floats(np.where(ends, columns[1] @ weights, -np.inf)),
+        features=csr_array(columns[0]),
+        final_features=csr_array(columns[1]),
+        feature_names=("base", "lm", "words"),
+    )
+
+
+def apply_lexicon(
+    lattice: Lattice, lexicon: Lexicon, *, vocabulary: Vocabulary | None = None
+) -> Lattice:
+    """Return the lattice of words whose spellings are paths of a lattice of tokens.
+
+    There is a path for every path of tokens and every way to cut it into spellings, with the same
+    score; paths of tokens that cannot be cut are gone. A word stands on the arc of the last token
+    of its spelling, the tokens before it are epsilon. Cost: O(arcs x beginnings of words that
+    meet at a state).
+
+    Parameters
+    ----------
+    lattice : Lattice
+        Of tokens.
+    lexicon : mapping or path
+        The spelling of every word, or a list of its spellings: texts of tokens with blanks
+        between them, or tuples of tokens. Or a file with lines ``word token token ...``.
+    vocabulary : Vocabulary, optional
+        Grows by the words; a fresh one by default.
+
+    Raises
+    ------
+    SpaceError
+        If no path can be cut into words.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (1, 2, "t", -2.0)], finals=[1, 2])
+    >>> found = apply_lexicon(lattice, {"at": "a t", "a": "a", "eh": ["a", "e h"]})
+    >>> sorted((path.text, path.score) for path in found.paths())
+    [('a', -1.0), ('at', -3.0), ('eh', -1.0)]
+    """
+    root: dict[str, Any] = {}
+    for word, tokens in _spellings(lexicon):
+        node = root
+        for token in tokens:
+            node = node.setdefault(token, {})
+        node.setdefault("", []).append(word)  # no token is empty
+    nodes: list[dict[str, Any]] = [root]
+    number = {id(root): 0}
+
+    def moves(place: int, token: str) -> Iterable[Move[int]]:
+        node = nodes[place].get(token)
+        if node is None:
+            return
+        for word in node.get("", ()):
+            yield 0, (word,), 0.0
+        if len(node) > ("" in node):
+            inside = number.setdefault(id(node), len(nodes))
+            if inside == len(nodes):
+                nodes.append(node)
+            yield inside, (), 0.0
+
+    def ending(place: int) -> End | None:
+        return ((), 0.0) if place == 0 else None
+
+    words = Vocabulary() if vocabulary is None else vocabulary
+    return transduce(lattice, 0, moves, ending, words).lattice
+
+
+def _spellings(lexicon: Lexicon) -> Iterable[tuple[str, tuple[str, ...]]]:
+    if isinstance(lexicon, Mapping):
+        for word, given in lexicon.items():
+            several = isinstance(given, list)
+            for each in given if several else [given]:
+                tokens = tuple(split_words(each)) if isinstance(each, str) else tuple(each)
+                if not tokens:
+                    raise SpaceError(f"the word {word!r} has an empty spelling")
+                yield word, tokens
+        return
+    name = os.fspath(lexicon)
+    with opened(name) as (_, stream):
+        for line, data in text_lines(stream):
+            columns = split_words(data.decode("utf-8", "replace"))
+            if len(columns) == 1:
+                raise FormatError(f"{columns[0]!r} without a spelling", name, line)
+            if columns:
+                yield columns[0], tuple(columns[1:])

@@ -1,0 +1,125 @@
+"""Lists of what ``generate`` returns, with transformers where it is installed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lattices import OptionError, SpaceError, from_generate
+
+WORDS = ["<s>", "</s>", "<pad>", "a", "the", "cat", "hat"]
+
+
+class Tokenizer:
+    eos_token_id = 1
+
+    def batch_decode(self) -> None: ...
+
+    def decode(self, ids: list[int], skip_special_tokens: bool = False) -> str:
+        assert skip_special_tokens
+        return " ".join(WORDS[each] for each in ids if each > 2)
+
+
+def test_samples_by_their_fields() -> None:
+    """One prompt of two tokens, two samples of up to three."""
+    rng = np.random.default_rng(1)
+    scores = tuple(rng.normal(size=(2, 7)) for _ in range(3))
+    sequences = np.array([[0, 3, 5, 1, 2], [0, 3, 6, 4, 5]])
+    output = SimpleNamespace(sequences=sequences, scores=scores)
+    [nbest] = from_generate(output, Tokenizer(), 2)
+    assert [each.text for each in nbest] == ["cat", "hat the cat"]
+    logs = [step - np.log(np.exp(step).sum(axis=1, keepdims=True)) for step in scores]
+    first = logs[0][0, 5] + logs[1][0, 1]  # what follows the end is padding
+    second = logs[0][1, 6] + logs[1][1, 4] + logs[2][1, 5]
+    np.testing.assert_allclose(nbest.score, [first, second])
+    assert [each.features for each in nbest] == [{"length": 2.0}, {"length": 3.0}]
+    # logits come before scores, and lists are cut at num_return_sequences
+    output.logits = tuple(np.zeros((2, 7)) for _ in range(3))
+    lists = from_generate(output, Tokenizer())
+    assert [len(each) for each in lists] == [1, 1]
+    assert lists[0].vocabulary is lists[1].vocabulary
+    np.testing.assert_allclose(lists[1].score, [3 * np.log(1 / 7)])
+
+
+def test_beams_by_their_fields() -> None:
+    scores = tuple(np.full((3, 7), -step - 1.0) for step in range(4))
+    output = SimpleNamespace(
+        sequences=np.array([[1, 4, 5, 1], [1, 5, 1, 2]]),
+        sequences_scores=np.array([-2.0, -1.5]),
+        scores=scores,
+        beam_indices=np.array([[0, 2, 1, -1], [1, 0, -1, -1]]),
+    )
+    [nbest] = from_generate(output, Tokenizer(), 2)
+    assert [each.text for each in nbest] == ["the cat", "cat"]
+    assert nbest.score.tolist() == [-2.0, -1.5]
+    expected = [{"logprob": -6.0, "length": 3.0}, {"logprob": -3.0, "length": 2.0}]
+    assert [each.features for each in nbest] == expected
+    # without scores of steps, sequences begin with what began the decoder
+    del output.scores, output.beam_indices
+    assert [each.text for each in from_generate(output, Tokenizer(), 2)[0]] == ["the cat", "cat"]
+
+
+def test_what_is_missing() -> None:
+    output = SimpleNamespace(sequences=np.zeros((3, 4), int))
+    with pytest.raises(SpaceError, match="output_scores=True"):
+        from_generate(output, Tokenizer())
+    with pytest.raises(OptionError, match="num_return_sequences=2 does not divide 3 rows"):
+        from_generate(output, Tokenizer(), 2)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"num_beams": 4, "num_return_sequences": 3},
+        {"num_beams": 4, "num_return_sequences": 4, "length_penalty": 0.0},
+        {"do_sample": True, "num_return_sequences": 5, "top_k": 4},
+        {},
+    ],
+)
+@pytest.mark.parametrize("architecture", ["gpt2", "t5"])
+def test_transformers(architecture: str, options: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(3)
+    common = {"vocab_size": len(WORDS), "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
+    if architecture == "gpt2":
+        config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, n_positions=32, **common)
+        model = transformers.GPT2LMHeadModel(config).eval()
+    else:
+        config = transformers.T5Config(
+            d_model=16,
+            d_kv=8,
+            d_ff=16,
+            num_layers=1,
+            num_heads=2,
+            decoder_start_token_id=1,
+            **common,
+        )
+        model = transformers.T5ForConditionalGeneration(config).eval()
+    given = torch.tensor([[0, 3, 5], [0, 4, 6]])
+    output = model.generate(
+        given, attention_mask=torch.ones_like(given), max_new_tokens=6,
+        return_dict_in_generate=True, output_scores=True, **options,
+    )  # fmt: skip
+    count = options.get("num_return_sequences", 1)
+    lists = from_generate(output, Tokenizer(), count)
+    assert [len(each) for each in lists] == [count, count]
+    beams = getattr(output, "beam_indices", None)
+    theirs = model.compute_transition_scores(
+        output.sequences, output.scores, beams, normalize_logits=beams is None
+    ).double()
+    ours = [each for nbest in lists for each in nbest]
+    start = 3 if architecture == "gpt2" else 1
+    for each, row, scores in zip(ours, output.sequences, theirs, strict=True):
+        new = row[start:].tolist()
+        length = new.index(1) + 1 if 1 in new else len(new)
+        assert each.tokens == tuple(WORDS[token] for token in new[:length] if token > 2)
+        total = scores[:length].sum().item()
+        known = each.features["logprob"] if beams is not None else each.score
+        assert known == pytest.approx(total, abs=1e-5)
+        if "length_penalty" in options:
+            assert each.score == pytest.approx(known, abs=1e-5)
