@@ -164,7 +164,7 @@ def _chosen(
     metric: Metric | None,
     evidence: Evidence | Spaces | None,
 ) -> Method:
-    if method == "auto":
+    if isinstance(method, str) and method == "auto":
         if metric is None:
             raise OptionError("auto needs a metric to choose a method by; or name the method")
         words = evidence is None and is_word_error(metric)
