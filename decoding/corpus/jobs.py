@@ -23,7 +23,6 @@ from decoding.extraction.oracle import (
 from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
 from decoding.minimum_risk.results import Consensus, Method
-from decoding.training.learner import space_size
 from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.contract import has_matches
 from fstmetrics.fractions import decomposes
@@ -35,6 +34,7 @@ from lattices.formats.references import References
 from lattices.formats.writing import kind_of
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import check_filled
 
 
 def is_unscored(space: Space) -> bool:
@@ -259,11 +259,10 @@ class CandidatesJob:
         """Return the candidates of each segment."""
         references = [segment.references(self.references, required=True) for segment in segments]
         evaluators = [[metric.against(some) for metric in self.metrics] for some in references]
-        for segment in segments:
-            if isinstance(segment.space, NBest) and not len(segment.space):
-                raise OptionError(f"n-best list {segment.id!r} is empty")
+        spaces = [segment.space for segment in segments]
+        check_filled(spaces)
         found = candidates(
-            [segment.space for segment in segments],
+            spaces,
             [first for first, *_ in evaluators],
             engine=self.engine,
             budget=self.budget,
@@ -287,9 +286,7 @@ class CandidatesJob:
 
 
 def _size(space: Space) -> int:
-    if isinstance(space, Lattice):
-        return space.num_arcs
-    return space.num_edges if isinstance(space, Forest) else len(space.label)
+    return len(space.label) if isinstance(space, NBest) else len(space.score)
 
 
 @dataclass(frozen=True)
@@ -458,7 +455,7 @@ class RescoreJob:
             one_best_stats = tuple(judge.stats(before) for judge in judges)
         names = unweighted(segment.space, self.weights)
         return SegmentRescored(
-            found, stats, one_best_stats, names, space_size(rescored), is_unscored(segment.space)
+            found, stats, one_best_stats, names, len(rescored.score), is_unscored(segment.space)
         )
 
 

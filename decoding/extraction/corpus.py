@@ -26,7 +26,7 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import GRAPH, SPACES, takes
+from lattices.spaces.arguments import GRAPH, SPACES, check_filled, takes
 
 if TYPE_CHECKING:
     from decoding.extraction.labels import StatisticsFront
@@ -111,9 +111,7 @@ def corpus_oracle(
     if len(spaces) != len(references):
         kind = "lists" if all(isinstance(space, NBest) for space in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but references for {len(references)} segments")
-    for position, space in enumerate(spaces):
-        if isinstance(space, NBest) and not len(space):
-            raise OptionError(f"n-best list {space.id or position!r} is empty")
+    check_filled(spaces)
     evaluators = [metric.against(of_segment) for of_segment in references]
     found = candidates(
         spaces, evaluators, engine=engine, workers=workers, budget=budget, memory=memory

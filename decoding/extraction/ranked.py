@@ -12,10 +12,10 @@ from fstmetrics.references import Reference
 from lattices._native import check_sums
 from lattices.algorithms import k_best, path_count
 from lattices.arrays import FloatColumn
-from lattices.errors import OptionError
 from lattices.intersection import ENGINES, RankingEngine, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
+from lattices.spaces.arguments import check_filled
 
 #: who finds sentences by labels (:mod:`decoding.extraction.labels`)
 LABELS = "labels"
@@ -149,8 +149,7 @@ def ranked_entries(
     >>> found[0].hypothesis.text
     'a'
     """
-    if not len(nbest):
-        raise OptionError(f"n-best list {nbest.id!r} is empty")
+    check_filled([nbest])
     chosen = ranked_places(nbest, evaluator, k, worst=worst, model_weight=model_weight)
     return [RankedSentence(nbest[entry], True, "scorer") for entry in chosen]
 
