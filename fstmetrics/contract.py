@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Generic, NamedTuple, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
 
@@ -178,10 +178,14 @@ class Prepared(Generic[S]):
     origin : int32 column, optional
         The arc or edge of the original behind each of :attr:`space`, -1 for none; nothing where
         the space is the original itself.
+    exact : bool
+        Whether every sentence is what the metric would make of it; if not, a machine over the
+        space is merely like the metric.
     """
 
     space: S
     origin: IntColumn | None = None
+    exact: bool = True
 
     def original(self, arcs: IntColumn) -> tuple[int, ...]:
         """Return a path or derivation of the prepared space as one of the original."""
@@ -218,7 +222,8 @@ def compile_for(space: S, evaluator: CompiledEvaluator) -> tuple[Prepared[S], Ma
     (('o', 'n', 'i'), 'exact')
     """
     prepared = evaluator.prepare(space)
-    return prepared, evaluator.machine(prepared.space.vocabulary, prepared.labels())
+    machine = evaluator.machine(prepared.space.vocabulary, prepared.labels())
+    return prepared, machine if prepared.exact else replace(machine, relation="proxy")
 
 
 #: scores closer than this, of metrics that do not count in whole units, differ by rounding

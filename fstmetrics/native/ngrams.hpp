@@ -79,8 +79,9 @@ void walk(const Trie& trie, std::span<const Unit> sentence, std::size_t order, V
 }
 
 // The effective reference length where there are several references: the one closest to the
-// sentence's own, the shorter of two (Papineni et al. 2002), the shortest (NIST), or the mean.
-enum class EffectiveLength { Closest, Shortest, Average };
+// sentence's own, the shorter of two (Papineni et al. 2002), the shortest (NIST), or the mean; or
+// 0, which no sentence falls short of: no brevity penalty.
+enum class EffectiveLength { Closest, Shortest, Average, None };
 
 // What the statistics of a sentence have beside its matches: they follow from its length.
 class ReferenceLengths {
@@ -98,6 +99,8 @@ class ReferenceLengths {
       lengths_ = {sum / static_cast<double>(lengths_.size())};
     } else if (length == EffectiveLength::Shortest) {
       lengths_.resize(1);
+    } else if (length == EffectiveLength::None) {
+      lengths_ = {0.0};
     }
   }
 

@@ -30,6 +30,7 @@ from lattices.spaces import Lattice, NBest
 
 UNIFORM = "uniform"
 LENGTHS = ("closest", "shortest", "average")
+BREVITIES = ("standard", "none")
 MEANS = ("geometric", "arithmetic")
 UNITS = ("word", "char")
 #: sacreBLEU's names, and the value each takes by default where it takes one
@@ -146,7 +147,7 @@ def corpus_rows(
         ends.append(len(unit))
     return floats(corpus_matches(
         ints(unit), ints(ends), ints(reference_unit), ints([0, *accumulate(sizes)]),
-        ints(segment_ends), metric.order, LENGTHS.index(metric.length), metric.strict,
+        ints(segment_ends), metric.order, metric.length_number, metric.strict,
     ))  # fmt: skip
 
 
@@ -182,9 +183,13 @@ class BLEU(Signature):
         The effective reference length where there are several references: the one closest to
         the hypothesis, the shorter of two (Papineni et al. 2002), the shortest (NIST), or
         the mean.
+    brevity : {"standard", "none"}
+        ``none`` leaves the penalty out: the effective reference length, in the statistics,
+        too, is 0, and no hypothesis falls short of it.
     mean : {"geometric", "arithmetic"}
         The mean of the precisions; the arithmetic one is Pozar and Charniak's (2006), for
-        single sentences.
+        single sentences, in lower case and without a penalty:
+        ``bleu:brevity=none,mean=arithmetic,lowercase=true``.
     smooth : {"none", "floor", "add-k", "exp"}
         What replaces a precision of 0 (Chen and Cherry 2014, methods 1 to 3): ``floor`` puts
         ``smooth_value`` matches in place of none, ``add-k`` adds it to matches and totals
@@ -228,6 +233,7 @@ class BLEU(Signature):
     order: int = option(4, always=True)
     weights: str | Sequence[float] = option(UNIFORM)
     length: str = option("closest", always=True)
+    brevity: str = option("standard")
     mean: str = option("geometric")
     smooth: str = option("none", always=True)
     smooth_value: float = option(0.0)
@@ -242,6 +248,9 @@ class BLEU(Signature):
         if type(self.order) is not int or not 1 <= self.order <= 100:
             raise OptionError(f"order is a whole number from 1 to 100, not {self.order!r}")
         check_choice("length", self.length, LENGTHS)
+        check_choice("brevity", self.brevity, BREVITIES)
+        if self.strict and self.brevity == "none":
+            raise OptionError(f"{self.name} is BLEU with another penalty: brevity=none is bleu's")
         check_choice("mean", self.mean, MEANS)
         check_choice("smooth", self.smooth, SMOOTHINGS)
         check_choice("unit", self.unit, UNITS)
@@ -297,6 +306,11 @@ class BLEU(Signature):
             self.effective_order,
             self.mean == "arithmetic",
         )
+
+    @property
+    def length_number(self) -> int:
+        """The number by which native functions know the effective reference length."""
+        return len(LENGTHS) if self.brevity == "none" else LENGTHS.index(self.length)
 
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
@@ -396,7 +410,7 @@ class BLEUEvaluator:
         number = self._number.setdefault
         unit = [number(each, len(self._number) + 1) for each in chain(*sentences)]
         offset = [0, *accumulate(map(len, sentences))]
-        self._ngrams = NGrams(ints(unit), ints(offset), metric.order, LENGTHS.index(metric.length))
+        self._ngrams = NGrams(ints(unit), ints(offset), metric.order, metric.length_number)
 
     def __reduce__(self) -> tuple[type[BLEUEvaluator], tuple[BLEU, tuple[Reference, ...]]]:
         """Pickle what it is made from: the n-grams are counted anew."""

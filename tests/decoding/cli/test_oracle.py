@@ -644,3 +644,17 @@ def test_bleu_searches_lattices(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     assert run(path, "--metric", "bleu:tokenize=13a") == 2
     assert "tokenize=13a changes words" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_normalised_oracle(
+    workers: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arcs = [(0, 1, "a", -0.1), (0, 1, "THE", -0.9), (1, 2, "hat", -0.2), (1, 2, "cat,", -0.7)]
+    path = tmp_path / "a.jsonl"
+    path.write_text(lattice_line("s", arcs, ["The cat."]))
+    argv = ["oracle", str(path), "--metric", "wer", "--normalize", "lower+punctuation"]
+    assert main([*argv, "--workers", str(workers)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "s\t0.0\tTHE cat,\n"
+    assert "WER     1.0000  0.0000" in shown.err

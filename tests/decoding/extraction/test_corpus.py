@@ -36,6 +36,7 @@ bleus = st.sampled_from(
         BLEU(order=3, weights="0/2/1", smooth="add-k", smooth_value=0.5),
         BLEU(order=2, length="average"),
         BLEU(order=2, length="shortest"),
+        BLEU(order=2, brevity="none"),
         BLEUSBP(order=1),
         BLEUSBP(order=2),
         BLEUSBP(order=2, smooth="exp", length="closest"),
