@@ -42,9 +42,9 @@ Written by `python -m benchmarks.bleu_oracles`. Scores are those of the corpus, 
 BLEU as it is reported for a corpus, without smoothing. *4-GRR* is the corpus of the oracles under
 4-GRR, which Chiang et al. (2008) propose to search by; *linear* that of linear BLEU's (Tromble et
 al. 2008; Sokolov et al. 2012) with the precisions of the 1-best; *add-k* and *exp* those of the
-oracles under sentence BLEU, smoothed by adding 1 (Lin and Och 2004) and by halves (sacreBLEU's). *Corpus* is the
-best choice of one sentence from each segment, *bound* what no choice can surpass, *gap* their
-difference.
+oracles under sentence BLEU, smoothed by adding 1 (Lin and Och 2004) and by halves (sacreBLEU's).
+*Corpus* is the best choice of one sentence from each segment, *bound* what no choice can surpass,
+*gap* their difference.
 
 {scores}
 
@@ -149,7 +149,7 @@ class Search:
             labels.append(answer.labels)
             proven.append(answer.exact)
             rows.append(len(answer.rows))
-            if not wanted.front:
+            if not wanted.front and answer.complete:
                 gaps.append(abs(answer.bound - metric.score(answer.rows[0])))
         return Search(times, labels, float(np.mean(proven)), max(gaps), float(np.mean(rows)))
 
