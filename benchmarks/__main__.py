@@ -146,7 +146,7 @@ Growth, on pruned lattices of the largest kind, and on those with references of 
 The corpus oracle is in [BLEU oracles](experiments/bleu-oracles.md).
 """,
         (
-            lambda: bleu_oracles.measure([each.first(300) for each in lattices()]),
+            lambda: bleu_oracles.measure([each.first(100) for each in lattices()]),
             lambda: bleu_oracles.growth(largest()),
         ),
     ),
