@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "fstmetrics/native/aligning.hpp"
-#include "fstmetrics/native/word_metric.hpp"
 #include "lattices/native/intersection.hpp"
 #include "lattices/native/paths.hpp"
 
