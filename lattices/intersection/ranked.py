@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lattices import _native
-from lattices.algorithms.kbest import k_best_ranked, paths_found, rows, too_many_edges
+from lattices.algorithms.kbest import k_best_ranked, paths_found, rows
 from lattices.arrays import IntColumn, ints
 from lattices.errors import EngineError
 from lattices.intersection.automata import Automaton, SearchMachine, alignments
@@ -45,7 +45,7 @@ def best_sentences(
         arc, 0 for nothing. Sentences are different if their words are.
     """
     word = lattice.label if words is None else words
-    found = _native.best_in_product(lattice.columns, word, automaton, model_weight, k)
+    found = _native.best_in_product(lattice.columns, word, automaton.row_columns, model_weight, k)
     return rows(paths_found(lattice, found))
 
 
@@ -198,16 +198,14 @@ def ranked_forest_sentences(
             graph.score,
             graph.in_offset,
             graph.root,
+            f"forest {forest.id!r}",
         ),
         rows_in_order(said, forest.symbol_offset, graph.origin)[0],
         graph.gain,
-        graph.denominator,
         -1.0 if worst else 1.0,
         model_weight,
         k,
     )
-    if found is None:
-        raise too_many_edges(forest)
-    edges, offset, _ = found
+    edges, offset = found
     origin = graph.origin[edges]
     return [ints(origin[begin:end]) for begin, end in pairwise(offset.tolist())]

@@ -459,10 +459,13 @@ class Traceback {
       wanted_.resize(symbols + 1);
       known_.resize(symbols + 1);
     }
-    for (std::size_t level = 1; level <= symbols; ++level) {
-      const Items<Real>& items = levels_[level].items;
+    for (std::size_t level = 1; level < wanted_.size(); ++level) {
+      // few columns of a level are wanted: those alone are taken back
+      for (const State& state : wanted_[level]) known_[level][state.column] = kNone;
       wanted_[level].clear();
-      known_[level].assign(items.stride + items.width, kNone);
+      if (level > symbols) continue;
+      const std::size_t columns = levels_[level].items.stride + levels_[level].items.width;
+      if (known_[level].size() < columns) known_[level].resize(columns, kNone);
     }
   }
   // The number of a state, of which `aim` is asked, too; before the first symbol there is one.

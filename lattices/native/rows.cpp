@@ -11,7 +11,6 @@
 #include "lattices/native/forest_rows.hpp"
 #include "lattices/native/row_product.hpp"
 #include "lattices/native/row_search.hpp"
-#include "lattices/native/row_tables.hpp"
 
 namespace lattices {
 
