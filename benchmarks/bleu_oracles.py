@@ -17,9 +17,10 @@ from benchmarks.data import DATA, MULTI30K, Corpus, referenced
 from benchmarks.pages import write_page
 from decoding import corpus_oracle, oracles
 from decoding.extraction.labels import Wanted, problems_of, search
-from fstmetrics import BLEU, GRR, Metric, corpus_score
+from fstmetrics import BLEU, GRR, LinearBLEU, Metric, corpus_score
 from lattices import Forest, Lattice, NBest, Space
 from lattices.algorithms import density_masks, max_marginals, subset
+from lattices.arrays import floats
 
 #: what sentences are searched by, and what a corpus is scored by
 ADDED, HALVED, CORPUS = BLEU(smooth="add-k"), BLEU(smooth="exp"), BLEU()
@@ -39,10 +40,11 @@ TEXT = """# BLEU oracles
 
 Written by `python -m benchmarks.bleu_oracles`. Scores are those of the corpus, in per cent, under
 BLEU as it is reported for a corpus, without smoothing. *4-GRR* is the corpus of the oracles under
-4-GRR, which Chiang et al. (2008) propose to search by; *add-k* and *exp* those of the oracles under
-sentence BLEU, smoothed by adding 1 (Lin and Och 2004) and by halves (sacreBLEU's). *Corpus* is the
-best choice of one sentence from each segment, *bound* what no choice can surpass, *gap* their
-difference.
+4-GRR, which Chiang et al. (2008) propose to search by; *linear* that of linear BLEU's (Tromble et
+al. 2008; Sokolov et al. 2012) with the precisions of the 1-best; *add-k* and *exp* those of the
+oracles under sentence BLEU, smoothed by adding 1 (Lin and Och 2004) and by halves (sacreBLEU's).
+*Corpus* is the best choice of one sentence from each segment, *bound* what no choice can surpass,
+*gap* their difference.
 
 {scores}
 
@@ -50,7 +52,8 @@ difference.
   {short:.1f} points less than that of `d50`, where the 1-best has {first:.1f}. (Lattices of `d10`
   have fewer sentences than the lists, and less to offer.)
 - 4-GRR as a stand-in for BLEU: on `d50` its oracles are {stand_in:.1f} points below the best
-  corpus, those of smoothed sentence BLEU {added:.1f} (`add-k`) and {halved:.1f} (`exp`).
+  corpus, those of linear BLEU {linear:.1f}, those of smoothed sentence BLEU {added:.1f} (`add-k`)
+  and {halved:.1f} (`exp`).
 
 The searches, one thread: how many are proven within the default budget, the largest distance of a
 sentence's score from its bound, labels and milliseconds for a segment (median and most, the search
@@ -69,6 +72,7 @@ class Scores:
 
     first: float
     grr: float
+    linear: float
     added: float
     halved: float
     corpus: float
@@ -99,15 +103,22 @@ def scores_of(some: Sequence[Space]) -> Scores:
     begin = process_time()
     found = corpus_oracle(some, [space.references for space in some], CORPUS)
     seconds = process_time() - begin
-    sentences = [corpus_of(some, metric) for metric in (GRR(), ADDED, HALVED)]
+    first = [CORPUS.stats(lattices.best(space).tokens, space.references) for space in some]
+    linear = LinearBLEU().fitted(floats(np.sum(first, axis=0)))
+    sentences = [corpus_of(some, metric) for metric in (GRR(), linear, ADDED, HALVED)]
+    if isinstance(some[0], NBest):
+        sentences[1] = float("nan")  # lists are scored, and linear BLEU scores as BLEU does
     bound = float("nan") if found.bound is None else found.bound
     return Scores(found.first_score, *sentences, found.score, bound, seconds)
 
 
 def score_row(name: str, count: int, scores: Scores) -> str:
     """Return a line of the table of scores."""
-    cells = [scores.first, scores.grr, scores.added, scores.halved, scores.corpus, scores.bound]
-    written = " | ".join(f"{100 * each:.2f}" for each in cells)
+    cells = [
+        scores.first, scores.grr, scores.linear, scores.added, scores.halved, scores.corpus,
+        scores.bound,
+    ]  # fmt: skip
+    written = " | ".join(f"{100 * each:.2f}".replace("nan", "-") for each in cells)
     return f"| {name} | {count} | {written} | {100 * (scores.bound - scores.corpus):.4f} |"
 
 
@@ -138,7 +149,7 @@ class Search:
             labels.append(answer.labels)
             proven.append(answer.exact)
             rows.append(len(answer.rows))
-            if not wanted.front:
+            if not wanted.front and answer.complete:
                 gaps.append(abs(answer.bound - metric.score(answer.rows[0])))
         return Search(times, labels, float(np.mean(proven)), max(gaps), float(np.mean(rows)))
 
@@ -163,8 +174,8 @@ def search_row(name: str, some: Sequence[Lattice | Forest], metric: BLEU, second
 def main() -> None:
     """Compute, print as it goes, and write the page."""
     scores = [
-        "| spaces | segments | 1-best | 4-GRR | add-k | exp | corpus | bound | gap |",
-        "|---|" + "--:|" * 8,
+        "| spaces | segments | 1-best | 4-GRR | linear | add-k | exp | corpus | bound | gap |",
+        "|---|" + "--:|" * 9,
     ]
     times = [
         "| spaces, metric | proven | gap | labels | most | ms | most | fronts proven | rows "
@@ -192,6 +203,7 @@ def main() -> None:
         short=100 * (d50.corpus - by_name["multi30k 100-best"].corpus),
         first=100 * d50.first,
         stand_in=100 * (d50.corpus - d50.grr),
+        linear=100 * (d50.corpus - d50.linear),
         added=100 * (d50.corpus - d50.added),
         halved=100 * (d50.corpus - d50.halved),
     )

@@ -97,8 +97,8 @@ class ClippedMatches(NamedTuple):
         Its number among :data:`fstmetrics.ngram.bleu.SMOOTHINGS`, its value, whether orders for
         which a sentence is too short are left out, whether the mean is arithmetic.
     lengths : tuple
-        The number of the effective length among :data:`fstmetrics.ngram.bleu.LENGTHS`, and whether
-        the brevity penalty is strict.
+        The number of the effective length among :data:`fstmetrics.ngram.bleu.LENGTHS` (as many as
+        these for no brevity penalty), and whether the penalty is strict.
     characters, spaces, lowercase : bool
         What the units are: characters, with blanks or without, or words; in lower case or not.
     """
@@ -159,8 +159,8 @@ def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
 
 
 def has_matches(evaluator: Evaluator) -> TypeGuard[MatchEvaluator]:
-    """Tell whether an evaluator's score is one of clipped n-gram matches."""
-    return offers(type(evaluator), "clipped_matches", _JUDGING)
+    """Tell whether an evaluator is searched by clipped n-gram matches; a machine goes first."""
+    return offers(type(evaluator), "clipped_matches", _JUDGING) and not has_machine(evaluator)
 
 
 def quality(metric: Metric, score: float) -> float:

@@ -228,7 +228,7 @@ class LabelSearch {
     LabelAnswer answer;
     answer.bound = sign_ * std::numeric_limits<double>::infinity();
     bounded_ = false;
-    threshold_ = known_ = -std::numeric_limits<double>::infinity();
+    threshold_ = known_ = guess_ = -std::numeric_limits<double>::infinity();
     for (;;) {
       clipping_.begin(tracked, ignored);
       compared_ = front_.comparisons() + part_.comparisons();
@@ -240,7 +240,6 @@ class LabelSearch {
         if (options_.front && !answer.complete) bound_front(*problem.space, answer);
         return answer;
       }
-      answer.complete = true;
       collect_ends(*problem.space);
       for (const End& end : ends_) {
         if (options_.model_weight != 0.0 && !std::isfinite(end.worth)) {
@@ -248,11 +247,14 @@ class LabelSearch {
                                        ": a sentence has no finite value under this model weight");
         }
       }
+      if (ends_.empty() && lower_guess()) continue;
       if (ends_.empty()) {
-        answer.exact = true;
+        answer.complete = answer.exact = true;
         return answer;
       }
       auto more = judge(*problem.space, ignored, answer);
+      if (!reached_ && lower_guess()) continue;
+      answer.complete = true;
       if (more.empty() && all_zero() && ignored.empty()) {
         // any sentence will do: nothing is counted, and the model decides
         ignored.assign(grams_.size(), 1);
@@ -275,6 +277,8 @@ class LabelSearch {
   static constexpr std::size_t kComparisons = 1000;
   // how often the bound is taken anew where its own path leads
   static constexpr int kSteps = 4;
+  // how far below the best the k-th best is looked for at first
+  static constexpr double kMargin = 0.03;
 
   // A label with which a sentence ends.
   struct End {
@@ -413,7 +417,24 @@ class LabelSearch {
       if (now <= before) break;
       before = now;
     }
+    if (options_.k > 1) {
+      top_ = before;
+      margin_ = kMargin / 4 * std::max(1.0, std::abs(top_));
+      guess_ = top_;
+      lower_guess();
+    }
     answer.bound = std::min(answer.bound, highest);
+  }
+
+  // What the k-th best is worth is not known before they are found: a guess takes its place, and
+  // a lower one, if fewer are found that reach it. False if there was none.
+  bool lower_guess() {
+    if (std::isinf(guess_)) return false;
+    margin_ *= 4;
+    guess_ = top_ - margin_;
+    const bool any = options_.model_weight == 0.0 ? guess_ <= 0.0 : margin_ > 1e3 * std::abs(top_);
+    if (any) guess_ = -std::numeric_limits<double>::infinity();
+    return true;
   }
 
   bool pass(const LabelProblem<Lattice>& problem, std::size_t most, Poll& poll) {
@@ -422,7 +443,7 @@ class LabelSearch {
     range_.clear();
     double least = 0.0;
     if (bounded_) {
-      least = bound_.scale(threshold_);
+      least = bound_.scale(std::max(threshold_, guess_));
       least -= 1e-9 * std::max(1.0, std::isfinite(least) ? std::abs(least) : 1.0);
     }
     for (Index state = 0; state < lattice.num_nodes(); ++state) {
@@ -785,6 +806,7 @@ class LabelSearch {
       judged.push_back(end);
       counts.push_back(found.count);
     }
+    reached_ = static_cast<Index>(best.size()) == options_.k && best.back() >= guess_ - rounding;
     if (static_cast<Index>(best.size()) == options_.k) {
       if (wrong < best.back() - rounding) needed.clear();
       threshold_ = std::max(threshold_, best.back());
@@ -944,6 +966,8 @@ class LabelSearch {
   bool bounded_ = false;
   double threshold_ = 0.0;  // what a label must be able to reach
   double known_ = 0.0;      // what the answer is worth so far
+  double guess_ = 0.0, top_ = 0.0, margin_ = 0.0;
+  bool reached_ = true;  // k sentences have reached the guess
   std::vector<End> ends_;
   std::vector<double> row_;
   std::vector<Index> words_, times_, seen_;

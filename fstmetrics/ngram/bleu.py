@@ -453,7 +453,7 @@ class BLEUEvaluator:
             tuple(metric.reference_units(self.references)),
             weights,
             cast(tuple[int, float, bool, bool], tuple(smoothing)),
-            (LENGTHS.index(metric.length), metric.strict),
+            (metric.length_number, metric.strict),
             metric.unit == "char",
             metric.spaces,
             metric.lowercase,

@@ -69,6 +69,8 @@ def metrics(draw: st.DrawFn, *, by_sacrebleu: bool = False) -> BLEU:
     if draw(st.booleans()):
         weights = draw(st.lists(st.sampled_from([0, 1, 2]), min_size=order, max_size=order))
         options["weights"] = weights if any(weights) else "uniform"
+    if draw(st.integers(0, 3)) == 0:
+        return BLEU(**options, brevity="none")
     return draw(st.sampled_from([BLEU, BLEUSBP]))(**options)
 
 
@@ -150,18 +152,25 @@ def test_the_k_best_and_worst_are_sorted_and_complete(
     space=spaces(),
     references=references,
     metric=metrics(),
-    budget=st.integers(1, 40),
+    k=st.integers(1, 3),
+    budget=st.integers(1, 60),
     quick=quick,
 )
 def test_bounds_hold_beyond_the_budget(
-    space: Lattice | Forest, references: list[list[str]], metric: BLEU, budget: int, quick: int
+    space: Lattice | Forest,
+    references: list[list[str]],
+    metric: BLEU,
+    k: int,
+    budget: int,
+    quick: int,
 ) -> None:
     evaluator = metric.against(references)
     scores = [evaluator.score(each.tokens) for each in sentences_of(space)]
     for worst in (False, True):
         with mock.patch.object(labels, "QUICK", quick):
-            (found,) = label_search([space], [evaluator], worst=worst, budget=budget)
-        (best,) = found.sentences
+            (found,) = label_search([space], [evaluator], k, worst=worst, budget=budget)
+        best, *others = found.sentences
+        assert 1 + len(others) == min(k, len(scores))
         score = evaluator.score(best.hypothesis.tokens)
         top = min(scores) if worst else max(scores)
         if best.exact:

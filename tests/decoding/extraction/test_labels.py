@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding import corpus_oracle, oracle, oracle_kbest, oracles, statistics_front, worst
-from fstmetrics import BLEU, BLEUSBP, GRR, TBLEU, WER
+from fstmetrics import BLEU, BLEUSBP, GRR, TBLEU, WER, LinearBLEU
 from lattices.errors import EngineError, OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from tests.laws.test_bleu_oracles import sentences_of
@@ -124,6 +124,12 @@ def test_metrics_of_their_own_are_refused() -> None:
         oracle(LATTICE, BLEU().against(REFERENCES), engine="openfst")
     with pytest.raises(OptionError, match="has no front of statistics"):
         statistics_front(LATTICE, WER().against(REFERENCES))
+
+
+def test_a_machine_goes_first() -> None:
+    metric = LinearBLEU(order=2)
+    assert oracle(LATTICE, metric.against(REFERENCES)).engine == "kernel"
+    assert corpus_oracle([LATTICE], [REFERENCES], metric).hypotheses[0].text == "the cat sat"
 
 
 def test_spaces_without_sentences_and_without_words() -> None:
