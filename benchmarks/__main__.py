@@ -77,10 +77,12 @@ SECTIONS = {
 Version `b8e52fd`, the last one whose kernels numba compiled, and this one take turns on the same
 jobs; the fastest of at least five rounds each, after one that is not counted (of a whole run of
 MERT there is one). Evaluators are fresh in every round, and tokens, score and model score of every
-result are read. Milliseconds of the processor for all items of a job, in one thread; by the clock
-where there are two, and then *1 thread / 2* says how much faster by the clock this version is with
-two threads. *Answers* compares the sums of scores and of model scores (for `edit`, of expected
-edits: fewer are better):
+result are read. What is measured of batches (`oracles`, hope) is that call: it gets evaluators
+that were made before, as one has them, with nothing compiled or cached in them, and compiles,
+searches, scores and makes the results. Milliseconds of the processor for all items of a job, in one
+thread; by the clock where there are two, and then *1 thread / 2* says how much faster by the clock
+this version is with two threads. *Answers* compares the sums of scores and of model scores (for
+`edit`, of expected edits: fewer are better):
 
 {}
 """,

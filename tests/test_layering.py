@@ -153,7 +153,7 @@ TESTED_IN = {
     "lattices/formats/kaldi/costs": "lattices/formats/test_kaldi_text",
     "lattices/formats/openfst/symbols": "lattices/formats/test_openfst_text",
     "lattices/intersection/engine": "laws/test_engines",
-    "lattices/intersection/expanded": "laws/test_forest_rows",
+    "lattices/intersection/expanded": "decoding/extraction/test_oracle_forests",
     "lattices/intersection/expectations": "decoding/minimum_risk/test_exact",
     "lattices/intersection/kernel": "laws/test_engines",
     "lattices/intersection/openfst": "laws/test_engines",

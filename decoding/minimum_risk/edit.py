@@ -441,7 +441,9 @@ class EditDistance(Method):
         if metric is not None and not is_word_error(metric):
             raise OptionError(f"edit minimises the expected word errors: wer or wrr, not {metric}")
         found = edit(
-            spaces, scale=scale, start=self.start, starts=self.starts,
+            # one is what it mostly is, and needs no second look
+            spaces[0] if len(spaces) == 1 else spaces,
+            scale=scale, start=self.start, starts=self.starts,
             iterations=self.iterations, decode=self.decode, system_weights=system_weights,
         )  # fmt: skip
         return [found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -210,6 +210,7 @@ def _normalised(lattice: Lattice, normaliser: Normaliser) -> tuple[Lattice, IntC
         changed = replace(lattice, vocabulary=known, label=ints(table[lattice.label]))
         return changed, ints(np.arange(lattice.num_arcs))
 
+    @cache
     def moves(held: Words, word: str) -> Iterable[Move[Words]]:
         words = (*held, word)
         if normaliser.waits(words):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 from lattices.errors import FormatError, OptionError
@@ -251,8 +251,9 @@ class WhisperBasic:
 
 
 #: what a word is to its neighbours hangs on more than them where it begins or ends so
-_ALONE = re.compile(r"['%.$¢€£].*|.*[$¢€£]")
+_ALONE = re.compile(r"[%.$¢€£].*|.*[$¢€£]|'(?:s|t|d|m|ll|re|ve|all|am|ma)\W*|'\W*", re.IGNORECASE)
 _PERFECT = ("'d", "'s")
+_HALF = {"and", "a", "half"}
 
 
 class WhisperEnglish(WhisperBasic):
@@ -267,8 +268,13 @@ class WhisperEnglish(WhisperBasic):
 
     @cached_property
     def _joining(self) -> frozenset[str]:
-        """Words that make numbers together, and the rest of `and a half`."""
-        return frozenset(self._normalise.standardize_numbers.words) | {"a", "half"}
+        """Words that make numbers together."""
+        return frozenset(self._normalise.standardize_numbers.words)
+
+    @cached_property
+    def _stays(self) -> Callable[[str], bool]:
+        """Whether anything is left of a word; the package takes its time."""
+        return lru_cache(maxsize=1 << 16)(lambda word: bool(self.sentence((word,))))
 
     def waits(self, words: Words) -> bool:
         """Tell whether a bracket is open, or a number or contraction may go on."""
@@ -278,15 +284,20 @@ class WhisperEnglish(WhisperBasic):
             pieces = re.findall(r"\w+", word.lower())
             if word.lower().endswith(_PERFECT):
                 return True
-            if self.sentence((word,)):
+            if self._stays(word):
                 last = pieces[-1] if pieces else ""
                 return last in self._joining or any(each.isdigit() for each in word) or not last
             # a word that vanishes stands between nothing
         return False
 
     def covers(self, words: Iterable[str]) -> bool:
-        """Tell whether no word begins or ends with what its neighbours decide upon."""
-        return not any(map(_ALONE.fullmatch, words))
+        """Tell whether no word begins or ends with what its neighbours decide upon.
+
+        Nor may there be ``and a half``, which hangs on any word before it.
+        """
+        known = set(words)
+        half = {piece for word in known for piece in re.findall(r"\w+", word.lower())}
+        return not _HALF.issubset(half) and not any(map(_ALONE.fullmatch, known))
 
 
 NORMALISERS: Registry[Any] = Registry(

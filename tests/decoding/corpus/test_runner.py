@@ -316,7 +316,7 @@ def test_a_metric_without_a_machine_is_refused_for_lattices() -> None:
     class Plain:
         """A metric that can only score."""
 
-        higher_is_better, stat_names = True, GRR().stat_names
+        higher_is_better, stat_names, references = True, GRR().stat_names, ("a",)
         metric = property(lambda self: self)
 
         def against(self, references):  # type: ignore[no-untyped-def]
