@@ -134,8 +134,7 @@ and the search for the worst sentence over rows with dominance:
         "BLEU oracles",
         """
 Sentence BLEU with 1 added to the matches, by labels, one thread, the native call alone; median of
-the lattices, and the most that one takes (all are proven, but for a few of the worst and of the
-fronts at `d200`):
+the lattices, and the most that one takes (all are proven):
 
 {}
 

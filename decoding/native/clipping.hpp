@@ -217,6 +217,13 @@ class Clipping {
     step.used = used_.settle();
     return step;
   }
+  std::span<const Index> tracked() const { return tracked_; }
+  // With all counts raised to a least one: what is left of the limits is no more than can follow.
+  Index raised(Index used, std::span<const std::uint16_t> least) {
+    auto next = used_.draft();
+    for (std::size_t t = 0; t < tracked_.size(); ++t) next[t] = std::max(used_[used][t], least[t]);
+    return used_.settle();
+  }
   // The sum, by order, of what one has more than the other.
   Counts<W> more(Index one, Index other) const {
     Counts<W> sum;

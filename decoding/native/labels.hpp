@@ -446,8 +446,14 @@ class LabelSearch {
       least = bound_.scale(std::max(threshold_, guess_));
       least -= 1e-9 * std::max(1.0, std::isfinite(least) ? std::abs(least) : 1.0);
     }
+    const auto tracked = clipping_.tracked();
+    const auto least_used = least_counts(lattice);
     for (Index state = 0; state < lattice.num_nodes(); ++state) {
       front_.open();
+      raised_.clear();
+      const auto least_here = std::span(least_used).subspan(state * tracked.size(), tracked.size());
+      const bool raises = std::any_of(least_here.begin(), least_here.end(),
+                                      [](std::uint16_t count) { return count > 0; });
       if (lattice.begins(state)) {
         L empty;
         if (bounded_) empty.cell = bound_.start();
@@ -468,6 +474,11 @@ class LabelSearch {
                 options_.model_weight != 0.0 ? options_.model_weight * next.model : 0.0;
             if (bound_.value(next.count) + model + bound_.rest(next.cell) < least) continue;
           }
+          if (raises) {
+            const auto [found, is_new] = raised_.try_emplace(next.used, -1);
+            if (is_new) found.value() = clipping_.raised(next.used, least_here);
+            next.used = found->second;
+          }
           insert(front_, next);
         }
       }
@@ -476,6 +487,27 @@ class LabelSearch {
       range_.emplace_back(begin, static_cast<Index>(labels_.size()));
     }
     return true;
+  }
+
+  // For each state and each tracked n-gram, its limit less the most that may follow: a label that
+  // has it less often is as good as one that has it so often.
+  std::vector<std::uint16_t> least_counts(const Lattice& lattice) const {
+    const auto tracked = clipping_.tracked();
+    const std::size_t width = tracked.size();
+    std::vector<Index> most(lattice.num_nodes() * width, 0);
+    for (Index arc = lattice.num_edges() - 1; arc >= 0 && width > 0; --arc) {
+      for (std::size_t t = 0; t < width; ++t) {
+        auto& here = most[lattice.src[arc] * width + t];
+        const bool last = classes_[arc] == grams_[tracked[t]].last;
+        here = std::max(here, most[lattice.dst[arc] * width + t] + last);
+      }
+    }
+    std::vector<std::uint16_t> least(most.size());
+    for (std::size_t each = 0; each < most.size(); ++each) {
+      const Index limit = grams_[tracked[each % width]].limit;
+      least[each] = static_cast<std::uint16_t>(std::max(0, limit - most[each]));
+    }
+    return least;
   }
 
   // Symbols of an edge are appended one by one; those of its labels that can still win are kept
@@ -960,6 +992,7 @@ class LabelSearch {
   std::vector<L> labels_;
   std::vector<std::pair<Index, Index>> range_;  // the labels of each node
   Front<W> front_, part_;
+  tsl::robin_map<Index, Index> raised_;  // the counts of labels that a state has
   std::vector<Crossing> crossings_;
   tsl::robin_map<std::uint64_t, Index, lattices::MixedHash> crossing_;
   LinearBound bound_;
