@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from benchmarks import (
+    bleu_oracles,
     corpus,
     engines,
     forests,
@@ -76,10 +77,12 @@ SECTIONS = {
 Version `b8e52fd`, the last one whose kernels numba compiled, and this one take turns on the same
 jobs; the fastest of at least five rounds each, after one that is not counted (of a whole run of
 MERT there is one). Evaluators are fresh in every round, and tokens, score and model score of every
-result are read. Milliseconds of the processor for all items of a job, in one thread; by the clock
-where there are two, and then *1 thread / 2* says how much faster by the clock this version is with
-two threads. *Answers* compares the sums of scores and of model scores (for `edit`, of expected
-edits: fewer are better):
+result are read. What is measured of batches (`oracles`, hope) is that call: it gets evaluators
+that were made before, as one has them, with nothing compiled or cached in them, and compiles,
+searches, scores and makes the results. Milliseconds of the processor for all items of a job, in one
+thread; by the clock where there are two, and then *1 thread / 2* says how much faster by the clock
+this version is with two threads. *Answers* compares the sums of scores and of model scores (for
+`edit`, of expected edits: fewer are better):
 
 {}
 """,
@@ -126,6 +129,26 @@ and the search for the worst sentence over rows with dominance:
 {}
 """,
         (lambda: rows.measure([each.first(300) for each in lattices() if each.arcs < 1500]),),
+    ),
+    "labels": Section(
+        "BLEU oracles",
+        """
+Sentence BLEU with 1 added to the matches, by labels, one thread, the native call alone; median of
+the lattices, and the most that one takes (all are proven, but for a few of the worst and of the
+fronts at `d200`):
+
+{}
+
+Growth, on pruned lattices of the largest kind, and on those with references of different lengths:
+
+{}
+
+The corpus oracle is in [BLEU oracles](experiments/bleu-oracles.md).
+""",
+        (
+            lambda: bleu_oracles.measure([each.first(100) for each in lattices()]),
+            lambda: bleu_oracles.growth(largest()),
+        ),
     ),
     "files": Section(
         "Files",

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,15 +46,15 @@ except ImportError:  # where the last version with numba has them
 
     worst = partial(oracle_kbest, k=1, worst=True)
 
-    def decide(space: Any, metric: Any, method: str, scale: float, options: Any) -> Any:
-        """Decide with the options of the method among those of the function."""
-        return mbr(space, metric, method=method, scale=scale, **options)
+    def deciding(method: str, options: Any) -> Any:
+        """Return what decides, with the options of the method among those of the function."""
+        return partial(mbr, method=method, **options)
 
 else:
 
-    def decide(space: Any, metric: Any, method: str, scale: float, options: Any) -> Any:
-        """Decide by a method with its options."""
-        return mbr(space, metric, method=method_with(method, options), scale=scale)
+    def deciding(method: str, options: Any) -> Any:
+        """Return what decides, by a method with its options."""
+        return partial(mbr, method=method_with(method, options))
 
 
 DATA = Path(sys.argv[1])
@@ -71,8 +71,16 @@ FILES = {
 SENTENCE_BLEU = BLEU(smooth="exp", effective_order=True)
 SCALE = 10.0
 
-#: what is timed, which returns the sums of scores and model scores; and how many items it does
-Job: TypeAlias = "tuple[Callable[[], tuple[float, float]], int]"
+
+class Job(NamedTuple):
+    """What is timed, which returns the sums of scores and model scores; and how many items it does.
+
+    ``before`` makes, before the clock starts, what it is called with.
+    """
+
+    run: Callable[..., tuple[float, float]]
+    count: int
+    before: Callable[[], tuple[Any, ...]] = tuple
 
 
 def spaces_of(name: str, count: int | None = None, weighted: bool = False) -> list[Any]:
@@ -112,15 +120,14 @@ def read_hypotheses(results: Iterable[Any]) -> tuple[float, float]:
 def batch(
     name: str, metric: Metric, count: int | None = None, workers: int = 1, hope: bool = False
 ) -> Job:
-    """All oracles by one call."""
+    """All oracles by one call, on fresh evaluators: they are there, and nothing is compiled."""
     spaces = spaces_of(name, count, weighted=hope)
     weight = 1.0 if hope else 0.0
 
-    def run() -> tuple[float, float]:
-        judges = judges_of(spaces, metric)
+    def run(judges: Sequence[Any]) -> tuple[float, float]:
         return read_all(oracles(spaces, judges, model_weight=weight, workers=workers))
 
-    return run, len(spaces)
+    return Job(run, len(spaces), lambda: (judges_of(spaces, metric),))
 
 
 def one_by_one(
@@ -142,7 +149,7 @@ def one_by_one(
             found = (each for some in found for each in some)
         return read_all(found)
 
-    return run, len(spaces)
+    return Job(run, len(spaces))
 
 
 def urdu(words: int) -> Job:
@@ -154,7 +161,7 @@ def urdu(words: int) -> Job:
     def run() -> tuple[float, float]:
         return read_all([oracle(forest, GRR().against([text]))])
 
-    return run, 1
+    return Job(run, 1)
 
 
 def risks(name: str, count: int) -> Job:
@@ -170,7 +177,7 @@ def risks(name: str, count: int) -> Job:
             float(np.abs(each.gradient).sum()) for each in found
         )
 
-    return run, len(spaces)
+    return Job(run, len(spaces))
 
 
 def decisions(
@@ -185,17 +192,18 @@ def decisions(
     """Minimum Bayes risk."""
     spaces = spaces_of(name, count)
     chosen = SENTENCE_BLEU if metric == "bleu" else metric and parse_metric(metric)
+    decide = deciding(method, options)
 
     def run() -> tuple[float, float]:
         expected = model = 0.0
         for space in spaces:
-            found: Any = decide(space, chosen, method, scale, options)
+            found: Any = decide(space, chosen, scale=scale)
             if found.tokens is not None:
                 expected += found.expected
                 model += found.hypothesis.score
         return expected, model
 
-    return run, len(spaces)
+    return Job(run, len(spaces))
 
 
 def lines(name: str, count: int | None = None) -> Job:
@@ -211,7 +219,7 @@ def lines(name: str, count: int | None = None) -> Job:
         found = [line_search(corpus, None, start, way) for way in ways]
         return sum(each.score for each in found), sum(each.step for each in found)
 
-    return run, 5
+    return Job(run, 5)
 
 
 def mert(name: str, count: int | None = None, **options: Any) -> Job:
@@ -224,7 +232,7 @@ def mert(name: str, count: int | None = None, **options: Any) -> Job:
         learner.fit(spaces, references, BLEU(), progress=False)
         return learner.history[-1].score, float(len(learner.history))
 
-    return run, 1
+    return Job(run, 1)
 
 
 def reading(name: str, file: str) -> Job:
@@ -239,7 +247,7 @@ def reading(name: str, file: str) -> Job:
         some: list[Any] = list(lattices.read(path))
         return float(len(some)), float(sum(each.num_arcs for each in some))
 
-    return run, int(run()[0])
+    return Job(run, int(run()[0]))
 
 
 def statistics(metric: Metric) -> Job:
@@ -255,7 +263,7 @@ def statistics(metric: Metric) -> Job:
             score += float(np.sum(scores_of(metric, rows)))
         return score, total
 
-    return run, len(spaces)
+    return Job(run, len(spaces))
 
 
 def of_spaces(name: str, what: Callable[[Any], tuple[float, float]], count: int = 300) -> Job:
@@ -266,7 +274,7 @@ def of_spaces(name: str, what: Callable[[Any], tuple[float, float]], count: int 
         pairs = [what(space) for space in spaces]
         return sum(one for one, _ in pairs), sum(other for _, other in pairs)
 
-    return run, len(spaces)
+    return Job(run, len(spaces))
 
 
 def posterior_mass(space: Any) -> tuple[float, float]:
@@ -366,15 +374,17 @@ def main(arguments: Sequence[str]) -> None:
         print("\n".join(JOBS))
         return
     (name,) = arguments
-    run, count = JOBS[name]()
+    job = JOBS[name]()
     # what is imported or compiled once is so now
-    JOBS[SHORT]()[0]() if name == WHOLE else run()
+    first = JOBS[SHORT]() if name == WHOLE else job
+    first.run(*first.before())
     print("ready", flush=True)
     for _ in sys.stdin:
+        given = job.before()
         begin = perf_counter(), process_time()
-        sums = run()
+        sums = job.run(*given)
         seconds = process_time() - begin[1], perf_counter() - begin[0]
-        print(json.dumps([*seconds, count, *sums]), flush=True)
+        print(json.dumps([*seconds, job.count, *sums]), flush=True)
 
 
 main(sys.argv[2:])

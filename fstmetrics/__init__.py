@@ -32,6 +32,8 @@ from fstmetrics.ngram.linear import LinearBLEU
 from fstmetrics.ngram.nist import NIST, ReferenceSet
 from fstmetrics.ngram.per import PER
 from fstmetrics.ngram.tbleu import TBLEU
+from fstmetrics.normalisation.metric import Normalised
+from fstmetrics.normalisation.normalisers import NORMALISERS
 from fstmetrics.signature import METRICS, SIMILARITIES, parse_metric
 from fstmetrics.similarity.affix import AffixSimilarity, Similarity, affix_distance, affix_distances
 from fstmetrics.similarity.modif import BLEUModif, WERModif
@@ -47,6 +49,7 @@ __all__ = [
     "METEOR",
     "METRICS",
     "NIST",
+    "NORMALISERS",
     "PARSERS",
     "PER",
     "SIMILARITIES",
@@ -68,6 +71,7 @@ __all__ = [
     "ListEvaluator",
     "Machine",
     "Metric",
+    "Normalised",
     "Parse",
     "ParseTable",
     "ReferenceSet",

@@ -21,6 +21,11 @@ def number_statistics(hypothesis: Annotated[NDArray[numpy.int32], dict(shape=(No
 def list_statistics(table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Return one row of statistics for each sentence of a list."""
 
+class WordMetric:
+    """An alignment metric under which equal words match, and no others."""
+
+    def __init__(self, order: int, insertion: float, deletion: float, insertion_units: float, deletion_units: float, one: float, error_rate: bool) -> None: ...
+
 def distinct(unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
     Return the distinct units, first seen first, and the place of each unit.
@@ -87,8 +92,3 @@ def tolerant_matches(word: Annotated[NDArray[numpy.int32], dict(shape=(None, Non
 
 def nearest_ngrams(product: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], vector: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_vector: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Return the largest cosine of each n-gram with one of the reference."""
-
-class WordMetric:
-    """An alignment metric under which equal words match, and no others."""
-
-    def __init__(self, order: int, insertion: float, deletion: float, insertion_units: float, deletion_units: float, one: float, error_rate: bool) -> None: ...

@@ -186,6 +186,9 @@ def expand(forest: ForestColumns, max_states: int) -> tuple[Annotated[NDArray[nu
     of states, and whether it begins in state 0 and not in 1; None if it has more states.
     """
 
+def words_said(characters: ForestColumns, words: ForestColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """Return the words that the symbols of a forest of characters stand for."""
+
 def json_arcs(record: bytes) -> tuple[int, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], list[str], list[str], bool] | None:
     """
     Return the arcs of a JSON object: where they stand, src, dst, word, score, the
@@ -252,27 +255,25 @@ def normal_lattices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), 
 def sound_matrices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], height_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], width_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], column: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], value: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
     """Tell which rows of a batch are sparse matrices as scipy wants them."""
 
-def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
     Return the arcs of the best paths, one after the other, and where each begins.
     """
 
-def k_best_derivations(forest: ForestColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
-    """
-    Return the edges of the best derivations and where each begins; None if they are too many.
-    """
+def k_best_derivations(forest: ForestColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """Return the edges of the best derivations, and where each begins."""
 
-def ranked_paths(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+def ranked_paths(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
     Return the arcs of the sentences of the highest sign * (gain + weight * score).
     """
 
-def ranked_derivations(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], denominator: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]] | None:
+def ranked_derivations(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
-    Return the edges of the sentences of the highest sign * (gain / denominator + weight * score), where each begins, and these values; None if the edges are too many.
+    Return the edges of the sentences of the highest sign * (gain + weight * score).
     """
 
-def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: object, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: RowAutomatonColumns, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """Return the arcs of the sentences of the highest gain + weight * score."""
 
 class ForestSearch:
@@ -283,6 +284,11 @@ FOREST_SEARCH: ForestSearch = ...
 def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> list[tuple[str, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int]]:
     """
     Return for each forest why it cannot be searched, or nothing, the best value, the edges of a derivation from the top down, and its part.
+    """
+
+def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, most_cells: int, most_links: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]], list[tuple[float, bool]]]:
+    """
+    Return the derivations of the best sentences, and how much less than the best was looked for each time and whether that was all.
     """
 
 def plan_forest(forest: ForestColumns, alignment: AlignmentColumns) -> tuple[bool, list[int], list[int]]:
@@ -369,19 +375,6 @@ def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Seque
 
     A machine is a sequence of parts (automaton, denominator, bonus).
     """
-
-def in_tail_order(forest: ForestColumns, edges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], mirrored: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """
-    Return a derivation whose tails stand in the order of the target sides in that of tails.
-    """
-
-def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, most_cells: int, most_links: int) -> tuple[int, list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]], list[tuple[float, bool]], int, int]:
-    """
-    Return a status (0 found, 1 tables too large, 2 too many links, 3 too many edges), the derivations of the best sentences, how much less than the best was looked for each time and whether that was all, and the part and the cells of large tables.
-    """
-
-def words_said(characters: ForestColumns, words: ForestColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """Return the words that the symbols of a forest of characters stand for."""
 
 class RowAutomatonColumns:
     def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forgotten: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], lead: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...

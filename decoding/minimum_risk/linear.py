@@ -32,6 +32,7 @@ from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError, SpaceError, argument
 from lattices.intersection import choose, kernel
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import check_filled
 from lattices.vocabulary import Vocabulary
 
 #: no search gives more sentences
@@ -221,8 +222,7 @@ class ListSearch:
     """An n-best list with its n-grams."""
 
     def __init__(self, nbest: NBest, order: int) -> None:
-        if not len(nbest):
-            raise OptionError(f"n-best list {nbest.id!r} is empty")
+        check_filled([nbest])
         self.listed: ListNgrams = ListNgrams.of(nbest, order)
         self.space = nbest
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +14,7 @@ from fstmetrics import Metric
 from fstmetrics.contract import METRIC_OR_NONE
 from lattices.errors import OptionError, argument
 from lattices.spaces import Lattice, Space
-from lattices.spaces.arguments import takes
+from lattices.spaces.arguments import Kind, takes
 
 #: where each method is, by its name
 METHODS = {
@@ -24,9 +25,14 @@ METHODS = {
     "exact": ("decoding.minimum_risk.exact", "ExactRisk"),
     "search": ("decoding.minimum_risk.search", "Search"),
 }
+METHOD = Kind(
+    "a method or the name of one",
+    lambda value: isinstance(value, str | Method),
+    lambda value: f"{value.__name__}() makes one" if isinstance(value, type) else "",
+)
 
 
-@takes(metric=METRIC_OR_NONE)
+@takes(metric=METRIC_OR_NONE, method=METHOD)
 def mbr(
     space: Spaces,
     metric: Metric | None = None,
@@ -112,7 +118,7 @@ def mbr(
     return found[0]
 
 
-@takes(metric=METRIC_OR_NONE)
+@takes(metric=METRIC_OR_NONE, method=METHOD)
 def mbr_kbest(
     space: Spaces,
     metric: Metric | None = None,
@@ -158,17 +164,23 @@ def _chosen(
     metric: Metric | None,
     evidence: Evidence | Spaces | None,
 ) -> Method:
-    if method == "auto":
+    if isinstance(method, str) and method == "auto":
         if metric is None:
             raise OptionError("auto needs a metric to choose a method by; or name the method")
         words = evidence is None and is_word_error(metric)
         method = (
             "edit" if words and all(isinstance(one, Lattice) for one in systems) else "pairwise"
         )
-    chosen = method_class(method)() if isinstance(method, str) else method
+    chosen = _with_defaults(method) if isinstance(method, str) else method
     if evidence is not None and not chosen.takes_evidence:
         raise no_such_option(chosen, "evidence")
     return chosen
+
+
+@lru_cache(maxsize=len(METHODS))
+def _with_defaults(name: str) -> Method:
+    """Return a method by its name: one object for all calls, of which a corpus has many."""
+    return method_class(name)()
 
 
 def method_class(name: str) -> type[Method]:

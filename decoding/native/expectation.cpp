@@ -9,7 +9,6 @@
 
 #include "decoding/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
-#include "lattices/native/row_tables.hpp"
 
 namespace decoding {
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "fstmetrics/native/aligning.hpp"
-#include "fstmetrics/native/word_metric.hpp"
 #include "lattices/native/forest_search.hpp"
 #include "lattices/native/intersection.hpp"
 #include "lattices/native/paths.hpp"

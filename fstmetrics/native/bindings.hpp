@@ -9,6 +9,5 @@ void bind_aligning(nanobind::module_& module);
 void bind_counting(nanobind::module_& module);
 void bind_pairs(nanobind::module_& module);
 void bind_similarity(nanobind::module_& module);
-void bind_word_metric(nanobind::module_& module);
 
 }  // namespace fstmetrics

@@ -11,5 +11,4 @@ NB_MODULE(_native, module) {
   fstmetrics::bind_counting(module);
   fstmetrics::bind_pairs(module);
   fstmetrics::bind_similarity(module);
-  fstmetrics::bind_word_metric(module);
 }

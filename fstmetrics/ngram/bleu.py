@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from fstmetrics import pairs
 from fstmetrics._native import NGrams, bleu_scores, corpus_matches
+from fstmetrics.contract import SCORING, ClippedMatches, offers
 from fstmetrics.external.tokenizers import NO_TOKENIZER, check_tokenizer, tokenizer
 from fstmetrics.list_units import ListUnits
 from fstmetrics.references import (
@@ -166,8 +167,10 @@ class BLEU(Signature):
     ``smooth=add-k`` with its default value, 1: it leaves unigrams alone.
 
     BLEU does not decompose: a better sentence can make the corpus score worse. A machine of
-    polynomial size does not exist either (Leusch et al. 2008), so it does not search
-    lattices.
+    polynomial size does not exist either (Leusch et al. 2008); lattices and forests are searched
+    by labels (:mod:`decoding.extraction.labels`), with a budget. Of sentences without a match of
+    some order all score 0 where nothing is smoothed: a search for single sentences wants a
+    smoothing.
 
     Parameters
     ----------
@@ -422,6 +425,39 @@ class BLEUEvaluator:
     def score(self, hypothesis: str | Sequence[str]) -> float:
         """Return BLEU of one hypothesis: sentence BLEU."""
         return self.metric.score(self.stats(hypothesis))
+
+    def clipped_matches(self) -> ClippedMatches:
+        """Return what the score is made of, for searches (:mod:`decoding.extraction.labels`).
+
+        Raises
+        ------
+        OptionError
+            If a match more may lower the score, or if units are not those of single words.
+        """
+        metric = self.metric
+        problem = ""
+        kind: type = type(metric)
+        if not offers(kind, "scoring", SCORING):
+            problem = "its score is its own"
+        elif metric.tokenize != NO_TOKENIZER:
+            problem = f"tokenize={metric.tokenize} changes words"
+        elif metric.smooth == "floor" and metric.smooth_value > 1:
+            problem = "with a floor above 1 a match may lower the score"
+        if problem:
+            raise OptionError(
+                f"{metric} cannot search lattices and forests: {problem}; "
+                "take an n-best list (lattices.k_best)"
+            )
+        weights, *smoothing = metric.scoring
+        return ClippedMatches(
+            tuple(metric.reference_units(self.references)),
+            weights,
+            cast(tuple[int, float, bool, bool], tuple(smoothing)),
+            (metric.length_number, metric.strict),
+            metric.unit == "char",
+            metric.spaces,
+            metric.lowercase,
+        )
 
     def list_stats(self, nbest: NBest) -> FloatColumn:
         """Return one row of statistics for each entry of a list.

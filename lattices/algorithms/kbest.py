@@ -18,7 +18,7 @@ from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import GRAPH, SPACE, takes
+from lattices.spaces.arguments import GRAPH, SPACE, check_filled, takes
 
 
 @takes(space=GRAPH)
@@ -79,8 +79,7 @@ def best_words(space: Space) -> tuple[str, ...]:
 
 
 def _highest(nbest: NBest) -> int:
-    if not len(nbest):
-        raise OptionError(f"n-best list {nbest.id!r} is empty")
+    check_filled([nbest])
     return int(np.argmax(nbest.score))
 
 
@@ -153,10 +152,7 @@ def k_best_paths(space: Lattice | Forest, k: int, distinct: bool = False) -> Pat
     most = min(index(k), _MOST)
     if isinstance(space, Lattice):
         return paths_found(space, _native.k_best_paths(space.columns, most, bool(distinct)))
-    found = _native.k_best_derivations(space.columns, most, bool(distinct))
-    if found is None:
-        raise too_many_edges(space)
-    return Paths(*map(ints, found))
+    return Paths(*map(ints, _native.k_best_derivations(space.columns, most, bool(distinct))))
 
 
 def too_many_edges(forest: Forest) -> SpaceError:
@@ -206,10 +202,8 @@ def rows(paths: Paths) -> list[IntColumn]:
     return [ints(paths.arcs[begin:end]) for begin, end in pairwise(paths.offset.tolist())]
 
 
-def paths_found(lattice: Lattice, found: tuple[IntColumn, IntColumn] | None) -> Paths:
+def paths_found(lattice: Lattice, found: tuple[IntColumn, IntColumn]) -> Paths:
     """Return the paths of a lattice that a search found, or raise the error that says why not."""
-    if found is None:
-        raise OptionError(f"the paths of lattice {lattice.id!r} that were asked for are too long")
     arcs, offset = found
     if len(offset) == 1:
         raise no_complete_path(lattice)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lattices import _native
-from lattices.algorithms.kbest import k_best_ranked, paths_found, rows, too_many_edges
+from lattices.algorithms.kbest import k_best_ranked, paths_found, rows
 from lattices.arrays import IntColumn, ints
 from lattices.errors import EngineError
 from lattices.intersection.automata import Automaton, SearchMachine, alignments
@@ -45,7 +45,7 @@ def best_sentences(
         arc, 0 for nothing. Sentences are different if their words are.
     """
     word = lattice.label if words is None else words
-    found = _native.best_in_product(lattice.columns, word, automaton, model_weight, k)
+    found = _native.best_in_product(lattice.columns, word, automaton.row_columns, model_weight, k)
     return rows(paths_found(lattice, found))
 
 
@@ -82,8 +82,6 @@ def worst_sentences(
 
 #: the most links that a product may have, 56 bytes each
 MOST_LINKS = 2**25
-#: what the native search says instead of an answer
-_TOO_LARGE, _TOO_MANY_LINKS, _TOO_LONG = 1, 2, 3
 
 
 class RankedForest(NamedTuple):
@@ -131,27 +129,18 @@ def rank_forest(
             f"forest {forest.id!r}: the product is that with alignments to sentences, not to "
             "reference lattices"
         )
-    status, derivations, tries, number, cells = _native.rank_forest(
-        forest.columns,
-        forest.symbol if words is None else words,
-        parts,
-        model_weight,
-        k,
-        MOST_FOREST_CELLS,
-        MOST_LINKS,
-    )
-    if status == _TOO_LARGE:
-        raise EngineError(
-            f"forest {forest.id!r} and reference {number} take tables of {cells} cells, "
-            f"more than {MOST_FOREST_CELLS}"
+    try:
+        derivations, tries = _native.rank_forest(
+            forest.columns,
+            forest.symbol if words is None else words,
+            parts,
+            model_weight,
+            k,
+            MOST_FOREST_CELLS,
+            MOST_LINKS,
         )
-    if status == _TOO_MANY_LINKS:
-        raise EngineError(
-            f"the product of forest {forest.id!r} with the machine has more than "
-            f"{MOST_LINKS} links near the best value"
-        )
-    if status == _TOO_LONG:
-        raise too_many_edges(forest)
+    except EngineError as problem:
+        raise EngineError(f"forest {forest.id!r}: {problem}") from None
     return RankedForest([ints(edges) for edges in derivations], tries)
 
 
@@ -209,16 +198,14 @@ def ranked_forest_sentences(
             graph.score,
             graph.in_offset,
             graph.root,
+            f"forest {forest.id!r}",
         ),
         rows_in_order(said, forest.symbol_offset, graph.origin)[0],
         graph.gain,
-        graph.denominator,
         -1.0 if worst else 1.0,
         model_weight,
         k,
     )
-    if found is None:
-        raise too_many_edges(forest)
-    edges, offset, _ = found
+    edges, offset = found
     origin = graph.origin[edges]
     return [ints(origin[begin:end]) for begin, end in pairwise(offset.tolist())]

@@ -298,9 +298,8 @@ class Hypergraph(NamedTuple):
         As in :class:`lattices.Forest`.
     score : float64 column, one entry an edge
         What the edge adds to the model score.
-    gain, denominator : float64 columns, one entry an edge
-        What the edge adds to the gain, and what turns gains into values: the same for all
-        edges below one.
+    gain : float64 column, one entry an edge
+        What the edge adds to the gain, in units of the automaton.
     origin : int32 column
         The edge of the forest that stands behind each edge, or -1.
     root : int
@@ -314,7 +313,6 @@ class Hypergraph(NamedTuple):
     in_offset: IntColumn
     score: FloatColumn
     gain: FloatColumn
-    denominator: FloatColumn
     origin: IntColumn
     root: int
 
@@ -329,7 +327,6 @@ def hypergraph(
     symbol_offset: Array,
     score: Array,
     gain: Array,
-    denominator: Array,
     origin: Array,
 ) -> Hypergraph:
     """Return the columns with the edges sorted by their heads, otherwise in the order given."""
@@ -344,7 +341,6 @@ def hypergraph(
         ints(in_offset),
         floats(score[order]),
         floats(gain[order]),
-        floats(denominator[order]),
         ints(origin[order]),
         root,
     )
@@ -419,8 +415,7 @@ def forest_row_product(
         symbol,
         symbol_offset,
         forest.score[origin],
-        gain,
-        np.full(len(gain), 1.0 / machine.unit),
+        gain * machine.unit,
         origin,
     )
     return ForestRowProduct(graph, pairs, rows)

@@ -227,4 +227,25 @@ class CharacterForest {
   CharacterEdges rows_;
 };
 
+// What the symbols of a forest of characters say: the words of the forest that it was made of, each
+// in the place of one of its characters, 0 in the places of the others, and tails as they are.
+inline std::vector<Index> words_said(const Forest& characters, const Forest& words,
+                                     std::span<const Index> origin) {
+  std::vector<Index> said(characters.symbol.size());
+  for (Index edge = 0; edge < characters.num_edges(); ++edge) {
+    const auto spoken = words.symbols(origin[edge]);
+    auto next = spoken.begin();
+    for (Index at = characters.symbol_offset[edge]; at < characters.symbol_offset[edge + 1]; ++at) {
+      if (characters.symbol[at] < 0) {
+        said[at] = characters.symbol[at];
+        ++next;
+      } else if (next != spoken.end() && *next > 0) {
+        // words have at least one character
+        said[at] = *next++;
+      }
+    }
+  }
+  return said;
+}
+
 }  // namespace lattices

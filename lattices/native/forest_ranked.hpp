@@ -10,33 +10,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "lattices/native/forest_near.hpp"
+#include "lattices/native/best.hpp"
 #include "lattices/native/forest_search.hpp"
 #include "lattices/native/kbest.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
-// A derivation whose tails stand in the order of the target sides, or in that order from right to
-// left, in the order of the tails.
-inline std::vector<Index> in_tail_order(const Forest& forest, std::span<const Index> edges,
-                                        bool mirrored) {
+// A derivation whose tails stand in the order of the target sides in the order of the tails.
+inline std::vector<Index> in_tail_order(const Forest& forest, std::span<const Index> edges) {
   // the places of the edges below each, by tail; edges below stand behind, so from the last
   std::vector<Index> child, child_offset(edges.size()), stack;
   for (std::size_t place = edges.size(); place-- > 0;) {
-    const Index edge = edges[place];
-    const auto symbols = forest.symbols(edge);
     const std::size_t first = child.size();
     child_offset[place] = static_cast<Index>(first);
-    child.resize(first + forest.tails(edge).size());
-    for (std::size_t at = 0; at < symbols.size(); ++at) {
-      const Index symbol = symbols[mirrored ? symbols.size() - 1 - at : at];
+    child.resize(first + forest.tails(edges[place]).size());
+    for (const Index symbol : forest.symbols(edges[place])) {
       if (symbol > 0) continue;
       child[first - 1 - symbol] = stack.back();
       stack.pop_back();
@@ -57,105 +51,27 @@ inline std::vector<Index> in_tail_order(const Forest& forest, std::span<const In
   return ordered;
 }
 
-// What the symbols of a forest of characters say: the words of the forest that it was made of, each
-// in the place of one of its characters, 0 in the places of the others, and tails as they are.
-inline std::vector<Index> words_said(const Forest& characters, const Forest& words,
-                                     std::span<const Index> origin) {
-  std::vector<Index> said(characters.symbol.size());
-  for (Index edge = 0; edge < characters.num_edges(); ++edge) {
-    const auto spoken = words.symbols(origin[edge]);
-    auto next = spoken.begin();
-    for (Index at = characters.symbol_offset[edge]; at < characters.symbol_offset[edge + 1]; ++at) {
-      if (characters.symbol[at] < 0) {
-        said[at] = characters.symbol[at];
-        ++next;
-      } else if (next != spoken.end() && *next > 0) {
-        // words have at least one character
-        said[at] = *next++;
-      }
-    }
-  }
-  return said;
-}
-
 namespace forests {
-
-// One part of a machine with its tables, all filled.
-class NearPart {
- public:
-  virtual ~NearPart() = default;
-  // Add all that gains at least `bound` to a product; returns its node and whether that is all.
-  virtual std::pair<Index, bool> find(double bound, NearProduct& product, Poll& poll) = 0;
-
-  double denominator = 1.0;
-  // what turns the numbers of the tables into gains, and the best of them
-  double shift = 0.0, top = kMinusInfinity;
-  std::size_t cells = 0;
-
-  double value() const { return (top + shift) / denominator; }
-};
-
-template <class Real>
-class NearTables : public NearPart {
- public:
-  NearTables(const Forest& forest, std::span<const Index> said, const Part& part, Index number,
-             double model_weight, std::size_t most_cells, Poll& poll)
-      : said_(said),
-        number_(number),
-        bias_(weighted(forest, model_weight * part.denominator)),
-        tables_(forest, *part.alignment, bias_, poll) {
-    cells = tables_.cells();
-    if (cells > most_cells) return;
-    denominator = part.denominator;
-    shift = part.bonus - part.alignment->length * part.alignment->deletion;
-    tables_.fill(poll);
-    top = static_cast<double>(tables_.top());
-  }
-
-  std::pair<Index, bool> find(double bound, NearProduct& product, Poll& poll) override {
-    NearSearch<Real> search(tables_, said_, number_, product, poll);
-    const Index root = search.find(bound);
-    return {root, !search.cut()};
-  }
-
- private:
-  static std::vector<double> weighted(const Forest& forest, double weight) {
-    std::vector<double> bias;
-    if (weight == 0.0) return bias;
-    for (const double score : forest.score) bias.push_back(weight * score);
-    return bias;
-  }
-
-  std::span<const Index> said_;
-  Index number_;
-  std::vector<double> bias_;
-  Tables<Real> tables_;
-};
 
 // What the links of a product gain; those of one part have its denominator.
 struct NearGains {
-  const NearProduct& product;
-  std::span<const std::unique_ptr<NearPart>> parts;
+  const NearLinks& links;
+  std::span<const std::unique_ptr<FilledPart>> parts;
 
-  double gain(Index edge) const { return product.link(edge).gain; }
+  double gain(Index edge) const { return links.link(edge).gain; }
   double in_values(Index edge, double gain) const {
-    return gain / parts[product.link(edge).part]->denominator;
+    return gain / parts[links.link(edge).part]->denominator;
   }
 };
 
-struct RankedOptions {
-  double model_weight = 0.0;
-  std::size_t k = 1, most_cells = 0, most_links = 0;
+struct RankedOptions : Options {
+  std::size_t k = 1, most_links = 0;
 };
 
 struct RankedSentences {
-  enum class Status { Found, TooLarge, TooManyLinks, TooLong } status = Status::Found;
   std::vector<std::vector<Index>> derivations;
   // how much less than the best was looked for, each time, and whether that was all there is
   std::vector<std::pair<double, bool>> tries;
-  // of the tables that are too large
-  Index part = kNone;
-  std::size_t cells = 0;
 };
 
 class RankedSearch {
@@ -170,13 +86,7 @@ class RankedSearch {
     // how much the first step down is, if the best sentences are too few
     double step = 1e-6, best = kMinusInfinity;
     for (const Part& part : parts) {
-      fill(part, longest);
-      if (parts_.back()->cells > options_.most_cells) {
-        result.status = RankedSentences::Status::TooLarge;
-        result.part = static_cast<Index>(parts_.size()) - 1;
-        result.cells = parts_.back()->cells;
-        return result;
-      }
+      parts_.push_back(fill_part(forest_, part, longest, options_, poll_));
       step = std::max(step, part.alignment->heaviest / part.denominator);
       best = std::max(best, parts_.back()->value());
     }
@@ -185,7 +95,7 @@ class RankedSearch {
       bool whole = false;
       const auto found = rank(best - slack, whole, result);
       result.tries.emplace_back(slack, whole);
-      if (whole || result.status != RankedSentences::Status::Found) return result;
+      if (whole) return result;
       if (found.size() < options_.k) {
         slack = std::max(1.5 * slack, slack + step);
         continue;
@@ -198,85 +108,63 @@ class RankedSearch {
   }
 
  private:
-  void fill(const Part& part, double longest) {
-    const auto number = static_cast<Index>(parts_.size());
-    const auto make = [&](auto real) {
-      parts_.push_back(std::make_unique<NearTables<decltype(real)>>(
-          forest_, said_, part, number, options_.model_weight, options_.most_cells, poll_));
-    };
-    if (options_.model_weight == 0.0 && fits_single(*part.alignment, longest)) {
-      make(float{});
-    } else {
-      make(double{});
-    }
-  }
-
   // Rank what reaches a value; returns the values of what was found.
   std::vector<double> rank(double least, bool& whole, RankedSentences& result) {
     // how far, in relation to the best, rounding may move a value
     constexpr double kRounding = 1e-9;
-    NearProduct product(options_.most_links);
-    const Index root = product.new_node();
-    product.place(root);
+    NearLinks links(options_.most_links);
+    const Index root = links.new_item();
+    links.place(root);
     whole = true;
-    try {
-      for (std::size_t number = 0; number < parts_.size(); ++number) {
-        NearPart& part = *parts_[number];
-        double bound = least * part.denominator - part.shift;
-        bound -= kRounding * std::max({1.0, std::abs(part.top), std::abs(bound)});
-        if (part.top < bound) {
-          whole = false;
-          continue;
-        }
-        const auto [top, all] = part.find(bound, product, poll_);
-        whole = whole && all;
-        NearProduct::Link link;
-        link.gain = part.shift;
-        link.head = root;
-        link.tail[0] = top;
-        link.part = static_cast<Index>(number);
-        product.add(link);
+    for (std::size_t number = 0; number < parts_.size(); ++number) {
+      FilledPart& part = *parts_[number];
+      double bound = least * part.denominator - part.shift;
+      bound -= kRounding * std::max({1.0, std::abs(part.top), std::abs(bound)});
+      if (part.top < bound) {
+        whole = false;
+        continue;
       }
-    } catch (const TooManyLinks&) {
-      result.status = RankedSentences::Status::TooManyLinks;
-      return {};
+      links.begin_part(static_cast<Index>(number));
+      const auto [top, all] = part.find_near(bound, said_, links, poll_);
+      whole = whole && all;
+      links.add({.gain = part.shift,
+                 .head = root,
+                 .tail = {top, kNone},
+                 .part = static_cast<Index>(number)});
     }
-    product.finish();
-    const ByMerit<NearProduct, NearGains> ranking{
-        product, {product, parts_}, 1.0, options_.model_weight};
-    LazyKBest<NearProduct, decltype(ranking), OneForEachSentence> search(product, ranking, poll_);
+    links.finish();
+    const ByMerit<NearLinks, NearGains> ranking{links, {links, parts_}, 1.0, options_.model_weight};
+    LazyKBest<NearLinks, decltype(ranking), OneForEachSentence> search(links, ranking, poll_);
     const std::vector<Index> found = search.best(root, options_.k);
-    write(search.made(), product, found, result);
+    result.derivations = written(search.made(), links, found);
     std::vector<double> worth;
     for (const Index derivation : found) worth.push_back(search.made().value(derivation).worth);
     return worth;
   }
 
   template <class Made>
-  void write(const Made& made, const NearProduct& product, std::span<const Index> found,
-             RankedSentences& result) const {
-    result.derivations.clear();
+  std::vector<std::vector<Index>> written(const Made& made, const NearLinks& links,
+                                          std::span<const Index> found) const {
     const std::vector<double> sizes = made.sizes();
     double total = 0.0;
     for (const Index derivation : found) total += sizes[derivation];
-    if (total > std::numeric_limits<Index>::max()) {
-      result.status = RankedSentences::Status::TooLong;
-      return;
-    }
+    if (total > kMostEdges) throw too_many_edges(forest_);
+    std::vector<std::vector<Index>> derivations;
     for (const Index derivation : found) {
       std::vector<Index> edges;
       made.unroll(derivation, [&](Index edge) {
-        if (product.link(edge).origin != kNone) edges.push_back(product.link(edge).origin);
+        if (links.link(edge).origin != kNone) edges.push_back(links.link(edge).origin);
       });
-      result.derivations.push_back(in_tail_order(forest_, edges, false));
+      derivations.push_back(in_tail_order(forest_, edges));
     }
+    return derivations;
   }
 
   const Forest& forest_;
   std::span<const Index> said_;
   RankedOptions options_;
   Poll& poll_;
-  std::vector<std::unique_ptr<NearPart>> parts_;
+  std::vector<std::unique_ptr<FilledPart>> parts_;
 };
 
 }  // namespace forests

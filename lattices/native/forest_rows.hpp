@@ -28,21 +28,6 @@
 
 namespace lattices {
 
-// How many words the longest sentence has; it can be huge, hence a float.
-inline double longest_sentence_of(const Forest& forest) {
-  std::vector<double> words(forest.num_nodes(), 0.0);
-  for (Index node = 0; node < forest.num_nodes(); ++node) {
-    for (const Index edge : forest.incoming(node)) {
-      double count = 0.0;
-      for (const Index symbol : forest.symbols(edge)) {
-        count += symbol > 0 ? 1.0 : words[forest.tails(edge)[-1 - symbol]];
-      }
-      words[node] = std::max(words[node], count);
-    }
-  }
-  return words[forest.root];
-}
-
 // Where nodes stand: whether they are needed, and have words before or behind them in a sentence.
 struct Anchors {
   std::vector<char> needed, before, behind;

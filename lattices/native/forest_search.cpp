@@ -1,6 +1,5 @@
-// The search of forests: the bindings.
-#include "lattices/native/forest_search.hpp"
-
+// The search of forests, for the best and the k best: the bindings.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +9,7 @@
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
+#include "lattices/native/forest_ranked.hpp"
 #include "lattices/native/totals.hpp"
 
 namespace lattices {
@@ -20,7 +20,16 @@ using forests::Answer;
 using forests::Part;
 
 using Found = std::tuple<std::string, double, Array<Index>, Index>;
+using Ranked = std::pair<std::vector<Array<Index>>, std::vector<std::pair<double, bool>>>;
 using GivenPart = std::tuple<const AlignmentColumns*, double, double>;
+
+std::vector<Part> parts_of(const std::vector<GivenPart>& machine) {
+  std::vector<Part> parts;
+  for (const auto& [alignment, denominator, bonus] : machine) {
+    parts.push_back({alignment, denominator, bonus});
+  }
+  return parts;
+}
 
 // The lists of the caller keep the handles alive while the lock is released.
 std::vector<Found> search_forests(const std::vector<const ForestColumns*>& spaces,
@@ -28,12 +37,8 @@ std::vector<Found> search_forests(const std::vector<const ForestColumns*>& space
                                   double model_weight, std::size_t most_cells, int workers) {
   const std::size_t count = spaces.size();
   if (machines.size() != count) throw option_error("not as many machines as forests");
-  std::vector<std::vector<Part>> parts(count);
-  for (std::size_t index = 0; index < count; ++index) {
-    for (const auto& [alignment, denominator, bonus] : machines[index]) {
-      parts[index].push_back({alignment, denominator, bonus});
-    }
-  }
+  std::vector<std::vector<Part>> parts;
+  for (const auto& machine : machines) parts.push_back(parts_of(machine));
   const forests::Options options{model_weight, most_cells};
   std::vector<Answer> answers(count);
   std::vector<std::string> problems(count);
@@ -67,6 +72,23 @@ bool run_search(const Forest& forest, std::span<const Part> parts, const forests
   }
 }
 
+Ranked rank_forest(const ForestColumns& forest, const Ints& said,
+                   const std::vector<GivenPart>& machine, double model_weight, std::size_t k,
+                   std::size_t most_cells, std::size_t most_links) {
+  if (said.shape(0) != forest.symbol.size()) {
+    throw space_error("the column of words has other symbols than the forest");
+  }
+  const auto parts = parts_of(machine);
+  auto result = unlocked([&] {
+    Poll poll(check_signals);
+    const forests::RankedOptions options{{model_weight, most_cells}, k, most_links};
+    return forests::RankedSearch(forest, view(said), options, poll).find(parts);
+  });
+  std::vector<Array<Index>> derivations;
+  for (auto& edges : result.derivations) derivations.push_back(give(std::move(edges)));
+  return {std::move(derivations), std::move(result.tries)};
+}
+
 std::tuple<bool, std::vector<int>, std::vector<Index>> plan_forest(
     const ForestColumns& forest, const AlignmentColumns& alignment) {
   Poll poll;
@@ -74,7 +96,7 @@ std::tuple<bool, std::vector<int>, std::vector<Index>> plan_forest(
   const forests::Plan plan(forest, alignment, matches, forests::kLine<float>, poll);
   std::vector<int> use;
   for (const forests::Use each : plan.use) use.push_back(static_cast<int>(each));
-  return {forests::fits_single(alignment, forests::longest_sentence(forest)), use, plan.rows};
+  return {forests::fits_single(alignment, longest_sentence(forest)), use, plan.rows};
 }
 
 }  // namespace
@@ -87,6 +109,10 @@ void bind_forest_search(nb::module_& module) {
              nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
              "Return for each forest why it cannot be searched, or nothing, the best value, the "
              "edges of a derivation from the top down, and its part.");
+  module.def("rank_forest", &rank_forest, nb::arg("forest"), nb::arg("said"), nb::arg("machine"),
+             nb::arg("model_weight"), nb::arg("k"), nb::arg("most_cells"), nb::arg("most_links"),
+             "Return the derivations of the best sentences, and how much less than the best was "
+             "looked for each time and whether that was all.");
   module.def("plan_forest", &plan_forest, nb::arg("forest"), nb::arg("alignment"),
              "Return if single precision is enough, what is asked of each node (0 nothing, 1 from "
              "the beginning, 2 from anywhere), and how many rows of items it has.");

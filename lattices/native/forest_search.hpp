@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "lattices/native/forest_derivation.hpp"
-#include "lattices/native/forest_inside.hpp"
+#include "lattices/native/forest_traceback.hpp"
 
 namespace lattices::forests {
 
@@ -32,21 +31,6 @@ struct Answer {
   Index part = -1;
 };
 
-// The number of words of the longest sentence; it can be huge.
-inline double longest_sentence(const Forest& forest) {
-  std::vector<double> words(forest.num_nodes(), 0.0);
-  for (Index node = 0; node < forest.num_nodes(); ++node) {
-    for (const Index edge : forest.incoming(node)) {
-      double count = 0.0;
-      for (const Index symbol : forest.symbols(edge)) {
-        count += symbol > 0 ? 1.0 : words[forest.tails(edge)[-1 - symbol]];
-      }
-      words[node] = std::max(words[node], count);
-    }
-  }
-  return words[forest.root];
-}
-
 // Whether single precision has all totals of an alignment: whole numbers below 2^24 are exact.
 inline bool fits_single(const Alignment& alignment, double longest) {
   const auto states = static_cast<double>(alignment.num_states());
@@ -57,8 +41,17 @@ inline bool fits_single(const Alignment& alignment, double longest) {
 class FilledPart {
  public:
   virtual ~FilledPart() = default;
+  // The derivation of the best value with the highest model score.
   virtual Derivation derivation(Poll& poll) = 0;
-  double value = kMinusInfinity;
+  // Add all that gains at least `bound`; returns its node and whether that is all there is.
+  virtual std::pair<Index, bool> find_near(double bound, std::span<const Index> said,
+                                           NearLinks& links, Poll& poll) = 0;
+
+  double value() const { return (top + shift) / denominator; }
+
+  double denominator = 1.0;
+  // the best gain of the tables, and what takes back what the last column carries for deletions
+  double top = kMinusInfinity, shift = 0.0;
 };
 
 template <class Real>
@@ -73,12 +66,24 @@ class FilledTables : public FilledPart {
                          " cells, more than " + std::to_string(options.most_cells));
     }
     tables_.fill(poll);
-    // takes back what the last column carries for deletions
-    const double shift = part.bonus - part.alignment->length * part.alignment->deletion;
-    value = (static_cast<double>(tables_.top()) + shift) / part.denominator;
+    denominator = part.denominator;
+    top = static_cast<double>(tables_.top());
+    shift = part.bonus - part.alignment->length * part.alignment->deletion;
   }
 
-  Derivation derivation(Poll& poll) override { return BestDerivation<Real>(tables_, poll).find(); }
+  Derivation derivation(Poll& poll) override {
+    TiedLinks links;
+    Exactly aim{top};
+    Traceback(tables_, tables_.forest().symbol, aim, links, poll)();
+    return links.best(tables_.forest(), poll);
+  }
+
+  std::pair<Index, bool> find_near(double bound, std::span<const Index> said, NearLinks& links,
+                                   Poll& poll) override {
+    Within aim{bound};
+    const Index root = Traceback(tables_, said, aim, links, poll)();
+    return {root, !aim.cut};
+  }
 
  private:
   static std::vector<double> weighted(const Forest& forest, double weight) {
@@ -92,6 +97,15 @@ class FilledTables : public FilledPart {
   Tables<Real> tables_;
 };
 
+// `longest`: the words of the longest sentence of the forest
+inline std::unique_ptr<FilledPart> fill_part(const Forest& forest, const Part& part, double longest,
+                                             const Options& options, Poll& poll) {
+  if (options.model_weight == 0.0 && fits_single(*part.alignment, longest)) {
+    return std::make_unique<FilledTables<float>>(forest, part, options, poll);
+  }
+  return std::make_unique<FilledTables<double>>(forest, part, options, poll);
+}
+
 // The best derivation of a forest; of several with the best value, one with the highest model
 // score. Cost: O(edges x length^2) for words and O(length^3) for each tail that no edge begins
 // with, in vectors of single precision wherever totals allow.
@@ -101,16 +115,11 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
   const double longest = longest_sentence(forest);
   std::vector<std::pair<Index, std::unique_ptr<FilledPart>>> best;
   for (std::size_t number = 0; number < parts.size(); ++number) {
-    const Part& part = parts[number];
-    std::unique_ptr<FilledPart> filled;
-    if (options.model_weight == 0.0 && fits_single(*part.alignment, longest)) {
-      filled = std::make_unique<FilledTables<float>>(forest, part, options, poll);
-    } else {
-      filled = std::make_unique<FilledTables<double>>(forest, part, options, poll);
-    }
-    if (filled->value < answer.value || filled->value == kMinusInfinity) continue;
-    if (filled->value > answer.value) best.clear();
-    answer.value = filled->value;
+    auto filled = fill_part(forest, parts[number], longest, options, poll);
+    const double value = filled->value();
+    if (value < answer.value || value == kMinusInfinity) continue;
+    if (value > answer.value) best.clear();
+    answer.value = value;
     best.emplace_back(static_cast<Index>(number), std::move(filled));
   }
   if (best.empty()) throw engine_error("no derivation has a finite value");

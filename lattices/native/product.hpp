@@ -18,18 +18,11 @@
 #include <vector>
 
 #include "lattices/native/kbest.hpp"
+#include "lattices/native/row_automata.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
-
-// The columns of lattices.intersection.automata.Automaton that a product needs.
-struct AutomatonArcs {
-  std::span<const Index> src, dst, label;
-  std::span<const double> gain, initial, final;
-  // the states, each after those with an epsilon arc into it
-  std::span<const Index> order;
-};
 
 // An automaton with its states in the order of its epsilon arcs, and the arcs of each by label.
 class OrderedAutomaton {
@@ -39,7 +32,7 @@ class OrderedAutomaton {
     double gain;
   };
 
-  explicit OrderedAutomaton(const AutomatonArcs& given)
+  explicit OrderedAutomaton(const RowAutomaton& given)
       : place_(given.order.size()), offset_(given.order.size() + 1), spoken_(given.order.size()) {
     const auto states = static_cast<Index>(given.order.size());
     for (Index place = 0; place < states; ++place) place_[given.order[place]] = place;

@@ -7,63 +7,20 @@
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
+#include "lattices/native/normal_form.hpp"
 
 namespace lattices {
 
 namespace {
 
-// The arcs of a graph grouped by their source.
-struct Adjacency {
-  std::vector<Index> offset, dst;
-
-  Adjacency(Index states, std::span<const Index> src, std::span<const Index> target)
-      : offset(states + 1), dst(src.size()) {
-    for (const Index state : src) ++offset[state + 1];
-    for (Index state = 0; state < states; ++state) offset[state + 1] += offset[state];
-    std::vector<Index> next(offset.begin(), offset.end() - 1);
-    for (std::size_t arc = 0; arc < src.size(); ++arc) dst[next[src[arc]]++] = target[arc];
+std::vector<Index> numbers_without_loops(const RowAutomaton& automaton) {
+  std::vector<Index> src, dst;
+  for (Index arc = 0; arc < automaton.num_arcs(); ++arc) {
+    if (automaton.src[arc] == automaton.dst[arc]) continue;
+    src.push_back(automaton.src[arc]);
+    dst.push_back(automaton.dst[arc]);
   }
-};
-
-// The strongly connected component of each state (Tarjan 1972), without recursion.
-std::vector<Index> components(Index states, const Adjacency& graph) {
-  constexpr Index unseen = -1;
-  std::vector<Index> number(states, unseen), low(states), component(states, unseen);
-  std::vector<Index> open, path, next(graph.offset.begin(), graph.offset.end() - 1);
-  Index seen = 0, found = 0;
-  for (Index root = 0; root < states; ++root) {
-    if (number[root] != unseen) continue;
-    path.push_back(root);
-    while (!path.empty()) {
-      const Index state = path.back();
-      if (number[state] == unseen) {
-        number[state] = low[state] = seen++;
-        open.push_back(state);
-      }
-      bool deeper = false;
-      while (!deeper && next[state] < graph.offset[state + 1]) {
-        const Index target = graph.dst[next[state]++];
-        if (number[target] == unseen) {
-          path.push_back(target);
-          deeper = true;
-        } else if (component[target] == unseen) {
-          low[state] = std::min(low[state], number[target]);
-        }
-      }
-      if (deeper) continue;
-      path.pop_back();
-      if (!path.empty()) low[path.back()] = std::min(low[path.back()], low[state]);
-      if (low[state] < number[state]) continue;
-      Index member;
-      do {
-        member = open.back();
-        open.pop_back();
-        component[member] = found;
-      } while (member != state);
-      ++found;
-    }
-  }
-  return component;
+  return topological_numbers(src, dst, automaton.num_states()).first;
 }
 
 double largest_finite(std::span<const double> values) {
@@ -83,19 +40,16 @@ bool all_whole(std::span<const double> values) {
 }  // namespace
 
 double largest_total(const RowAutomaton& automaton, double steps) {
-  const Index states = automaton.num_states();
   double spoken = 0.0, once = 0.0, looping = 0.0;
-  std::vector<Index> component;
+  // of each state its place in the order of all arcs, -1 on a cycle of several states or behind one
+  std::vector<Index> number;
   for (Index arc = 0; arc < automaton.num_arcs(); ++arc) {
     const double size = std::abs(automaton.gain[arc]);
     if (automaton.label[arc] != RowAutomaton::kEpsilon) {
       spoken = std::max(spoken, size);
     } else if (size > 0.0) {
-      if (component.empty()) {
-        component = components(states, Adjacency(states, automaton.src, automaton.dst));
-      }
-      const bool cyclic = component[automaton.src[arc]] == component[automaton.dst[arc]];
-      (cyclic ? looping : once) += size;
+      if (number.empty()) number = numbers_without_loops(automaton);
+      (number[automaton.dst[arc]] < 0 ? looping : once) += size;
     }
   }
   const double ends = largest_finite(automaton.initial) + largest_finite(automaton.final) +

@@ -27,8 +27,9 @@ struct RowAutomaton {
 };
 
 // A bound of what any alignment of a sentence of up to `steps` words gains or loses. An arc that
-// reads a word counts once for each word; an epsilon arc once if it lies on no cycle, as the
-// deletion of a reference word does, and otherwise once before each word and at the end.
+// reads a word counts once for each word; an epsilon arc once if neither it nor anything before it
+// lies on a cycle of several states, as the deletion of a reference word, and otherwise once before
+// each word and at the end.
 double largest_total(const RowAutomaton& automaton, double steps);
 
 // Whether all gains, initial and final ones among them, are whole numbers.

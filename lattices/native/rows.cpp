@@ -11,7 +11,6 @@
 #include "lattices/native/forest_rows.hpp"
 #include "lattices/native/row_product.hpp"
 #include "lattices/native/row_search.hpp"
-#include "lattices/native/row_tables.hpp"
 
 namespace lattices {
 
@@ -153,7 +152,7 @@ void bind_rows(nb::module_& module) {
       "head,\n"
       "origin and gain of each edge; tails and their offsets.");
   module.def(
-      "longest_sentence", [](const ForestColumns& forest) { return longest_sentence_of(forest); },
+      "longest_sentence", [](const ForestColumns& forest) { return longest_sentence(forest); },
       nb::arg("forest"),
       "Return the number of words of the longest sentence: it can be huge, hence a float.");
 }

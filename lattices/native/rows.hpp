@@ -29,12 +29,15 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "lattices/native/interning.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/row_automata.hpp"
 #include "lattices/native/spaces.hpp"
+#include "lattices/native/trimming.hpp"
 
 namespace lattices {
 
@@ -222,6 +225,25 @@ class AutomatonReader {
   std::vector<RuledState> ruled_;
 };
 
+// The handle of Python's RowMachine: the tables of its automaton, in integers that are wide enough.
+class RowTables {
+ public:
+  // `narrow`: all sums of gains stay below 2**26
+  RowTables(const RowAutomaton& automaton, bool narrow)
+      : reader_(narrow ? Reader(std::in_place_type<AutomatonReader<std::int32_t>>, automaton)
+                       : Reader(std::in_place_type<AutomatonReader<std::int64_t>>, automaton)) {}
+
+  // Call use(reader) with the AutomatonReader that is there; make a RowMachine on it for a search.
+  template <class Use>
+  auto visit(Use&& use) const {
+    return std::visit(std::forward<Use>(use), reader_);
+  }
+
+ private:
+  using Reader = std::variant<AutomatonReader<std::int32_t>, AutomatonReader<std::int64_t>>;
+  Reader reader_;
+};
+
 // Rows with numbers, and where they lead; each is computed when it is first asked for. A machine
 // belongs to one search, and the reader outlives it.
 template <RowReader R>
@@ -397,26 +419,13 @@ bool walk_rows(const G& graph, std::span<const Index> edge_class, Machine& machi
 // no complete path are not walked. Nothing, if there is no complete path.
 template <class ClassOf>
 std::optional<std::vector<Index>> arc_classes(const Lattice& lattice, ClassOf&& class_of) {
-  const Index states = lattice.num_nodes(), arcs = lattice.num_edges();
-  std::vector<char> reached(states, 0), ending(states, 0);
-  reached[lattice.start] = 1;
-  // arcs are sorted by source, so the one order serves both directions
-  for (Index arc = 0; arc < arcs; ++arc) {
-    if (reached[lattice.src[arc]]) reached[lattice.dst[arc]] = 1;
-  }
-  for (Index state = 0; state < states; ++state) {
-    ending[state] = lattice.final[state] > -std::numeric_limits<double>::infinity();
-  }
-  for (Index arc = arcs; arc-- > 0;) {
-    if (ending[lattice.dst[arc]]) ending[lattice.src[arc]] = 1;
-  }
-  if (!ending[lattice.start]) return std::nullopt;
-  std::vector<Index> result(arcs, kNotWalked);
-  for (Index arc = 0; arc < arcs; ++arc) {
-    if (reached[lattice.src[arc]] && ending[lattice.dst[arc]]) {
-      result[arc] =
-          lattice.label[arc] == RowAutomaton::kEpsilon ? kSilent : class_of(lattice.label[arc]);
-    }
+  const Useful useful = find_useful(top_down(lattice));
+  if (!useful.nodes[lattice.start]) return std::nullopt;
+  std::vector<Index> result(lattice.num_edges(), kNotWalked);
+  for (Index arc = 0; arc < lattice.num_edges(); ++arc) {
+    if (!useful.edges[arc]) continue;
+    result[arc] =
+        lattice.label[arc] == RowAutomaton::kEpsilon ? kSilent : class_of(lattice.label[arc]);
   }
   return result;
 }

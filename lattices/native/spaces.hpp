@@ -1,11 +1,13 @@
 // Lattices and forests as spans over numpy's memory, and the graph that both are to an algorithm.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <ranges>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "lattices/native/index.hpp"
 
@@ -74,5 +76,20 @@ struct Forest {
 };
 
 static_assert(Graph<Lattice> && Graph<Forest>);
+
+// The number of words of a forest's longest sentence; it can be huge, hence a float.
+inline double longest_sentence(const Forest& forest) {
+  std::vector<double> words(forest.num_nodes(), 0.0);
+  for (Index node = 0; node < forest.num_nodes(); ++node) {
+    for (const Index edge : forest.incoming(node)) {
+      double count = 0.0;
+      for (const Index symbol : forest.symbols(edge)) {
+        count += symbol > 0 ? 1.0 : words[forest.tails(edge)[-1 - symbol]];
+      }
+      words[node] = std::max(words[node], count);
+    }
+  }
+  return words[forest.root];
+}
 
 }  // namespace lattices

@@ -300,6 +300,16 @@ void bind_transforms(nb::module_& module) {
       "Return source, target, label and edge of each arc of a trimmed forest's lattice, its "
       "number\n"
       "of states, and whether it begins in state 0 and not in 1; None if it has more states.");
+  module.def(
+      "words_said",
+      [](const ForestColumns& characters, const ForestColumns& words, const Ints& origin) {
+        if (origin.shape(0) != characters.head.size()) {
+          throw space_error("an edge of characters has no edge of words");
+        }
+        return give(words_said(characters, words, view(origin)));
+      },
+      nb::arg("characters"), nb::arg("words"), nb::arg("origin"),
+      "Return the words that the symbols of a forest of characters stand for.");
 }
 
 }  // namespace lattices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from lattices.tokens.language_model import (
 )
 from lattices.vocabulary import Vocabulary
 
-#: a lattice of more arcs than this is no answer to anybody
-_MOST_ARCS = 20_000_000
+#: two steps have an arc for each pair of tokens if these are no more than so many times the tokens
+_PAIRS = 16
 
 
 def from_posteriors(
@@ -47,8 +47,7 @@ def from_posteriors(
     A state is a frame's end and the token there, so that there is one path for every alignment;
     repeated tokens and blanks are epsilon arcs. Runs of frames where one token alone is left
     are one step. ``remove_epsilon(lattice, LOG)`` adds up the alignments of equal sentences
-    as far as arcs can. Cost: O(frames x tokens + arcs), where two neighbouring frames with `m` and
-    `n` tokens left have `m n` arcs.
+    as far as arcs can. Cost: O(frames x tokens), and as many arcs as tokens are left, some times.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ def from_posteriors(
     OptionError
         If the matrix and the tokens do not fit each other, or there is no such blank.
     SpaceError
-        If a frame allows no token, a number is none, or there are too many arcs.
+        If a frame allows no token, or a number is none.
 
     References
     ----------
@@ -113,28 +112,22 @@ def from_posteriors(
     if silent is not None:
         labels[silent] = 0
 
-    # states are the start, which has no token, and every token of every step
+    # states are the start, which has no token, every token of every step, and hubs between them
     step = np.concatenate(([0], 1 + np.unique(frame, return_inverse=True)[1]))
     token = np.concatenate(([-1], token))
-    counts = np.bincount(step)
-    before = np.where(step > 0, counts[step - 1], 0)
-    if before.sum() > _MOST_ARCS:
-        raise SpaceError(
-            f"{before.sum():.3g} arcs; a smaller beam than {beam:g} keeps fewer tokens a frame"
-        )
-    dst = np.repeat(np.arange(len(step)), before)
-    first = np.cumsum(counts) - counts
-    within = np.arange(len(dst)) - np.repeat(np.cumsum(before) - before, before)
-    src = first[step[dst] - 1] + within
-    repeated = token[src] == token[dst]
+    time = np.concatenate(([0.0], (frame + 1.0) * frame_shift))
+    arcs = _arcs(step, token, np.concatenate(([0.0], score)), silent)
+    under = np.concatenate((np.arange(len(step)), arcs.under))
+    final = np.full(len(under), -np.inf)
+    final[: len(step)][step == step[-1]] = 0.0
     lattice = Lattice(
         vocabulary=words,
-        src=ints(src),
-        dst=ints(dst),
-        label=ints(np.where(repeated, 0, labels[token[dst]])),
-        score=floats(np.concatenate(([0.0], score))[dst]),
-        final=floats(np.where(step == step[-1], 0.0, -np.inf)),
-        times=floats(np.concatenate(([0.0], (frame + 1.0) * frame_shift))),
+        src=ints(arcs.src),
+        dst=ints(arcs.dst),
+        label=ints(labels[arcs.token]),
+        score=floats(arcs.score),
+        final=floats(final),
+        times=floats(time[under]),
         **fields,
     )
     if lexicon is not None:
@@ -144,6 +137,70 @@ def from_posteriors(
             lattice, language_model, lm_scale=lm_scale, word_score=word_score
         )
     return lattice
+
+
+class _Arcs(NamedTuple):
+    """Arcs between states, the column of what they say (-1 for nothing), and what hubs are under.
+
+    A hub is numbered behind all other states, and has the time of one of those it comes from.
+    """
+
+    src: Array
+    dst: Array
+    token: Array
+    score: Array
+    under: Array
+
+
+def _arcs(step: Array, token: Array, score: Array, silent: int | None) -> _Arcs:
+    """Return the arcs of all alignments, each of which is one path.
+
+    All pairs of tokens of two steps, where these are few. Where they are many, a token is reached
+    from all others but itself, which would be a repetition, by two chains of hubs: the states
+    before it, and those behind it. So `m` and `n` tokens have O(m + n) arcs.
+    """
+    counts = np.bincount(step)
+    first = np.cumsum(counts) - counts
+    product = counts[:-1] * counts[1:]
+    wide = np.concatenate(([False], product > _PAIRS * (counts[:-1] + counts[1:])))
+    before = np.where((step > 0) & ~wide[step], counts[step - 1], 0)
+    dst = np.repeat(np.arange(len(step)), before)
+    within = np.arange(len(dst)) - np.repeat(np.cumsum(before) - before, before)
+    src = first[step[dst] - 1] + within
+    said = np.where((token[src] == token[dst]) | (token[dst] == silent), -1, token[dst])
+    parts = [(src, dst, said, score[dst])]
+    under: list[Array] = []
+    states = len(step)
+    for place in np.flatnonzero(wide).tolist():
+        old = np.arange(first[place - 1], first[place])
+        new = np.arange(first[place], first[place] + counts[place])
+        size = len(old)
+        # the chains: hub i of the first has come from the states up to i, of the second from i on
+        up, down = states + np.arange(size), states + size + np.arange(size)
+        states += 2 * size
+        under += [old, old]
+        silence = [
+            (old, up), (up[:-1], up[1:]), (old, down), (down[1:], down[:-1]),
+        ]  # fmt: skip
+        parts += [(a, b, np.full(len(a), -1), np.zeros(len(a))) for a, b in silence]
+        order = np.argsort(token[old])
+        near = np.minimum(np.searchsorted(token[old], token[new], sorter=order), size - 1)
+        same = order[near]  # where the token stood before, if it did
+        known = token[old[same]] == token[new]
+        quiet = token[new] == silent
+        anywhere = new[quiet | ~known]
+        again, where = new[known & ~quiet], same[known & ~quiet]
+        below, above = where > 0, where < size - 1
+        spoken = np.where(token[anywhere] == silent, -1, token[anywhere])
+        parts += [
+            (np.full(len(anywhere), up[-1]), anywhere, spoken, score[anywhere]),
+            (old[where], again, np.full(len(again), -1), score[again]),
+            (up[where[below] - 1], again[below], token[again[below]], score[again[below]]),
+            (down[where[above] + 1], again[above], token[again[above]], score[again[above]]),
+        ]
+    sources, targets, spoken, scores = map(np.concatenate, zip(*parts, strict=True))
+    hubs = np.concatenate(under) if under else np.empty(0, np.int64)
+    return _Arcs(sources, targets, spoken, scores, hubs)
 
 
 def _blank_column(blank: int | str | None, tokens: Sequence[str]) -> int | None:

@@ -22,6 +22,7 @@ from lattices import (
     from_posteriors,
     remove_epsilon,
 )
+from lattices.tokens import posteriors
 from lattices.tokens.language_model import (
     ArpaModel,
     apply_language_model,
@@ -66,9 +67,13 @@ def totals(found: Paths) -> dict[tuple[str, ...], float]:
     return dict(sums)
 
 
-@given(matrices(), st.sampled_from([0, 2, -1, None]))
-def test_all_alignments(matrix: np.ndarray, blank: int | None) -> None:
-    lattice = from_posteriors(matrix, TOKENS, blank=blank, beam=math.inf)
+@pytest.mark.parametrize("pairs", [0, posteriors._PAIRS])
+@given(matrix=matrices(), blank=st.sampled_from([0, 2, -1, None]))
+def test_all_alignments(pairs: int, matrix: np.ndarray, blank: int | None) -> None:
+    """With chains between all tokens, and with an arc for each pair of tokens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(posteriors, "_PAIRS", pairs)
+        lattice = from_posteriors(matrix, TOKENS, blank=blank, beam=math.inf)
     expected = enumerated(matrix, None if blank is None else blank % 4)
     ours = paths(lattice)
     # scores are whole eighths: sums are exact in any order. Runs of frames with one token are the
@@ -238,8 +243,10 @@ def test_long_runs_are_short() -> None:
     assert lattice.num_arcs < 1000
     expected = [f"t{token}" for token, _ in itertools.groupby(peaks.tolist()) if token]
     assert next(lattice.paths()).tokens == tuple(expected)
-    with pytest.raises(SpaceError, match="a smaller beam than 100 keeps fewer"):
-        from_posteriors(matrix, [f"t{n}" for n in range(1000)], beam=100.0)
+    everything = from_posteriors(matrix[:50], [f"t{n}" for n in range(1000)], beam=100.0)
+    assert 50 * 1000 < everything.num_arcs < 50 * 10_000
+    best = remove_epsilon(lattice).num_arcs
+    assert best == len(expected)
 
 
 @pytest.mark.parametrize(

@@ -189,5 +189,5 @@ def forest_graph(
     return DerivationGraph(
         graph.in_offset, graph.tail, graph.tail_offset,
         graph.origin if origin is None else ints(origin[graph.origin]),
-        floats(factor * graph.gain / graph.denominator), constant, graph.root, forest.num_edges,
+        floats(factor * graph.gain), constant, graph.root, forest.num_edges,
     )  # fmt: skip

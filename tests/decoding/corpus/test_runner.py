@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding.corpus import batches as pace
+from decoding.corpus import inputs as pace
 from decoding.corpus.jobs import InfoJob, OracleJob
 from decoding.corpus.outcomes import NO_REFERENCES, Failures
 from decoding.corpus.runner import Done, Earlier, Failure, Segment, _without_repeats, run
@@ -316,7 +316,7 @@ def test_a_metric_without_a_machine_is_refused_for_lattices() -> None:
     class Plain:
         """A metric that can only score."""
 
-        higher_is_better, stat_names = True, GRR().stat_names
+        higher_is_better, stat_names, references = True, GRR().stat_names, ("a",)
         metric = property(lambda self: self)
 
         def against(self, references):  # type: ignore[no-untyped-def]

@@ -291,6 +291,6 @@ def test_what_a_corpus_oracle_refuses():
     with pytest.raises(OptionError, match="a list, not one string"):
         corpus_oracle([some], ["a"], BLEU())
     with pytest.raises(OptionError, match="has no machine"):
-        corpus_oracle([word("a")], [["a"]], BLEU())
+        corpus_oracle([word("a")], [["a"]], TBLEU())
     with pytest.raises(OptionError, match="at least one segment"):
         corpus_choice([], BLEU())

@@ -12,7 +12,7 @@ from decoding.corpus.runner import Segment
 from decoding.extraction import oracle as oracle_module
 from decoding.extraction import ranked
 from decoding.extraction.oracle import oracle, oracle_kbest, oracles, worst
-from fstmetrics import BLEU, CER, GRR, WER, WRR
+from fstmetrics import CER, GRR, TBLEU, WER, WRR
 from lattices import Lattice
 from lattices.errors import OptionError
 from lattices.intersection import kernel
@@ -149,7 +149,7 @@ def test_batches_of_mixed_spaces(monkeypatch):
     with pytest.raises(OptionError, match="4 spaces, but 3 evaluators"):
         oracles(spaces, evaluators[:3])
     with pytest.raises(OptionError, match="has no machine"):
-        oracles([nbest, FOREST], [BLEU().against(["a"])] * 2)
+        oracles([nbest, FOREST], [TBLEU().against(["a"])] * 2)
     batches = []
     search_words = oracle_module.search_words
 
