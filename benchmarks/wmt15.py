@@ -184,6 +184,8 @@ Tokenised and in lower case, as the vectors are (GloVe, 100 dimensions, 30,000 w
   tokenisation of mteval-v14; the paper has {bleu[paper]}. WER is {wer[tokenized]}, {wer[plain]} and
   {wer[lower]}; the paper has {wer[paper]}. Averaging BLEU in lower case by Fisher's z would give
   {bleu[fisher]}.
+- **NIST and TER** in lower case have {nist[lower]}, and {ter[lower]}; the paper has {nist[paper]},
+  and {ter[paper]}.
 - **Table 4 of the paper has two numbers swapped.** It gives the English-German systems PROMT and
   online-A BLEU 0.2253 and 0.1859, WER 0.6887 and 0.6284, and says in the text that PROMT falls to
   the tenth or eleventh place. Here they have BLEU {promt[bleu]} (lower case, international) and WER
@@ -266,6 +268,8 @@ def main() -> None:
         bleu=_means("BLEU", found),
         intl=_means(INTERNATIONAL, {"lower": found["lower"]})["lower"],
         wer=_means("WER", found),
+        nist=_means("NIST", {"lower": found["lower"]}),
+        ter=_means("TER", {"lower": found["lower"]}),
         promt=_two_systems(pairs["en-de"]),
         ende=[found[form]["en-de"]["BLEU"][0].value for form in ("plain", "tokenized")],
         uds=uds,

@@ -57,7 +57,7 @@ class Pair:
     def system_stats(self, metric: Metric, system: str) -> FloatColumn:
         """Return the statistics of one system; made once.
 
-        Those of sacreBLEU's metrics are kept in a file: TER takes half an hour for all systems.
+        Those of sacreBLEU's metrics are kept in a file: TER takes ten minutes for all systems.
         """
         key = str(metric), system
         if key not in self.made:

@@ -50,8 +50,8 @@ class TBLEU(BLEU):
         The largest affix distance that is forgiven, in [0, 1]; 0.05 was best on average in
         the paper. By the formula it prints, two words are within 0.05 only if they share a
         substring of twenty letters for each that differs: with the default, tBLEU is BLEU in
-        practice (no system of WMT15 scores differently by 0.01 per cent), although the paper
-        reports small differences there. What is meant to be tolerant needs 0.2 or more; see
+        practice (no system of WMT15 scores otherwise by more than 0.02 per cent), although the
+        paper reports small differences there. What is meant to be tolerant needs 0.2 or more; see
         :func:`fstmetrics.statistics.threshold_sweep`.
     **others
         As for :class:`fstmetrics.BLEU`.
