@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from benchmarks import (
+    bleu_oracles,
     corpus,
     engines,
     forests,
@@ -126,6 +127,26 @@ and the search for the worst sentence over rows with dominance:
 {}
 """,
         (lambda: rows.measure([each.first(300) for each in lattices() if each.arcs < 1500]),),
+    ),
+    "labels": Section(
+        "BLEU oracles",
+        """
+Sentence BLEU with 1 added to the matches, by labels, one thread, the native call alone; median of
+the lattices, and the most that one takes (all are proven, but for a few of the worst and of the
+fronts at `d200`):
+
+{}
+
+Growth, on pruned lattices of the largest kind, and on those with references of different lengths:
+
+{}
+
+The corpus oracle is in [BLEU oracles](experiments/bleu-oracles.md).
+""",
+        (
+            lambda: bleu_oracles.measure([each.first(300) for each in lattices()]),
+            lambda: bleu_oracles.growth(largest()),
+        ),
     ),
     "files": Section(
         "Files",

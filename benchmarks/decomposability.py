@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations, product
 from time import process_time
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,25 +22,54 @@ from fstmetrics import (
     BLEU,
     BLEUSBP,
     GRR,
+    GTM,
+    MAXSIM,
+    METEOR,
+    NIST,
     WER,
     Metric,
+    ReferenceSet,
     corpus_stats,
-    nbest_stats,
     quality,
     scores_of,
 )
+from fstmetrics.external.sacrebleu import TER
 from fstmetrics.references import Reference
 from fstmetrics.statistics import Comparison, paired_bootstrap, substitution_test
 from lattices import Lattice, NBest
 from lattices.arrays import FloatColumn
 
 METRICS: dict[str, Metric] = {"BLEU": BLEU(), "BLEU-SBP": BLEUSBP(), "4-GRR": GRR(), "WER": WER()}
+#: stemmers by the language that is translated into
+STEMMERS = {"en": "porter", "de": "german", "fr": "french"}
 LEVEL = 0.05
 #: what is added to a model score for each word
 BONUSES = np.linspace(-3.0, 3.0, 61)
 PARTS = ("news", "discussions", "both")
 SHARES = (0.03, 0.05, 0.08, 0.10)
 DELETING = (("en-de", "Neural-MT"), ("fr-en", "uedin-jhu-phrase"))
+
+
+def metrics_of(references: Sequence[Sequence[Reference]], name: str) -> dict[str, Metric]:
+    """Return the metrics that are compared, for a language pair or two into the same language."""
+    stemmer = STEMMERS[name[-2:]]
+    return METRICS | {
+        "METEOR": METEOR(stemmer=stemmer),
+        "GTM": GTM(e=1.2),
+        "MAXSIM": MAXSIM(stemmer=stemmer),
+        "NIST": NIST(references=ReferenceSet(cast(Any, references), name)),
+        "TER": TER(),
+    }
+
+
+def metrics_of_pair(pair: Pair, name: str) -> dict[str, Metric]:
+    """Return the metrics that are compared on one language pair."""
+    return metrics_of([[line] for line in pair.references], name)
+
+
+def shown(metric: Metric, score: float) -> str:
+    """Return a score as tables have it: in per cent, but NIST's as it is."""
+    return f"{score if isinstance(metric, NIST) else 100 * score:.2f}"
 
 
 def contradictions(metric: Metric, pair: Pair) -> Iterator[tuple[str, str, Comparison, Comparison]]:
@@ -104,10 +134,14 @@ def totals_by_bonus(
     """Return the statistics of the best entries under each bonus for words."""
     totals = np.zeros((len(BONUSES), len(metric.stat_names)))
     for nbest, of_segment in zip(lists, references, strict=True):
-        rows = nbest_stats(metric.against(of_segment), nbest)
         scores = np.array([entry.score for entry in nbest])
         lengths = np.array([len(entry.tokens) for entry in nbest])
-        totals += rows[np.argmax(scores + BONUSES[:, None] * lengths, axis=1)]
+        # few entries of a list are ever the best, and some metrics are slow
+        entries, place = np.unique(
+            np.argmax(scores + BONUSES[:, None] * lengths, axis=1), return_inverse=True
+        )
+        evaluator = metric.against(of_segment)
+        totals += np.array([evaluator.stats(nbest.tokens(entry)) for entry in entries])[place]
     return totals
 
 
@@ -131,12 +165,9 @@ def _qualities(metric: Metric, rows: FloatColumn) -> FloatColumn:
 
 def blanked(metric: Metric, pair: Pair, system: str, deleted: FloatColumn) -> Comparison:
     """Compare a system that says nothing for some segments with the one that always speaks."""
-    references = [[line] for line in pair.references]
-    lines = pair.outputs[system]
-    rest = ["" if gone else line for line, gone in zip(lines, deleted, strict=True)]
-    return paired_bootstrap(
-        metric, corpus_stats(metric, rest, references), corpus_stats(metric, lines, references)
-    )
+    rows = pair.system_stats(metric, system)
+    silent = corpus_stats(metric, [""] * len(rows), [[line] for line in pair.references])
+    return paired_bootstrap(metric, np.where(deleted[:, None], silent, rows), rows)
 
 
 def least_agreed(pair: Pair, system: str, share: float) -> FloatColumn:
@@ -160,13 +191,11 @@ def attacked(metric: Metric, pair: Pair, system: str) -> tuple[list[int], list[f
 
     Greedy, with the reference in view, until the score is below that of the whole output.
     """
-    references = [[line] for line in pair.references]
-    lines = pair.outputs[system]
-    rows = corpus_stats(metric, lines, references)
-    change = corpus_stats(metric, [""] * len(lines), references) - rows
+    rows = pair.system_stats(metric, system)
+    change = corpus_stats(metric, [""] * len(rows), [[line] for line in pair.references]) - rows
     total = rows.sum(axis=0)
     base = quality(metric, metric.score(total))
-    left, order, gains = [*range(len(lines))], [], []
+    left, order, gains = [*range(len(rows))], [], []
     while left:
         tried = _qualities(metric, total + change[left])
         best = int(np.argmax(tried))
@@ -178,10 +207,11 @@ def attacked(metric: Metric, pair: Pair, system: str) -> tuple[list[int], list[f
     return order, gains
 
 
-def _effect(comparison: Comparison) -> str:
+def _effect(metric: Metric, comparison: Comparison) -> str:
     p_value = comparison.p_value
-    shown = "p < 0.01" if p_value < 0.01 else f"p = {p_value:.2f}"
-    return f"{100 * comparison.effect:+.2f} ({shown})"
+    probability = "p < 0.01" if p_value < 0.01 else f"p = {p_value:.2f}"
+    effect = shown(metric, comparison.effect)
+    return f"{'' if effect.startswith('-') else '+'}{effect} ({probability})"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -203,24 +233,25 @@ def _command(pair: str, baseline: str, system: str) -> str:
 
 def sign_tests(pairs: dict[str, Pair]) -> dict[str, str]:
     """Return the first scenario: how often the test contradicts itself, and where most."""
+    of_pairs = {name: metrics_of_pair(pair, name) for name, pair in pairs.items()}
     found = {
         metric: [
             (name, *one)
             for name, pair in pairs.items()
-            for one in contradictions(METRICS[metric], pair)
+            for one in contradictions(of_pairs[name][metric], pair)
         ]
-        for metric in METRICS
+        for metric in of_pairs["de-en"]
     }
     comparisons = sum(len(pair.outputs) * (len(pair.outputs) - 1) // 2 for pair in pairs.values())
     where, a, b, _, _ = min(found["BLEU"], key=lambda one: max(one[3].p_value, one[4].p_value))
     pair, rows = pairs[where], []
-    for name, metric in METRICS.items():
+    for name, metric in of_pairs[where].items():
         stats = dict(zip(pair.outputs, pair.stats(metric), strict=True))
         row = [name]
         for x, y in ((a, b), (b, a)):
             test = substitution_test(metric, stats[x], stats[y])
-            score = 100 * metric.score(stats[x].sum(axis=0))
-            row += [f"{score:.2f}", f"{test.wins} : {test.losses}", f"{test.p_value:.1g}"]
+            score = shown(metric, metric.score(stats[x].sum(axis=0)))
+            row += [score, f"{test.wins} : {test.losses}", f"{test.p_value:.1g}"]
         rows.append(row)
     header = ["metric", a, "won : lost", "p", b, "won : lost", "p"]
     lengths = [rows.sum(axis=0)[-2:] for rows in pair.stats(BLEU())]
@@ -239,25 +270,26 @@ def genres(pairs: dict[str, Pair]) -> dict[str, str]:
     """Return the second scenario: choices of real systems, and a bonus for words that is tuned."""
     counts: list[str] = []
     example: tuple[str, ...] = ()
-    for name, metric in METRICS.items():
-        better, inverted = inversions(metric, [pairs["de-en"], pairs["fr-en"]])
+    both = [pairs["de-en"], pairs["fr-en"]]
+    metrics = metrics_of([[line] for pair in both for line in pair.references], "de-en and fr-en")
+    for name, metric in metrics.items():
+        better, inverted = inversions(metric, both)
         counts.append(f"{name} {len(inverted)} of {better}")
         example = example or inverted[0]
     rows = []
-    for name, metric in METRICS.items():
-        totals = [
-            dict(zip(pairs[pair].outputs, pairs[pair].stats(metric), strict=True))
-            for pair in ("de-en", "fr-en")
-        ]
+    for name, metric in metrics.items():
+        totals = [dict(zip(pair.outputs, pair.stats(metric), strict=True)) for pair in both]
         scores: list[list[float]] = []
         for news, discussion in (example[:2], example[2:]):
             parts = totals[0][news].sum(axis=0), totals[1][discussion].sum(axis=0)
             scores.append([metric.score(part) for part in (*parts, parts[0] + parts[1])])
-        shown = [f"{100 * score:.2f}" for both in zip(*scores, strict=True) for score in both]
-        rows.append([name, *shown])
+        rows.append(
+            [name, *(shown(metric, score) for two in zip(*scores, strict=True) for score in two)]
+        )
     tuning = []
     lists = lists_of_genres()
-    for name, metric in METRICS.items():
+    texts = [each for _, references in lists.values() for each in references]
+    for name, metric in metrics_of(texts, "captions and Russian into en").items():
         captions, russian = (totals_by_bonus(metric, *of_genre) for of_genre in lists.values())
         for what, (first, second) in tuned(metric, captions, russian).items():
             chosen = captions[first], russian[second], captions[first] + russian[second]
@@ -266,7 +298,7 @@ def genres(pairs: dict[str, Pair]) -> dict[str, str]:
                     name,
                     what,
                     f"{BONUSES[first]:+.1f}, {BONUSES[second]:+.1f}",
-                    *(f"{100 * metric.score(row):.2f}" for row in chosen),
+                    *(shown(metric, metric.score(row)) for row in chosen),
                 ]
             )
     return {
@@ -288,9 +320,12 @@ def deletions(pairs: dict[str, Pair]) -> dict[str, str]:
     rows = []
     for name, system in DELETING:
         pair = pairs[name]
+        metrics = metrics_of_pair(pair, name)
         for share in SHARES:
             deleted = least_agreed(pair, system, share)
-            effects = [_effect(blanked(one, pair, system, deleted)) for one in METRICS.values()]
+            effects = [
+                _effect(one, blanked(one, pair, system, deleted)) for one in metrics.values()
+            ]
             rows.append([f"{name} {system}", f"{share:.0%}", str(deleted.sum()), *effects])
     attacks = []
     for name, system in DELETING:
@@ -301,7 +336,9 @@ def deletions(pairs: dict[str, Pair]) -> dict[str, str]:
             most = int(np.argmax(gains)) + 1 if gains else 0
             deleted = np.zeros(len(words), dtype=bool)
             deleted[order[:most]] = True
-            effects = [_effect(blanked(one, pair, system, deleted)) for one in METRICS.values()]
+            effects = [
+                _effect(one, blanked(one, pair, system, deleted)) for one in METRICS.values()
+            ]
             parts = (words[order[:most]].sum() / words.sum(), words[order].sum() / words.sum())
             attacks.append(
                 [f"{name} {system}", label, f"{parts[0]:.1%}", *effects, f"{parts[1]:.1%}"]
@@ -313,7 +350,7 @@ def deletions(pairs: dict[str, Pair]) -> dict[str, str]:
             length, expected = stats.sum(axis=0)[-2:]
             _, gains = attacked(BLEU(), pair, system)
             (long_gains if length > expected else short_gains).append(100 * max(gains, default=0.0))
-    header = ["system", "words deleted", "segments", *METRICS]
+    header = ["system", "words deleted", "segments", *metrics]
     return {
         "deletion_table": _table(header, rows),
         "attack_table": _table(

@@ -20,11 +20,13 @@ from fstmetrics import (
     BLEUSBP,
     CER,
     GRR,
+    NIST,
     PER,
     TBLEU,
     WER,
     BLEUModif,
     Metric,
+    ReferenceSet,
     WERModif,
     WordVectors,
     corpus_score,
@@ -32,6 +34,7 @@ from fstmetrics import (
     quality,
     scores_of,
 )
+from fstmetrics.external.sacrebleu import TER
 from fstmetrics.statistics import correlate, correlate_systems
 from fstmetrics.statistics.correlation import Correlation
 from fstmetrics.statistics.studies import SystemsPoint, sweep_systems
@@ -54,13 +57,16 @@ PUBLISHED = {
     "BLEU": (0.920, 0.760),
     INTERNATIONAL: (0.920, 0.760),
     "WER": (0.930, 0.754),
+    "TER": (0.935, 0.756),
+    "NIST": (0.941, 0.726),
     "BLEU_modif (0.1)": (0.951, 0.881),
     "WER_modif": (0.949, 0.922),
 }
-LOWER = ("BLEU", INTERNATIONAL, "WER", "BLEU_modif (0.1)", "WER_modif")
+LOWER = ("BLEU", INTERNATIONAL, "NIST", "WER", "TER", "BLEU_modif (0.1)", "WER_modif")
 SAMPLES = 1000
 #: by language pair and metric: over systems, and over segments
 Found = dict[str, dict[str, tuple[Correlation, ...]]]
+EPSILONS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0]
 GAMMAS = [0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0]
 
 
@@ -79,17 +85,25 @@ def correlations(pair: Pair, metrics: dict[str, Metric]) -> dict[str, tuple[Corr
 def by_form(name: str) -> dict[str, dict[str, tuple[Correlation, ...]]]:
     """Return the correlations of a language pair for text as it is, tokenised, lower case."""
     pair = read_pair(name)
-    lower: dict[str, Metric] = {"BLEU": BLEU(), "WER": WER()}
+    cut, small = pair.mapped(tokenized), pair.mapped(lowercased)
+    # TER folds case by itself, and is slow
+    ter = correlations(cut, {"TER": TER()})
+    lower: dict[str, Metric] = {"BLEU": BLEU(), "NIST": _nist(small), "WER": WER()}
     if name in INTO_ENGLISH:
         vectors = load_vectors(VECTORS)
         lower["BLEU_modif (0.1)"] = BLEUModif(vectors=vectors)
         lower["WER_modif"] = WERModif(vectors=vectors)
     international: dict[str, Metric] = {INTERNATIONAL: BLEU(tokenize="intl", lowercase=True)}
     return {
-        "plain": correlations(pair, METRICS),
-        "tokenized": correlations(pair.mapped(tokenized), METRICS),
-        "lower": correlations(pair.mapped(lowercased), lower) | correlations(pair, international),
+        "plain": correlations(pair, METRICS | {"NIST": _nist(pair)}),
+        "tokenized": correlations(cut, METRICS | {"NIST": _nist(cut)}) | ter,
+        "lower": correlations(small, lower) | correlations(pair, international) | ter,
     }
+
+
+def _nist(pair: Pair) -> NIST:
+    """Return NIST with the information of a language pair's references."""
+    return NIST(references=ReferenceSet([[line] for line in pair.references]))
 
 
 def without_worst(pair: Pair, metric: Metric, count: int = 1) -> float:
@@ -131,6 +145,10 @@ def _rows(names: Sequence[str], found: Found, intervals: bool) -> list[str]:
         row += f" {said[0]:.3f} | {said[1]:.3f} |" if said else " | |"
         lines.append(row)
     return lines
+
+
+def _table(names: Sequence[str], found: Found, intervals: bool) -> str:
+    return "\n".join([HEAD, *_rows(names, found, intervals)])
 
 
 HEAD = """\
@@ -187,6 +205,17 @@ Tokenised and in lower case, as the vectors are (GloVe, 100 dimensions, 30,000 w
   500 dimensions and were trained on billions of words of news, its threshold was chosen on WMT14.
   WER_modif has no such penalty.
 
+## tBLEU's threshold
+
+By its printed formula two words are within an affix distance of 0.05 only if they share a
+substring of twenty letters for each that differs. So tBLEU with the paper's threshold is BLEU in
+practice, although the paper reports small differences there. Pearson's coefficient, tokenised,
+and in brackets by how much, at most, the score of a system differs from BLEU, in per cent:
+
+| epsilon | {epsilons} |
+|---|{epsilon_rules}
+{epsilon_rows}
+
 ## BLEU_modif's threshold
 
 ![Correlation of BLEU_modif with people under many thresholds](wmt15-gamma.svg)
@@ -231,9 +260,9 @@ def main() -> None:
     text = TEXT.format(
         samples=SAMPLES,
         systems=", ".join(f"{len(pair.outputs)} for {name}" for name, pair in pairs.items()),
-        tokenized="\n".join([HEAD, *_rows([*METRICS], found["tokenized"], intervals=True)]),
-        plain="\n".join([HEAD, *_rows([*METRICS], found["plain"], intervals=False)]),
-        lower="\n".join([HEAD, *_rows(LOWER, found["lower"], intervals=True)]),
+        tokenized=_table([*METRICS, "NIST", "TER"], found["tokenized"], intervals=True),
+        plain=_table([*METRICS, "NIST"], found["plain"], intervals=False),
+        lower=_table(LOWER, found["lower"], intervals=True),
         bleu=_means("BLEU", found),
         intl=_means(INTERNATIONAL, {"lower": found["lower"]})["lower"],
         wer=_means("WER", found),
@@ -254,6 +283,11 @@ def main() -> None:
         unpenalised=" and ".join(
             f"{without_penalty(pair, modified):.3f} on {name}"
             for name, pair in zip(INTO_ENGLISH, lowered, strict=True)
+        ),
+        epsilons=" | ".join(f"{epsilon:g}" for epsilon in EPSILONS),
+        epsilon_rules="--:|" * len(EPSILONS),
+        epsilon_rows="\n".join(
+            epsilon_row(name, pair.mapped(tokenized)) for name, pair in pairs.items()
         ),
         gammas=" | ".join(f"{gamma:g}" for gamma in GAMMAS),
         rules="--:|" * len(GAMMAS),
@@ -321,6 +355,17 @@ def _gamma_sweep(pair: Pair, vectors: WordVectors) -> list[SystemsPoint]:
     return sweep_systems(
         BLEUModif(vectors=vectors), "gamma", GAMMAS, pair.outputs, references, human=pair.human
     )
+
+
+def epsilon_row(name: str, pair: Pair) -> str:
+    """Return the correlation of tBLEU under each threshold, and how far it is from BLEU."""
+    references = [[line] for line in pair.references]
+    points = sweep_systems(TBLEU(), "epsilon", EPSILONS, pair.outputs, references, human=pair.human)
+    cells = []
+    for point in points:
+        most = max(abs(a - b) for a, b in zip(point.scores, points[0].scores, strict=True))
+        cells.append(f"{_value(point):.3f} ({100 * most:.3f})")
+    return f"| {name} | {' | '.join(cells)} |"
 
 
 def _value(point: SystemsPoint) -> float:

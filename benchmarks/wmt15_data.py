@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
-from benchmarks.data import DATA
+import numpy as np
+
+from benchmarks.data import DATA, ROOT
 from fstmetrics import Metric, corpus_stats
+from fstmetrics.external.sacrebleu import SacreBLEUMetric
 from fstmetrics.external.tokenizers import tokenizer
 from fstmetrics.statistics.human import match_systems, read_human
 from lattices.arrays import FloatColumn
 
 FOLDER = DATA / "wmt15"
+KEPT = ROOT / "build" / "statistics"
 #: each pair with the name of its human scores
 PAIRS = {"de-en": "deu-eng", "fr-en": "fre-eng", "en-de": "eng-deu", "en-fr": "eng-fre"}
 
@@ -27,11 +34,16 @@ class Pair:
         The lines of each system that people judged, best first.
     human : list of float
         One score a system, in the same order.
+    made : dict
+        Statistics by metric and system.
     """
 
     references: list[str]
     outputs: dict[str, list[str]]
     human: list[float]
+    made: dict[tuple[str, str], FloatColumn] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def mapped(self, change: Callable[[str], str]) -> Pair:
         """Return the pair with every line changed."""
@@ -40,8 +52,36 @@ class Pair:
 
     def stats(self, metric: Metric) -> list[FloatColumn]:
         """Return the statistics of each system."""
-        references = [[line] for line in self.references]
-        return [corpus_stats(metric, lines, references) for lines in self.outputs.values()]
+        return [self.system_stats(metric, system) for system in self.outputs]
+
+    def system_stats(self, metric: Metric, system: str) -> FloatColumn:
+        """Return the statistics of one system; made once.
+
+        Those of sacreBLEU's metrics are kept in a file: TER takes half an hour for all systems.
+        """
+        key = str(metric), system
+        if key not in self.made:
+            lines = self.outputs[system]
+            slow = isinstance(metric, SacreBLEUMetric)
+            self.made[key] = self._kept(metric, lines) if slow else self._counted(metric, lines)
+        return self.made[key]
+
+    def _counted(self, metric: Metric, lines: list[str]) -> FloatColumn:
+        return corpus_stats(metric, lines, [[line] for line in self.references])
+
+    def _kept(self, metric: Metric, lines: list[str]) -> FloatColumn:
+        content = "\0".join([str(metric), *self.references, *lines]).encode()
+        path = KEPT / f"{hashlib.sha256(content).hexdigest()}.npy"
+        if path.exists():
+            rows: FloatColumn = np.load(path)
+            return rows
+        rows = self._counted(metric, lines)
+        KEPT.mkdir(parents=True, exist_ok=True)
+        # whole or not at all: others may compute the same
+        with NamedTemporaryFile(dir=KEPT, suffix=".npy", delete=False) as file:
+            np.save(file, rows)
+        Path(file.name).replace(path)
+        return rows
 
 
 def read_pair(pair: str) -> Pair:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decoding.corpus.jobs import InfoJob, MBRJob, OracleJob
     from decoding.corpus.runner import Done, Failure, Segment, VocabularyWarning, run
-    from decoding.extraction.corpus import CorpusOracle, corpus_oracle
+    from decoding.extraction.corpus import CorpusOracle, corpus_oracle, statistics_front
     from decoding.extraction.oracle import (
         DensityPoint,
         Oracle,
@@ -79,6 +79,7 @@ __all__ = [
     "rerank",
     "run",
     "sample_data",
+    "statistics_front",
     "worst",
 ]
 
@@ -120,6 +121,7 @@ _HOMES = {
     "oracles": "extraction.oracle",
     "rerank": "lists",
     "run": "corpus.runner",
+    "statistics_front": "extraction.corpus",
     "worst": "extraction.oracle",
 }
 

@@ -21,15 +21,17 @@ class WordOracles:
     def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """Return the statistics of a path."""
 
-def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], object, fstmetrics._native.WordMetric, tuple[object, ...]]], count: int, classes: tuple[type, type], model_weight: float, most_cells: int, workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]:
+def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], object, fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, classes: tuple[type, type], model_weight: float, most_cells: tuple[int, int], workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]:
     """
-    Compile the references of each lattice, search it, and score what was found.
+    Compile the references of each space, search it, and score what was found.
 
-    A problem has a lattice's columns, those of its features or None, the numbers and the
-    strings of its vocabulary, the evaluator, its metric, and the references: texts, or
-    tuples of words. Returns oracles of the two classes, Oracle and Hypothesis, or None
-    with the place, the outcome and the arcs in a list: 1, no path is complete; 2, the
-    path's model score overflows; 3, there are too many cells.
+    A problem has the columns of a lattice or forest, those of its features or None, the
+    numbers and the strings of its vocabulary, the evaluator, its metric, and the references:
+    texts, or tuples of words. There are at most so many; while they are read, others are
+    searched on threads. Of lattices and of forests so many cells may be searched. Returns
+    oracles of the two classes, Oracle and Hypothesis, or None with the place, the outcome and
+    the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, there
+    are too many cells, or a forest cannot be searched.
     """
 
 UNPLACED: float = 1e-09
@@ -57,6 +59,21 @@ def prefix_tree(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     """
     Return the tree of the prefixes of a list's entries: the state before and the word into each
     state but the first, and the mass and the best score of the entries that end in each.
+    """
+
+def search_labels(problems: Sequence[tuple[object, Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scoring: tuple[int, float, bool, bool], lengths: tuple[int, bool], wanted: tuple[int, bool, bool, float], limits: tuple[int, int, int], workers: int) -> list[tuple[list[list[int]], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], float, bool, bool, int]]:
+    """
+    Search spaces for their best sentences under BLEU.
+
+    A problem has a space's columns, the unit and the word of each arc or symbol, the
+    units of the references and where each reference begins. Scoring: smoothing, its
+    value, effective order or not, arithmetic mean or not; lengths: which is the
+    effective one, a strict penalty or not; wanted: k, the worst or not, the whole front
+    or not, the weight of the model score; limits: labels, bytes, and labels
+    that are searched without a bound.
+    Returns for each problem paths, their statistics, rows that dominate all others, a
+    bound, whether a search was completed, whether it is proven, how many labels there
+    were.
     """
 
 @overload

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from decoding import _native
-from lattices.algorithms import Paths, sample, sample_paths, union
+from lattices.algorithms import Paths, sample, sample_paths, to_lattice, union
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import NBEST, takes
+from lattices.spaces.arguments import NBEST, check_filled, takes
 from lattices.spaces.features import FeatureMatrix, Weights
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
@@ -142,7 +142,7 @@ def joined(spaces: Sequence[Space]) -> Space:
     if known and len(lists) == len(known):
         return _one_list(lists)
     filled = [space for space in known if isinstance(space, Lattice) or len(space)]
-    return union([as_lattice(space) if isinstance(space, NBest) else space for space in filled])
+    return union([to_lattice(space) for space in filled])
 
 
 def _one_list(lists: Sequence[NBest]) -> NBest:
@@ -182,31 +182,6 @@ def _under(names: tuple[str, ...], nbest: NBest) -> FeatureMatrix:
     return csr_array((matrix.data, columns, matrix.indptr), shape=(len(nbest), len(names)))
 
 
-def as_lattice(nbest: NBest) -> Lattice:
-    """Return a lattice with one path for each entry, which has its score and features.
-
-    The paths share nothing but their two ends; score and features are on the last arc.
-    """
-    if not len(nbest):
-        raise OptionError("an empty list has no lattice")
-    arcs: list[tuple[Any, ...]] = []
-    states = 2
-    for entry in nbest:
-        state = 0
-        *before, word = entry.tokens or ("",)
-        for earlier in before:
-            arcs.append((state, states, earlier))
-            state, states = states, states + 1
-        arcs.append((state, 1, word, entry.score, entry.features))
-    return Lattice.from_arcs(
-        arcs,
-        finals=[1],
-        vocabulary=nbest.vocabulary,
-        feature_names=nbest.feature_names,
-        **_about(nbest),
-    )
-
-
 def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
     """Return random paths, derivations or entries, drawn in proportion to ``exp(scale * score)``.
 
@@ -225,8 +200,7 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
         return listed_derivations(space, sample(space, count, rng, scale))
     if isinstance(space, Lattice):
         return listed(space, sample_paths(space, count, rng, scale))
-    if not len(space):
-        raise OptionError("nothing can be drawn from an empty list")
+    check_filled([space])
     weights = np.exp(scale * space.score - (scale * space.score).max())
     return chosen(space, rng.choice(len(space), count, p=weights / weights.sum()).tolist())
 

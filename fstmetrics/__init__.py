@@ -24,9 +24,16 @@ from fstmetrics.contract import (
 from fstmetrics.dependency.bllip import Bllip, bllip_score
 from fstmetrics.dependency.parses import PARSERS, Parse, ParseTable, load_parses
 from fstmetrics.machine import Machine
+from fstmetrics.matching.gtm import GTM
+from fstmetrics.matching.maxsim import MAXSIM
+from fstmetrics.matching.meteor import METEOR
 from fstmetrics.ngram.bleu import BLEU, BLEUSBP, BLEUEvaluator
+from fstmetrics.ngram.linear import LinearBLEU
+from fstmetrics.ngram.nist import NIST, ReferenceSet
 from fstmetrics.ngram.per import PER
 from fstmetrics.ngram.tbleu import TBLEU
+from fstmetrics.normalisation.metric import Normalised
+from fstmetrics.normalisation.normalisers import NORMALISERS
 from fstmetrics.signature import METRICS, SIMILARITIES, parse_metric
 from fstmetrics.similarity.affix import AffixSimilarity, Similarity, affix_distance, affix_distances
 from fstmetrics.similarity.modif import BLEUModif, WERModif
@@ -37,7 +44,12 @@ __all__ = [
     "BLEUSBP",
     "CER",
     "GRR",
+    "GTM",
+    "MAXSIM",
+    "METEOR",
     "METRICS",
+    "NIST",
+    "NORMALISERS",
     "PARSERS",
     "PER",
     "SIMILARITIES",
@@ -55,11 +67,14 @@ __all__ = [
     "EmbeddingSimilarity",
     "Evaluator",
     "Judgement",
+    "LinearBLEU",
     "ListEvaluator",
     "Machine",
     "Metric",
+    "Normalised",
     "Parse",
     "ParseTable",
+    "ReferenceSet",
     "RowScorer",
     "Similarity",
     "WERModif",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Generic, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
@@ -84,6 +84,42 @@ class ListEvaluator(Evaluator, Protocol):
         """Return one row of statistics for each entry, the same as ``stats`` gives."""
 
 
+class ClippedMatches(NamedTuple):
+    """A score that grows with the clipped n-gram matches of a sentence, for each length of it.
+
+    Attributes
+    ----------
+    references : tuple
+        The references, in units.
+    weights : float64 column
+        One for each order of n-grams, of sum 1.
+    smoothing : tuple
+        Its number among :data:`fstmetrics.ngram.bleu.SMOOTHINGS`, its value, whether orders for
+        which a sentence is too short are left out, whether the mean is arithmetic.
+    lengths : tuple
+        The number of the effective length among :data:`fstmetrics.ngram.bleu.LENGTHS`, and whether
+        the brevity penalty is strict.
+    characters, spaces, lowercase : bool
+        What the units are: characters, with blanks or without, or words; in lower case or not.
+    """
+
+    references: tuple[tuple[str, ...], ...]
+    weights: FloatColumn
+    smoothing: tuple[int, float, bool, bool]
+    lengths: tuple[int, bool]
+    characters: bool
+    spaces: bool
+    lowercase: bool
+
+
+@runtime_checkable
+class MatchEvaluator(Evaluator, Protocol):
+    """An evaluator whose score grows with clipped n-gram matches, which labels can search for."""
+
+    def clipped_matches(self) -> ClippedMatches:
+        """Return what the score is made of, or raise OptionError if it does not grow so."""
+
+
 @lru_cache(maxsize=512)
 def offers(kind: type, ability: str, rests_on: frozenset[str]) -> bool:
     """Tell whether a class has an ability that fits the rest of it.
@@ -122,6 +158,11 @@ def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
     return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
 
 
+def has_matches(evaluator: Evaluator) -> TypeGuard[MatchEvaluator]:
+    """Tell whether an evaluator's score is one of clipped n-gram matches."""
+    return offers(type(evaluator), "clipped_matches", _JUDGING)
+
+
 def quality(metric: Metric, score: float) -> float:
     """Return a score turned so that higher is better: an error rate is negated."""
     return score if metric.higher_is_better else -score
@@ -137,10 +178,14 @@ class Prepared(Generic[S]):
     origin : int32 column, optional
         The arc or edge of the original behind each of :attr:`space`, -1 for none; nothing where
         the space is the original itself.
+    exact : bool
+        Whether every sentence is what the metric would make of it; if not, a machine over the
+        space is merely like the metric.
     """
 
     space: S
     origin: IntColumn | None = None
+    exact: bool = True
 
     def original(self, arcs: IntColumn) -> tuple[int, ...]:
         """Return a path or derivation of the prepared space as one of the original."""
@@ -177,7 +222,8 @@ def compile_for(space: S, evaluator: CompiledEvaluator) -> tuple[Prepared[S], Ma
     (('o', 'n', 'i'), 'exact')
     """
     prepared = evaluator.prepare(space)
-    return prepared, evaluator.machine(prepared.space.vocabulary, prepared.labels())
+    machine = evaluator.machine(prepared.space.vocabulary, prepared.labels())
+    return prepared, machine if prepared.exact else replace(machine, relation="proxy")
 
 
 #: scores closer than this, of metrics that do not count in whole units, differ by rounding

@@ -11,6 +11,7 @@ from typing import Protocol, TypeGuard, runtime_checkable
 
 from fstmetrics.alignment.family import AlignmentMetric
 from fstmetrics.contract import Evaluator, Metric, offers
+from fstmetrics.normalisation.metric import NormalisedEvaluator
 from fstmetrics.references import Reference, lattices_by_length
 from lattices.arrays import FloatColumn
 from lattices.spaces import Lattice
@@ -86,5 +87,6 @@ def decomposes(evaluator: Evaluator) -> bool:
     >>> decomposes(BLEU().against(["a cat"]))
     False
     """
-    parts = by_denominator(evaluator)
+    inner = evaluator.inner if isinstance(evaluator, NormalisedEvaluator) else evaluator
+    parts = by_denominator(inner)
     return parts is not None and len(parts) == 1

@@ -188,7 +188,17 @@ def bleu_scores(candidates: NBest, evidence: NBest, metric: BLEU) -> FloatColumn
     [[1.0, 0.5], [0.5, 1.0]]
     """
     joint = JointUnits(candidates, evidence, bleu_units(metric))
-    return floats(PairMatches(joint.columns, metric.order).bleu(*metric.scoring))
+    matches = PairMatches(joint.columns, metric.order)
+    if metric.brevity == "standard":
+        return floats(matches.bleu(*metric.scoring))
+    own = joint.lengths[0]
+    totals = np.maximum(own - np.arange(metric.order)[:, None], 0)
+    # what all rows of evidence share: totals, the length, a reference length of 0
+    shared = np.concatenate([totals, [own, np.zeros_like(own)]])
+    by_order = [matches.of_order(order) for order in range(1, metric.order + 1)]
+    rows = [metric.scores(floats(np.concatenate([row, shared]).T))
+            for row in np.stack(by_order, axis=1)]  # fmt: skip
+    return floats(np.reshape(rows, (len(evidence), len(candidates))))
 
 
 def per_scores(candidates: NBest, evidence: NBest, metric: PER) -> FloatColumn:

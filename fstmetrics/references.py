@@ -64,6 +64,13 @@ def checked_references(references: Iterable[Reference]) -> tuple[Reference, ...]
     Traceback (most recent call last):
     lattices.errors.OptionError: the references of a segment are a list, not one string: ['a cat']?
     """
+    # a corpus has one evaluator a segment, and mostly a tuple of texts for each
+    if type(references) is tuple and references:
+        for reference in references:
+            if type(reference) is not str:
+                break
+        else:
+            return references
     if isinstance(references, str):
         raise OptionError(
             f"the references of a segment are a list, not one string: [{references!r}]?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -117,13 +118,24 @@ def parse_metric(specification: str) -> Metric:
     GRR(n=2, alpha=1.0, beta=0.0, similarity=None)
     >>> parse_metric("wrr:similarity=affix(epsilon=0.3)").similarity
     AffixSimilarity(epsilon=0.3)
+    >>> str(parse_metric("wer:normalise=lower+nfkc"))
+    'wer:normalise=lower+nfkc'
     >>> parse_metric("grr:m=2")
     Traceback (most recent call last):
     lattices.errors.OptionError: grr has no option 'm' (it has n, alpha, beta, similarity)
     """
     name, _, options = specification.strip().partition(":")
-    built: Metric = _build(METRICS.get(name), name, options)
-    return built
+    items = _split(options)
+    normalise = [item for item in items if re.match("normali[sz]e=", item)]
+    rest = ",".join(item for item in items if item not in normalise)
+    built: Metric = _build(METRICS.get(name), name, rest)
+    if not normalise:
+        return built
+    if len(normalise) > 1:
+        raise OptionError(f"{name} was given 'normalise' twice; lower+punctuation is for both")
+    from fstmetrics.normalisation.metric import Normalised
+
+    return Normalised(built, normalise[0].partition("=")[2])
 
 
 def _build(kind: type[Any], name: str, options: str) -> Any:

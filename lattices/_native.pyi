@@ -276,6 +276,11 @@ def ranked_derivations(forest: ForestColumns, said: Annotated[NDArray[numpy.int3
 def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: RowAutomatonColumns, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """Return the arcs of the sentences of the highest gain + weight * score."""
 
+class ForestSearch:
+    """The search of forests, for other modules."""
+
+FOREST_SEARCH: ForestSearch = ...
+
 def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> list[tuple[str, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int]]:
     """
     Return for each forest why it cannot be searched, or nothing, the best value, the edges of a derivation from the top down, and its part.

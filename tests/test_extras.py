@@ -73,6 +73,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
          "fstmetrics[sacrebleu]"),
         ("sacrebleu", ["train", "a.jsonl", "--metric", "ter", "-o", "out"],
          "fstmetrics[sacrebleu]"),
+        ("nltk", ["oracle", "a.jsonl", "--metric", "meteor"], "fstmetrics[stemming]"),
+        ("nltk", ["score", "one", "--refs", "refs", "--metric", "maxsim"], "fstmetrics[stemming]"),
         ("matplotlib", ["correlate", "one", "two", "three", "--refs", "refs", "--human", "human",
                         "--plot", "out.png"], "fstmetrics[plot]"),
         ("matplotlib", ["study", "char-bleu", "one", "--refs", "refs", "--plot", "out.png"],

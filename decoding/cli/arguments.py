@@ -186,6 +186,14 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         action="extend",
         help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: {default}){note}",
     )
+    parser.add_argument(
+        "--normalize",
+        "--normalise",
+        dest="normalise",
+        metavar="NAME[+NAME...]",
+        help="make both sides alike before they are compared: lower, nfkc, punctuation, "
+        "whisper-basic, whisper-english, glm:FILE, regex:FILE",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -256,7 +264,7 @@ _WRITTEN = {
 _READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
          "human", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
-_METRIC_FILES = re.compile(r"\b(?:vectors|parses)=([^,()]+)")
+_METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
 
 def identities_read(arguments: argparse.Namespace) -> set[tuple[int, int]]:
@@ -311,12 +319,19 @@ def _check_writable(path: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
-def parsed_metric(specification: str, *, check: bool = True) -> Metric:
+def parsed_metric(
+    specification: str, *, check: bool = True, normalise: str | None = None
+) -> Metric:
     """Return a metric; with ``check``, what it needs and cannot be had is said here."""
-    from fstmetrics import parse_metric
+    from fstmetrics import Normalised, parse_metric
+    from lattices.errors import OptionError
     from lattices.optional import check_requirements
 
     metric = parse_metric(specification)
+    if normalise is not None:
+        if isinstance(metric, Normalised):
+            raise OptionError(f"--normalize {normalise}, and {metric} has normalisers of its own")
+        metric = Normalised(metric, normalise)
     if check:
         check_requirements(metric)
     return metric
@@ -325,7 +340,10 @@ def parsed_metric(specification: str, *, check: bool = True) -> Metric:
 def parsed_metrics(arguments: argparse.Namespace, *, check: bool = True) -> tuple[Metric, ...]:
     """Return the metrics that were asked for, each once."""
     given = arguments.metric or arguments.default_metrics
-    metrics = [parsed_metric(specification, check=check) for specification in given]
+    metrics = [
+        parsed_metric(specification, check=check, normalise=arguments.normalise)
+        for specification in given
+    ]
     return tuple({str(metric): metric for metric in metrics}.values())
 
 

@@ -23,8 +23,8 @@ from decoding.extraction.oracle import (
 from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
 from decoding.minimum_risk.results import Consensus, Method
-from decoding.training.learner import space_size
 from fstmetrics import Evaluator, Metric, has_machine
+from fstmetrics.contract import has_matches
 from fstmetrics.fractions import decomposes
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words, density, path_count, path_lengths
@@ -34,6 +34,7 @@ from lattices.formats.references import References
 from lattices.formats.writing import kind_of
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import check_filled
 
 
 def is_unscored(space: Space) -> bool:
@@ -151,13 +152,16 @@ class OracleJob:
     ) -> list[list[Oracle]] | None:
         """Return the best of all spaces by one call, or None where one call will not do."""
         # the evaluators are all of one metric
-        if self.k > 1 or self.worst or not has_machine(evaluators[0]):
+        searches = has_machine(evaluators[0]) or has_matches(evaluators[0])
+        if self.k > 1 or self.worst or not searches:
             return None
         found = find_oracles(
             spaces,
             evaluators,
             model_weight=self.model_weight,
             engine=self.engine,
+            budget=self.budget,
+            memory=self.memory,
         )
         return [[each] for each in found]
 
@@ -255,11 +259,10 @@ class CandidatesJob:
         """Return the candidates of each segment."""
         references = [segment.references(self.references, required=True) for segment in segments]
         evaluators = [[metric.against(some) for metric in self.metrics] for some in references]
-        for segment in segments:
-            if isinstance(segment.space, NBest) and not len(segment.space):
-                raise OptionError(f"n-best list {segment.id!r} is empty")
+        spaces = [segment.space for segment in segments]
+        check_filled(spaces)
         found = candidates(
-            [segment.space for segment in segments],
+            spaces,
             [first for first, *_ in evaluators],
             engine=self.engine,
             budget=self.budget,
@@ -283,9 +286,7 @@ class CandidatesJob:
 
 
 def _size(space: Space) -> int:
-    if isinstance(space, Lattice):
-        return space.num_arcs
-    return space.num_edges if isinstance(space, Forest) else len(space.label)
+    return len(space.label) if isinstance(space, NBest) else len(space.score)
 
 
 @dataclass(frozen=True)
@@ -454,7 +455,7 @@ class RescoreJob:
             one_best_stats = tuple(judge.stats(before) for judge in judges)
         names = unweighted(segment.space, self.weights)
         return SegmentRescored(
-            found, stats, one_best_stats, names, space_size(rescored), is_unscored(segment.space)
+            found, stats, one_best_stats, names, len(rescored.score), is_unscored(segment.space)
         )
 
 

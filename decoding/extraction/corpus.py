@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from decoding.extraction.choice import BoundedScore, CorpusChoice, corpus_choice, undominated
-from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, oracle_kbest, oracles
-from decoding.extraction.ranked import ranked_places
-from fstmetrics import Evaluator, Metric, nbest_stats
-from fstmetrics.contract import METRIC
+from decoding.extraction.oracle import (
+    DEFAULT_BUDGET,
+    OUR_ENGINES,
+    Oracle,
+    oracle_kbest,
+    oracles,
+)
+from decoding.extraction.ranked import LABELS, ranked_places, ranking
+from fstmetrics import Evaluator, Metric, nbest_stats, scores_of
+from fstmetrics.contract import EVALUATOR, METRIC, ROUNDING, has_matches
 from fstmetrics.fractions import by_denominator, has_fractions
 from fstmetrics.references import Reference
 from lattices.algorithms import best
@@ -20,7 +26,10 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import SPACES, takes
+from lattices.spaces.arguments import GRAPH, SPACES, check_filled, takes
+
+if TYPE_CHECKING:
+    from decoding.extraction.labels import StatisticsFront
 
 #: sentences that are looked through for one that scores best against the reference it was
 #: found by: a few, which mostly do, and then more
@@ -55,6 +64,8 @@ def corpus_oracle(
     *,
     engine: str = "auto",
     workers: int = 1,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> CorpusOracle:
     """Return the choice of one sentence from each space that makes the best corpus.
 
@@ -63,13 +74,14 @@ def corpus_oracle(
     was the best for the sentence. With one reference a segment the last three do decompose, and
     the sentence oracles are returned.
 
-    Of n-best lists every entry is looked at. Of lattices and forests, which a metric with a
-    machine searches, the candidates are the sentence oracle, the 1-best and the best sentence
-    against the references of each length alone. The latter would be the answer if a
-    sentence could choose its reference, so they give the bound; see :func:`candidates`.
+    Of n-best lists every entry is looked at. Under BLEU the candidates of a lattice or forest are
+    the whole front of statistics that its sentences can have (:func:`statistics_front`). Under a
+    metric with a machine they are the sentence oracle, the 1-best and the best sentence against
+    the references of each length alone. The latter would be the answer if a sentence could choose
+    its reference, so they give the bound; see :func:`candidates`.
 
-    Costs one search of each lattice or forest for each length of its references and one more;
-    then see :func:`decoding.extraction.choice.corpus_choice`.
+    Costs one search of each lattice or forest under BLEU, and otherwise one for each length of its
+    references and one more; then see :func:`decoding.extraction.choice.corpus_choice`.
 
     Parameters
     ----------
@@ -78,8 +90,8 @@ def corpus_oracle(
     references : sequence
         One list of references for each space.
     metric : Metric
-        With a machine, for lattices and forests.
-    engine, workers
+        For lattices and forests, with a machine or of clipped matches, as BLEU is.
+    engine, workers, budget, memory
         As in :func:`decoding.oracles`.
 
     Examples
@@ -99,11 +111,11 @@ def corpus_oracle(
     if len(spaces) != len(references):
         kind = "lists" if all(isinstance(space, NBest) for space in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but references for {len(references)} segments")
-    for position, space in enumerate(spaces):
-        if isinstance(space, NBest) and not len(space):
-            raise OptionError(f"n-best list {space.id or position!r} is empty")
+    check_filled(spaces)
     evaluators = [metric.against(of_segment) for of_segment in references]
-    found = candidates(spaces, evaluators, engine=engine, workers=workers)
+    found = candidates(
+        spaces, evaluators, engine=engine, workers=workers, budget=budget, memory=memory
+    )
     choice = choose(found, metric)
     return CorpusOracle(
         hypotheses=tuple(
@@ -189,6 +201,8 @@ def candidates(
     engine, workers, budget, memory
         As in :func:`decoding.oracle` and :func:`decoding.oracles`.
     """
+    ours = engine in OUR_ENGINES
+    fronts = iter(_fronts(spaces, evaluators, budget, memory, workers) if ours else ())
     divided = [
         None if isinstance(space, NBest) else by_denominator(evaluator)
         for space, evaluator in zip(spaces, evaluators, strict=True)
@@ -196,7 +210,7 @@ def candidates(
     problems = [
         (space, each)
         for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True)
-        if not isinstance(space, NBest)
+        if not isinstance(space, NBest) and not (ours and has_matches(evaluator))
         for each in (evaluator, *(parts if parts is not None and len(parts) > 1 else ()))
     ]
     searched = iter(
@@ -211,6 +225,9 @@ def candidates(
     for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True):
         if isinstance(space, NBest):
             found.append(_of_list(space, evaluator))
+            continue
+        if ours and has_matches(evaluator):
+            found.append(_of_front(space, evaluator, next(fronts)))
             continue
         sentences, own = _Sentences(evaluator), next(searched)
         sentence, first = sentences.add(own.hypothesis), sentences.add(best(space))
@@ -229,6 +246,86 @@ def candidates(
             )
         )  # fmt: skip
     return found
+
+
+@takes(space=GRAPH, evaluator=EVALUATOR)
+def statistics_front(
+    space: Lattice | Forest,
+    evaluator: Evaluator,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+) -> StatisticsFront:
+    """Return the statistics that the sentences of a space can have, dominated ones left out.
+
+    For BLEU and its kin: of sentences of one length, no row has as many matches of every order as
+    another. Whatever the corpus, its best choice is made of these. They are all there within
+    ``budget`` and ``memory``; beyond them ``exact`` is False, and ``outer`` has rows that dominate
+    all there are.
+
+    Parameters
+    ----------
+    space : Lattice or Forest
+    evaluator : Evaluator
+        Of a metric of clipped matches, as BLEU is.
+    budget, memory : int
+        As in :func:`decoding.oracle`.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a"), (0, 1, "the"), (1, 2, "cat"), (2, 3, "sat"), (2, 3, "s"), (1, 3, "cat")],
+    ...     finals=[3],
+    ... )
+    >>> front = statistics_front(lattice, BLEU(order=2).against(["the cat sat"]))
+    >>> [each.text for each in front.hypotheses], front.rows[:, :2].tolist(), front.exact
+    (['the cat', 'the cat sat'], [[2.0, 1.0], [3.0, 2.0]], True)
+    """
+    if not has_matches(evaluator):
+        raise OptionError(f"{evaluator.metric} has no front of statistics: BLEU and its kin have")
+    return _fronts([space], [evaluator], budget, memory, 1)[0]
+
+
+def _fronts(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    budget: int,
+    memory: int,
+    workers: int,
+) -> list[StatisticsFront]:
+    """Return the fronts of the lattices and forests under metrics that have them."""
+    some = [
+        (space, evaluator)
+        for space, evaluator in zip(spaces, evaluators, strict=True)
+        if not isinstance(space, NBest) and has_matches(evaluator)
+    ]
+    if not some:
+        return []
+    from decoding.extraction.labels import statistics_fronts
+
+    return statistics_fronts(
+        [space for space, _ in some],
+        [evaluator for _, evaluator in some],
+        budget=budget,
+        memory=memory,
+        workers=workers,
+    )
+
+
+def _of_front(space: Lattice | Forest, evaluator: Evaluator, front: StatisticsFront) -> Candidates:
+    """Return the front of a space and its 1-best."""
+    sentences = _Sentences(evaluator)
+    for hypothesis in (*front.hypotheses, best(space)):
+        first = sentences.add(hypothesis)
+    rows = floats(sentences.rows)
+    model = np.array([each.score for each in sentences.hypotheses])
+    sentence = ranking(scores_of(evaluator.metric, rows), model, ROUNDING)[0]
+    # the 1-best is dominated by some row
+    return Candidates(
+        tuple(sentences.hypotheses), rows, rows if front.exact else front.outer,
+        sentence, first, LABELS,
+    )  # fmt: skip
 
 
 def _of_list(nbest: NBest, evaluator: Evaluator) -> Candidates:

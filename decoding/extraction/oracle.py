@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from decoding._native import search_words
 from decoding.extraction.ranked import ranked_entries, ranked_sentences, spell_out
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
 from fstmetrics import (
-    AlignmentEvaluator,
     CompiledEvaluator,
     Evaluator,
+    Metric,
     has_machine,
     quality,
 )
-from fstmetrics.alignment.family import WordAlignment
-from fstmetrics.contract import EVALUATOR, EVALUATORS, ROUNDING, Prepared, compile_for
+from fstmetrics.contract import (
+    EVALUATOR,
+    EVALUATORS,
+    ROUNDING,
+    MatchEvaluator,
+    Prepared,
+    compile_for,
+    has_matches,
+)
 from fstmetrics.machine import Machine
 from fstmetrics.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from lattices._native import check_sums
@@ -33,9 +40,14 @@ from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import LATTICE, SPACE, SPACES, takes
 
-#: prefixes that a search over rows may keep before it settles for less than a proof
+if TYPE_CHECKING:
+    from decoding.extraction.labels import Labelled
+
+#: prefixes or labels that a search may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
-#: what a native search says of a lattice; the third outcome is that there are too many cells
+#: engines that are this library's own
+OUR_ENGINES = ("auto", "kernel")
+#: what a native search says of a space; the third outcome is that another engine has to try
 _NO_PATH, _OVERFLOW = 1, 2
 
 
@@ -46,6 +58,8 @@ def oracle(
     *,
     model_weight: float = 0.0,
     engine: str = "auto",
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> Oracle:
     """Return the sentence of a space that is best under a metric.
 
@@ -56,7 +70,9 @@ def oracle(
     The k best are :func:`oracle_kbest`, the worst :func:`worst`.
 
     Of a lattice or forest it takes one intersection, and is exact (but see references that are
-    lattices); every sentence of a list is scored.
+    lattices); every sentence of a list is scored. BLEU, which has no machine, is searched by
+    labels (:mod:`decoding.extraction.labels`), which are exact within ``budget`` and ``memory``;
+    beyond them the result says ``exact=False`` and has a ``bound``.
 
     Parameters
     ----------
@@ -67,10 +83,12 @@ def oracle(
         Weight of the model score.
     engine : {"auto", "kernel", "openfst"}
         Who intersects; ``auto`` is the kernel wherever it can run.
+    budget, memory : int
+        How many labels a search under BLEU may keep, and how many bytes it may take.
 
     Examples
     --------
-    >>> from fstmetrics import GRR
+    >>> from fstmetrics import BLEU, GRR
     >>> from lattices import Lattice
     >>> lattice = Lattice.from_arcs(
     ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "hat", -0.2), (1, 2, "cat", -0.7)],
@@ -79,9 +97,19 @@ def oracle(
     >>> found = oracle(lattice, GRR().against(["the cat"]))
     >>> found.text, found.score, found.exact
     ('the cat', 1.0, True)
+    >>> oracle(lattice, BLEU(smooth="add-k").against(["a cat sat"])).text
+    'a cat'
     """
     _check_weight(model_weight)
-    return find_oracles([space], [evaluator], model_weight=model_weight, engine=engine)[0]
+    _check_ranking(1, budget, memory)
+    return find_oracles(
+        [space],
+        [evaluator],
+        model_weight=model_weight,
+        engine=engine,
+        budget=budget,
+        memory=memory,
+    )[0]
 
 
 @takes(space=SPACE, evaluator=EVALUATOR)
@@ -99,7 +127,8 @@ def oracle_kbest(
 
     What is maximised is as of :func:`oracle`. Of a lattice it takes one intersection and is
     exact; a forest goes through rows where these are few
-    (:mod:`lattices.intersection.rows`), and else through the intersection, too.
+    (:mod:`lattices.intersection.rows`), and else through the intersection, too. BLEU is searched
+    by labels (:mod:`decoding.extraction.labels`).
 
     Parameters
     ----------
@@ -108,7 +137,7 @@ def oracle_kbest(
     k : int
         How many; there are fewer if the space has fewer.
     budget, memory : int
-        As of :func:`worst`, for forests.
+        As of :func:`worst`, for forests and under BLEU.
 
     Examples
     --------
@@ -120,7 +149,16 @@ def oracle_kbest(
     """
     if k == 1:
         _check_ranking(k, budget, memory)
-        return [oracle(space, evaluator, model_weight=model_weight, engine=engine)]
+        return [
+            oracle(
+                space,
+                evaluator,
+                model_weight=model_weight,
+                engine=engine,
+                budget=budget,
+                memory=memory,
+            )
+        ]
     return _ranked(space, evaluator, k, False, model_weight, budget, memory, engine)
 
 
@@ -140,7 +178,8 @@ def worst(
     What :func:`oracle` maximises is minimised; with a negative ``model_weight`` this is fear, the
     sentence that the model likes and the metric does not. It goes through rows
     (:mod:`lattices.intersection.rows`) and is exact within ``budget`` and ``memory``; beyond them
-    the results say ``exact=False``.
+    the results say ``exact=False``. So it is for BLEU, by labels
+    (:mod:`decoding.extraction.labels`).
 
     Parameters
     ----------
@@ -149,7 +188,8 @@ def worst(
     k : int
         How many; there are fewer if the space has fewer.
     budget : int
-        How many prefixes the search may keep; of a forest, how many pairs of a node and a matrix.
+        How many prefixes the search may keep; of a forest, how many pairs of a node and a matrix;
+        under BLEU, how many labels.
     memory : int
         How many bytes that search may take for its prefixes and their rows, 2 GB if nothing is
         said. Many references make long rows. Beyond it the answer is that beyond the budget; if
@@ -200,7 +240,20 @@ def _ranked(
         entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
         return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
     if not has_machine(evaluator):
-        raise _no_machine(evaluator)
+        if engine not in OUR_ENGINES or not has_matches(evaluator):
+            raise _no_machine(evaluator)
+        from decoding.extraction.labels import label_search
+
+        (labelled,) = label_search(
+            [space],
+            [evaluator],
+            k,
+            worst=worst,
+            model_weight=model_weight,
+            budget=budget,
+            memory=memory,
+        )
+        return _labelled(labelled, evaluator)
     sentences = ranked_sentences(
         space,
         evaluator,
@@ -216,6 +269,17 @@ def _ranked(
     return _in_reported_order(found, evaluator, worst, model_weight)
 
 
+def _labelled(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
+    """Return what labels found as results."""
+    return [
+        judged(
+            each.hypothesis, evaluator, each.exact, each.engine,
+            None if each.exact else found.bound,
+        )
+        for each in found.sentences
+    ]  # fmt: skip
+
+
 @takes(spaces=SPACES, evaluators=EVALUATORS)
 def oracles(
     spaces: Sequence[Space],
@@ -224,6 +288,8 @@ def oracles(
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> list[Oracle]:
     """Return the oracle of each space of a batch, in one call of each engine that is needed.
 
@@ -232,8 +298,8 @@ def oracles(
     spaces, evaluators
         As many of one as of the other; lattices, forests and lists may be mixed.
     workers : int
-        Threads for the kernel.
-    model_weight, engine
+        Threads for the kernel and for labels.
+    model_weight, engine, budget, memory
         As in :func:`oracle`.
 
     Warns
@@ -246,7 +312,7 @@ def oracles(
     SpaceError
         If a lattice has no complete path.
     OptionError
-        If a metric without a machine is to search a lattice or a forest.
+        If a metric is to search a lattice or a forest and cannot.
 
     Examples
     --------
@@ -263,6 +329,8 @@ def oracles(
         model_weight=model_weight,
         engine=engine,
         workers=workers,
+        budget=budget,
+        memory=memory,
     )
     shared = Overlap.UNKNOWN
     for space, evaluator in zip(spaces, evaluators, strict=True):
@@ -282,75 +350,107 @@ def find_oracles(
     model_weight: float = 0.0,
     engine: str = "auto",
     workers: int = 1,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> list[Oracle]:
     """Return what :func:`oracles` does, of a part of a corpus, which says little about words."""
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    results: dict[int, Oracle] = {}
-    by_words: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]] = {}
+    found = _by_words(spaces, evaluators, model_weight, engine, workers)
+    results = found.oracles
     by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
-    ours = engine in ("auto", "kernel")
-    for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
+    # all of one metric go together
+    by_labels: dict[Metric, dict[int, tuple[Lattice | Forest, MatchEvaluator]]] = {}
+    for index in found.others:
+        space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
             (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
-            continue
-        if ours and isinstance(space, Lattice):
-            alignment = getattr(evaluator, "word_alignment", None)
-            if alignment is not None:
-                by_words[index] = space, cast(AlignmentEvaluator, evaluator), alignment
-                continue
-        if not has_machine(evaluator):
+        elif has_machine(evaluator):
+            by_engine[index] = space, evaluator
+        elif engine in OUR_ENGINES and has_matches(evaluator):
+            by_labels.setdefault(evaluator.metric, {})[index] = space, evaluator
+        else:
             raise _no_machine(evaluator)
-        by_engine[index] = space, evaluator
-    if by_words:
-        of_words, too_large = _by_words(by_words, model_weight, workers)
-        results |= of_words
-        by_engine |= {index: by_words[index][:2] for index in too_large}
+    for of_metric in by_labels.values():
+        from decoding.extraction.labels import label_search
+
+        labelled = label_search(
+            [space for space, _ in of_metric.values()],
+            [evaluator for _, evaluator in of_metric.values()],
+            model_weight=model_weight,
+            budget=budget,
+            memory=memory,
+            workers=workers,
+        )
+        for index, sentences in zip(of_metric, labelled, strict=True):
+            (results[index],) = _labelled(sentences, evaluators[index])
     if by_engine:
-        results |= _by_engine(by_engine, model_weight, engine, workers)
-    return [results[index] for index in range(len(spaces))]
+        for index, each in _by_engine(by_engine, model_weight, engine, workers).items():
+            results[index] = each
+    return cast(list[Oracle], results)
+
+
+class _ByWords(NamedTuple):
+    """The oracles of those of a batch that were searched, and the places of the others."""
+
+    oracles: list[Oracle | None]
+    others: list[int]
 
 
 def _by_words(
-    problems: dict[int, tuple[Lattice, AlignmentEvaluator, WordAlignment]],
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
     model_weight: float,
+    engine: str,
     workers: int,
-) -> tuple[dict[int, Oracle], list[int]]:
-    """Return oracles under metrics that align equal words, and what is too large for the kernel.
+) -> _ByWords:
+    """Search lattices and forests under metrics that align equal words.
 
-    One native call compiles, searches, scores and makes objects.
+    One native call compiles, searches, scores and makes objects, and reads problems while others
+    are searched. Others are lists, what has to be searched by another machine or engine, and what
+    is too large for the kernel.
     """
+    others: list[int] = []
+    indexes: list[int] = []
+
+    def problems() -> Iterator[Any]:
+        for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
+            if not isinstance(space, NBest):
+                alignment = getattr(evaluator, "word_alignment", None) if ours else None
+                if alignment is not None:
+                    vocabulary = space.vocabulary
+                    indexes.append(index)
+                    yield (
+                        space.columns, space.feature_columns,
+                        vocabulary.numbers, vocabulary.strings, evaluator, *alignment,
+                    )  # fmt: skip
+                    continue
+            others.append(index)
+
+    ours = engine in OUR_ENGINES
     found, trouble = search_words(
-        (
-            (
-                lattice.columns,
-                lattice.feature_columns,
-                lattice.vocabulary.numbers,
-                lattice.vocabulary.strings,
-                evaluator,
-                *alignment,
-            )
-            for lattice, evaluator, alignment in problems.values()
-        ),
-        len(problems),
+        problems(),
+        len(spaces),
         (Oracle, Hypothesis),
         model_weight,
-        kernel.MOST_CELLS,
+        (kernel.MOST_CELLS, kernel.MOST_FOREST_CELLS),
         workers,
     )
-    results = dict(zip(problems, cast(list[Oracle], found), strict=True))
-    too_large: list[int] = []
-    indexes = list(problems)
     for place, outcome, arcs in trouble:
-        lattice = problems[indexes[place]][0]
+        # what is wrong with a forest its own engine says
+        lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
             raise no_complete_path(lattice)
         if outcome == _OVERFLOW:
             lattice.hypothesis(arcs)  # which says so
-        too_large.append(indexes[place])
-    return results, too_large
+        others.append(indexes[place])
+    results = cast("list[Oracle | None]", found)
+    if len(results) < len(spaces):
+        at = dict(zip(indexes, results, strict=True))
+        results = [at.get(index) for index in range(len(spaces))]
+    return _ByWords(results, others)
 
 
 def _by_engine(
@@ -438,7 +538,7 @@ class DensityPoint(NamedTuple):
 @takes(lattice=LATTICE, evaluator=EVALUATOR)
 def density_curve(
     lattice: Lattice,
-    evaluator: CompiledEvaluator,
+    evaluator: Evaluator,
     densities: Iterable[float],
     *,
     engine: str = "auto",
@@ -451,7 +551,7 @@ def density_curve(
     Parameters
     ----------
     lattice : Lattice
-    evaluator : CompiledEvaluator
+    evaluator : Evaluator
     densities : iterable of float
         Arcs per word of the 1-best; the point of a density beyond the lattice's own is the
         whole lattice.

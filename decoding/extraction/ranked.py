@@ -12,11 +12,13 @@ from fstmetrics.references import Reference
 from lattices._native import check_sums
 from lattices.algorithms import k_best, path_count
 from lattices.arrays import FloatColumn
-from lattices.errors import OptionError
 from lattices.intersection import ENGINES, RankingEngine, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
+from lattices.spaces.arguments import check_filled
 
+#: who finds sentences by labels (:mod:`decoding.extraction.labels`)
+LABELS = "labels"
 #: sentences that stand in for a space whose rows are beyond the budget
 STAND_INS = 1000
 #: the most sentences of reference lattices that are searched for as references of their own
@@ -147,8 +149,7 @@ def ranked_entries(
     >>> found[0].hypothesis.text
     'a'
     """
-    if not len(nbest):
-        raise OptionError(f"n-best list {nbest.id!r} is empty")
+    check_filled([nbest])
     chosen = ranked_places(nbest, evaluator, k, worst=worst, model_weight=model_weight)
     return [RankedSentence(nbest[entry], True, "scorer") for entry in chosen]
 

@@ -30,12 +30,16 @@ class Oracle(Deferred):
         Whether no sentence of the space is better (or worse, where the worst was asked for).
     engine : str
         Who found it: an engine; ``product`` for the k best and ``rows`` for the worst, and
-        of forests for the k best, too; ``scorer`` where every sentence of a list was scored.
+        of forests for the k best, too; ``labels`` where a metric of clipped matches
+        was searched, as BLEU is; ``scorer`` where every sentence of a list was scored.
+    bound : float or None
+        Of a result that is not proven, what no sentence surpasses in the metric plus the weighted
+        model score, if something is known (of the worst, what none falls below).
     judgement : Judgement or None
         What the metric says of the sentence, if it aligns.
     """
 
-    _deferred = frozenset({"stats", "judgement"})
+    _deferred = frozenset({"stats", "bound", "judgement"})
 
     hypothesis: Hypothesis
     score: float
@@ -43,12 +47,15 @@ class Oracle(Deferred):
     reference: int
     exact: bool
     engine: str
+    bound: float | None = None
     judgement: Judgement | None = field(default=None, repr=False)
 
     if not TYPE_CHECKING:  # the fields are declared above
 
         def _make(self, name: str) -> Any:
             columns, place, evaluator = self._later
+            if name == "bound":
+                return None
             if name == "stats":
                 return floats(columns.stats(place))
             return evaluator.judgement(self.tokens, self.reference, self.stats, self.score)
@@ -69,7 +76,13 @@ class Oracle(Deferred):
         return self.hypothesis.text
 
 
-def judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool, engine: str) -> Oracle:
+def judged(
+    hypothesis: Hypothesis,
+    evaluator: Evaluator,
+    exact: bool,
+    engine: str,
+    bound: float | None = None,
+) -> Oracle:
     """Score a sentence by the metric itself: machines search, scorers report.
 
     Examples
@@ -82,8 +95,8 @@ def judged(hypothesis: Hypothesis, evaluator: Evaluator, exact: bool, engine: st
     judge = getattr(evaluator, "judge", None)
     if judge is None:
         stats = evaluator.stats(hypothesis.tokens)
-        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, exact, engine)
+        return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, exact, engine, bound)
     verdict: Judgement = judge(hypothesis.tokens)
     return Oracle(
-        hypothesis, verdict.score, verdict.stats, verdict.reference, exact, engine, verdict
+        hypothesis, verdict.score, verdict.stats, verdict.reference, exact, engine, bound, verdict
     )

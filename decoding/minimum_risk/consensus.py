@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale
+from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale, listing
 from decoding.minimum_risk.linear import (
     ListSearch,
     checked_weights,
@@ -19,11 +19,11 @@ from decoding.minimum_risk.linear import (
 )
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Metric
-from lattices.algorithms import NgramPosteriors, k_best, k_best_paths
+from lattices.algorithms import NgramPosteriors
 from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order
-from lattices.arrays import FloatColumn, floats, ints
+from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError, argument
-from lattices.spaces import Forest, Hypothesis, NBest, Space
+from lattices.spaces import Hypothesis, NBest, Space
 
 #: expected counts are rounded to multiples of this, so that the order of sums does not matter
 _UNIT = 2.0**-36
@@ -137,25 +137,9 @@ class _Pool(NamedTuple):
 
 
 def _pool(space: Space, number: int, order: int) -> _Pool:
-    if isinstance(space, NBest):
-        return _Pool(ListSearch(space, order), space.__getitem__, False)
-    if isinstance(space, Forest):
-        some = k_best(space, number, distinct=True)
-        nbest = NBest.from_hypotheses(
-            (Hypothesis(each.tokens) for each in some), vocabulary=space.vocabulary
-        )
-        return _Pool(ListSearch(nbest, order), some.__getitem__, True)
-    lattice = space
-    paths = k_best_paths(lattice, number, distinct=True)
-    label, offset, score = _native.path_sentences(lattice.columns, paths.arcs, paths.offset)
-    nbest = NBest(lattice.vocabulary, ints(label), ints(offset), floats(score))
-
-    def hypothesis(entry: int) -> Hypothesis:
-        return lattice.hypothesis(
-            paths.arcs[paths.offset[entry] : paths.offset[entry + 1]].tolist()
-        )
-
-    return _Pool(ListSearch(nbest, order), hypothesis, True)
+    given = isinstance(space, NBest)
+    found = listing(space, None if given else number)
+    return _Pool(ListSearch(found.nbest, order), found.hypothesis, not given)
 
 
 def _bleu(

@@ -45,7 +45,7 @@ from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.references import tokens_of
 from fstmetrics.similarity.affix import checked_matrix
 from lattices._native import LengthGraph
-from lattices.algorithms import forest_to_lattice
+from lattices.algorithms import to_lattice
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError, SpaceError, argument
 from lattices.intersection import Alignment
@@ -107,9 +107,7 @@ def evidence_graph(
         evidence = evidence_of(evidence, scale=scale)
     if isinstance(evidence, Evidence):
         return _of_list(evidence.nbest, evidence.weight, metric)
-    lattice = (
-        forest_to_lattice(evidence, FOREST_STATES) if isinstance(evidence, Forest) else evidence
-    )
+    lattice = to_lattice(evidence, FOREST_STATES)
     prepared = metric.against([()]).prepare(lattice).space
     return EvidenceGraph(length_graph(prepared, scale), prepared.vocabulary)
 

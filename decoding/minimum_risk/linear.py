@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,8 @@ import numpy as np
 from decoding import _native
 from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
 from decoding.minimum_risk.results import Consensus, Method
-from fstmetrics import Metric
+from fstmetrics import Machine, Metric
+from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
 from lattices._native import NgramTrie
 from lattices.algorithms import NgramPosteriors, Paths, hypotheses
 from lattices.algorithms.ngrams import (
@@ -24,17 +24,17 @@ from lattices.algorithms.ngrams import (
     ListNgrams,
     Unfolded,
     check_kinds,
-    checked_order,
     merged_by_best,
     unfold,
 )
+from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError, SpaceError, argument
+from lattices.intersection import choose, kernel
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import check_filled
 from lattices.vocabulary import Vocabulary
 
-#: gains are multiples of the largest factor over this power of two
-_STEPS = 36
 #: no search gives more sentences
 _MOST = 2**31 - 1
 
@@ -73,6 +73,19 @@ class Linear(Method):
         Taken off for each word, besides ``theta_0``.
     merge : {"sum", "max"}
         Whether all paths of a sentence make its probability, or the best alone, as in HiFST.
+    engine : str
+        ``auto`` and ``kernel`` search the unfolded space. Any other engine, such as ``openfst``,
+        intersects a lattice, or a forest as a lattice, with the automaton of linear BLEU in which
+        n-grams weigh their posteriors (:func:`fstmetrics.ngram.linear.ngram_machine`): the
+        definition, slow, and in OpenFst's single precision.
+
+    Raises
+    ------
+    SpaceError
+        If a lattice has no complete path, or there are too many contexts.
+    OptionError
+        If a number is out of range, or another engine than the kernel is asked for the k best, to
+        search a list, or for n-grams that cost something.
 
     References
     ----------
@@ -93,6 +106,8 @@ class Linear(Method):
     ('x c d', 'linear', True)
     >>> [each.text for each in mbr_kbest(lattice, k=3, method="linear")]
     ['x c d', 'y c d', 'a b e']
+    >>> mbr(lattice, method=Linear(engine="openfst")).text
+    'x c d'
     """
 
     name = "linear"
@@ -106,6 +121,7 @@ class Linear(Method):
     order: int = 4
     word_penalty: float | None = None
     merge: str = "sum"
+    engine: str = "auto"
 
     def decide(
         self,
@@ -127,10 +143,21 @@ class Linear(Method):
         searches, sources = made_ready(spaces, evidence, factors.order)
         weights = checked_weights(system_weights, len(sources))
         posteriors = [source.posteriors(scale, PRESENCE, self.merge) for source in sources]
-        found = [
-            search.k_best(factors, mixed_values(search, posteriors, weights), k)
-            for search in searches
-        ]
+        values = [mixed_values(search, posteriors, weights) for search in searches]
+        if self.engine in ("auto", kernel.ENGINE.name):
+            found = [
+                search.k_best(factors, value, k)
+                for search, value in zip(searches, values, strict=True)
+            ]
+        elif k > 1:
+            raise OptionError(
+                f"{argument('engine')} {self.engine} finds the best sentence, not the k best"
+            )
+        else:
+            found = [
+                [intersected(search, factors, value, self.engine)]
+                for search, value in zip(searches, values, strict=True)
+            ]
         return [
             Consensus(each.hypothesis, each.gain, self.name, True, count(searches), count(sources))
             for each in merged(found, k)
@@ -142,93 +169,6 @@ class Ranked(NamedTuple):
 
     hypothesis: Hypothesis
     gain: float
-
-
-class Factors(NamedTuple):
-    """What a word costs or gains by itself, and what an n-gram of each length gains.
-
-    Attributes
-    ----------
-    word : float
-    ngram : tuple of float
-        For lengths 1, 2, ...
-    """
-
-    word: float
-    ngram: tuple[float, ...]
-
-    @property
-    def order(self) -> int:
-        """The length of the longest n-grams."""
-        return len(self.ngram)
-
-    @property
-    def unit(self) -> float:
-        """What all gains are rounded to multiples of, a power of two: their sums are exact.
-
-        What is lost is less than 1e-10 of the largest factor.
-        """
-        largest = max(abs(self.word), *map(abs, self.ngram))
-        # of the smallest floats there are no fractions
-        return math.ldexp(1.0, max(math.frexp(largest)[1] - _STEPS, -1000)) if largest else 1.0
-
-    @property
-    def theta(self) -> FloatColumn:
-        """The factor of a word, then those of n-grams by length."""
-        return floats((self.word, *self.ngram))
-
-
-def linear_factors(
-    p: float = 0.85,
-    r: float = 0.75,
-    T: float = 10.0,
-    order: int = 4,
-    *,
-    theta: Sequence[float] | None = None,
-    word_penalty: float | None = None,
-) -> Factors:
-    """Return the factors ``theta`` of Tromble et al. 2008.
-
-    ``theta_0 = -1 / T`` and ``theta_n = 1 / (N T p r^(n-1))``, where ``N`` is the order (4 in
-    the paper), ``p`` the unigram precision, ``r`` the ratio between the precisions of one order
-    and the one before, and ``T`` the number of unigrams. As ``T`` divides all of them, it only
-    changes which sentence is best if there is a ``word_penalty`` besides. (HiFST divides by 4
-    whatever its highest order.)
-
-    Parameters
-    ----------
-    p, r, T : float
-        Positive.
-    order : int
-        The longest n-grams.
-    theta : sequence of float, optional
-        ``theta_0, theta_1, ..., theta_N`` themselves, instead.
-    word_penalty : float, optional
-        Taken off for each word, besides ``theta_0``: HiFST's ``--wps``.
-
-    Examples
-    --------
-    >>> linear_factors(p=0.5, r=0.5, T=10, order=2)
-    Factors(word=-0.1, ngram=(0.1, 0.2))
-    >>> linear_factors(theta=[-1, 1, 1], word_penalty=0.5)
-    Factors(word=-1.5, ngram=(1.0, 1.0))
-    """
-    if theta is None:
-        order = checked_order(order)
-        for name, value in (("p", p), ("r", r), ("T", T)):
-            if not 0.0 < value < math.inf:
-                raise OptionError(f"{argument(name)} is a positive number, not {value}")
-        factors = [-1.0 / T, *(1.0 / (order * T * p * r**n) for n in range(order))]
-    else:
-        factors = [float(value) for value in theta]
-        if len(factors) < 2:
-            raise OptionError(f"theta has one number for words and others for n-grams: {theta}")
-        checked_order(len(factors) - 1)
-    factors[0] -= word_penalty or 0.0
-    for value in factors:
-        if not math.isfinite(value):
-            raise OptionError(f"the factors of words and n-grams are finite numbers: {factors}")
-    return Factors(factors[0], tuple(factors[1:]))
 
 
 class GraphSearch:
@@ -282,8 +222,7 @@ class ListSearch:
     """An n-best list with its n-grams."""
 
     def __init__(self, nbest: NBest, order: int) -> None:
-        if not len(nbest):
-            raise OptionError(f"n-best list {nbest.id!r} is empty")
+        check_filled([nbest])
         self.listed: ListNgrams = ListNgrams.of(nbest, order)
         self.space = nbest
 
@@ -319,6 +258,50 @@ class ListSearch:
 
 
 Search: TypeAlias = GraphSearch | ListSearch
+
+
+def linear_machine(
+    space: Space, factors: Factors, *, scale: float = 1.0, merge: str = "sum"
+) -> Machine:
+    """Return the automaton whose best path in a space is what :class:`Linear` chooses.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "a")], finals=[2])
+    >>> linear_machine(lattice, linear_factors(order=2))
+    <Machine of 3 states, 7 arcs, proxy>
+    """
+    checked_scale(scale)
+    check_kinds(PRESENCE, merge)
+    search = search_of(space, factors.order)
+    value = search.posteriors(scale, PRESENCE, merge).values_of(search.ngrams, search.vocabulary)
+    return ngram_machine(search.ngrams, value, factors)
+
+
+def intersected(search: Search, factors: Factors, value: FloatColumn, engine: str) -> Ranked:
+    """Return the sentence that gains most by an intersection with the automaton of the gains.
+
+    Cost: O(arcs x n-grams) at worst; a forest is expanded to a lattice.
+    """
+    if isinstance(search, ListSearch):
+        raise OptionError(
+            f"{argument('engine')} {engine} intersects lattices and forests, no n-best lists"
+        )
+    space = search.space
+    machine = ngram_machine(search.ngrams, value, factors)
+    (best,) = choose(engine, space, machine).best([(space, machine)])
+    if best is None:
+        raise no_complete_path(space)
+    hypothesis = space.hypothesis(best.arcs.tolist())
+    # single precision chose it; what it gains is told exactly
+    line = Lattice.from_arcs(
+        [(at, at + 1, word) for at, word in enumerate(hypothesis.tokens)],
+        finals=[len(hypothesis.tokens)],
+        states=len(hypothesis.tokens) + 1,
+        vocabulary=space.vocabulary,
+    )
+    (gain,) = kernel.ENGINE.best([(line, machine)])
+    return Ranked(hypothesis, gain.value if gain is not None else best.value)
 
 
 def search_of(space: Space, order: int) -> Search:

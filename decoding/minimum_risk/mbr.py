@@ -13,7 +13,7 @@ from fstmetrics import Metric
 from fstmetrics.contract import METRIC_OR_NONE
 from lattices.errors import OptionError, argument
 from lattices.spaces import Lattice, Space
-from lattices.spaces.arguments import takes
+from lattices.spaces.arguments import Kind, takes
 
 #: where each method is, by its name
 METHODS = {
@@ -24,9 +24,14 @@ METHODS = {
     "exact": ("decoding.minimum_risk.exact", "ExactRisk"),
     "search": ("decoding.minimum_risk.search", "Search"),
 }
+METHOD = Kind(
+    "a method or the name of one",
+    lambda value: isinstance(value, str | Method),
+    lambda value: f"{value.__name__}() makes one" if isinstance(value, type) else "",
+)
 
 
-@takes(metric=METRIC_OR_NONE)
+@takes(metric=METRIC_OR_NONE, method=METHOD)
 def mbr(
     space: Spaces,
     metric: Metric | None = None,
@@ -112,7 +117,7 @@ def mbr(
     return found[0]
 
 
-@takes(metric=METRIC_OR_NONE)
+@takes(metric=METRIC_OR_NONE, method=METHOD)
 def mbr_kbest(
     space: Spaces,
     metric: Metric | None = None,

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding._native import RiskSearch
-from decoding.lists import joined
 from decoding.minimum_risk.evidence import (
     Evidence,
     Spaces,
@@ -31,13 +30,13 @@ from decoding.minimum_risk.exact import FOREST_STATES, checked_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import AlignmentMetric, Metric
-from lattices.algorithms import forest_to_lattice
+from lattices.algorithms import to_lattice, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection import Alignment
-from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces import Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search may keep before it settles for less than a proof
 DEFAULT_BUDGET = 20_000
@@ -167,13 +166,9 @@ def _of_lists(systems: Sequence[Space], metric: AlignmentMetric, evidence: Evide
 
 
 def _one_lattice(systems: Sequence[Space]) -> Lattice:
-    lattices = [
-        forest_to_lattice(space, FOREST_STATES) if isinstance(space, Forest) else space
-        for space in systems
-    ]
-    together = joined(lattices)
-    assert isinstance(together, Lattice)
-    return together
+    """Return all sentences of the systems; a list without any has none to add."""
+    filled = [space for space in systems if not isinstance(space, NBest) or len(space)]
+    return union([to_lattice(space, FOREST_STATES) for space in filled])
 
 
 def _searched(

@@ -12,12 +12,12 @@ from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.evidence import as_systems, checked_scale
 from decoding.minimum_risk.linear import (
     checked_weights,
-    linear_factors,
     made_ready,
     merged,
     mixed_values,
 )
 from fstmetrics import Evaluator, Metric, quality
+from fstmetrics.ngram.linear import linear_factors
 from fstmetrics.references import Reference
 from lattices.algorithms import best_words
 from lattices.algorithms.ngrams import PRESENCE, check_kinds

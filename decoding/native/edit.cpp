@@ -52,8 +52,10 @@ void bind_edit(nb::module_& module) {
         if (times.shape(0) > 0 && times.shape(0) != lattice.final.size()) {
           throw option_error("times that do not fit the lattice");
         }
-        auto found =
-            unlocked([&] { return EditSearch(lattice, scale, view(times)).bins(view(words)); });
+        auto found = unlocked([&] {
+          Poll poll(check_signals);
+          return EditSearch(lattice, scale, view(times)).bins(view(words), poll);
+        });
         std::vector<double> numbers;
         numbers.reserve(3 * found.placed.size());
         for (const Placed& each : found.placed) {

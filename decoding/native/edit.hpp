@@ -81,31 +81,47 @@ struct Minimum {
 
 // The masses at the cells 2i + 1 and 2i.
 struct CellPair {
-  double odd = 0.0, even = 0.0;
+  double odd, even;
 };
 
 // An arc of the lattice that somebody takes, by the state it leads to.
 struct EditStep {
   Index source, word;  // the number of its word, -1 for none
   double share;
+  Index arc;
+};
+
+// How best to go on from a state: by the model, and by the posteriors of arcs.
+struct EditWay {
+  double node;  // how probable the state is
+  double model, likely;
+  Index model_arc, likely_arc;  // -1: it ends here
 };
 
 // What the search keeps by word, arc, state and cell.
 struct EditBuffers {
   std::vector<EditStep> steps;
-  std::vector<Index> offset;         // of each state's steps
-  std::vector<Index> number;         // of a label, where label_ agrees
-  std::vector<Index> first, next;    // places of a word in the sentence, from 1; 0: no more
-  std::vector<double> rows, beyond;  // see EditSearch
-  std::vector<CellPair> mass;
+  std::vector<Index> offset;            // of each state's steps
+  std::vector<Index> number;            // of a label, where `label` agrees
+  std::vector<Index> label;             // the one behind each number of a word
+  std::vector<double> forward, ending;  // by state, see EditSearch
+  std::vector<double> share;            // of each arc, as in its step
+  std::vector<EditWay> ways;            // by state
+  std::vector<Index> first, next;       // places of a word in the sentence, from 1; 0: no more
+  lattices::RawVector<double> rows;     // see EditSearch
+  std::vector<double> beyond;           // see sweep
+  lattices::RawVector<CellPair> mass;   // where `filled` says so
   std::vector<std::uint64_t> filled;
-  std::vector<double> posterior;  // by word and bin
-  std::vector<Placed> placed;     // the same with times, where there are any
+  lattices::RawVector<double> posterior;  // by word and bin
+  std::vector<Placed> placed;             // the same with times, where there are any
   std::size_t bytes() const {
-    return sizeof(EditStep) * steps.capacity() +
-           4 * (offset.capacity() + number.capacity() + first.capacity() + next.capacity()) +
-           8 * (rows.capacity() + beyond.capacity() + filled.capacity() + posterior.capacity()) +
-           sizeof(CellPair) * mass.capacity() + sizeof(Placed) * placed.capacity();
+    return sizeof(EditStep) * steps.capacity() + sizeof(EditWay) * ways.capacity() +
+           sizeof(CellPair) * mass.capacity() + sizeof(Placed) * placed.capacity() +
+           sizeof(Index) * (offset.capacity() + number.capacity() + label.capacity() +
+                            first.capacity() + next.capacity()) +
+           sizeof(double) *
+               (forward.capacity() + ending.capacity() + share.capacity() + rows.capacity() +
+                beyond.capacity() + filled.capacity() + posterior.capacity());
   }
 };
 
@@ -113,7 +129,7 @@ class EditSearch {
  public:
   // A path of the lattice has the mass exp(scale * its score).
   EditSearch(const Lattice& lattice, double scale, std::span<const double> times)
-      : lattice_(lattice), times_(times), ending_(lattice.final.size(), 0.0) {
+      : lattice_(lattice), times_(times) {
     find_steps(scale);
     weigh_ends(scale);
   }
@@ -137,63 +153,67 @@ class EditSearch {
     return best;
   }
 
-  // The words of the path with the most probable arcs: the one with the highest sum of posteriors,
-  // each less kArc, so that of two paths the one with fewer improbable arcs is taken. One pass
-  // backward:
+  // Find two paths by one pass backward: the model's best, as lattices::best_edges does, and the
+  // one with the most probable arcs, with the highest sum of posteriors, each less kArc, so that of
+  // two paths the one with fewer improbable arcs is taken:
   //
-  //   node(q) = end(q) + sum over arcs a out of q of p(a) node(dst a)
-  //   best(q) = max { 0 if q may end, max over a of p(a) node(dst a) - kArc + best(dst a) }
+  //   node(q)   = end(q) + sum over arcs a out of q of p(a) node(dst a)
+  //   model(q)  = max { final(q), max over a of score(a) + model(dst a) }
+  //   likely(q) = max { 0 if q may end, max over a of p(a) node(dst a) - kArc + likely(dst a) }
   //
-  // where p(a) node(dst a) is the posterior of a.
-  std::vector<Index> likely_words() const {
+  // where p(a) node(dst a) is the posterior of a. Of equals the end, then the first arc.
+  void find_ways() {
     constexpr double kArc = 0.05;
-    struct Way {
-      double node, best;
-      Index next, label;
-    };
-    std::vector<Way> ways;
-    ways.reserve(ending_.size());
-    for (std::size_t state = 0; state < ending_.size(); ++state) {
-      const bool ends = lattice_.final[state] > kMinusInfinity;
-      ways.push_back({ending_[state], ends ? 0.0 : kMinusInfinity, -1, 0});
-    }
-    for (Index state = lattice_.num_nodes() - 1; state > lattice_.start; --state) {
-      const auto [node, best, next, label] = ways[state];
-      for (const auto& [source, word, share] : steps(state)) {
-        Way& before = ways[source];
-        before.node += share * node;
-        const double value = share * node - kArc + best;
-        if (value > before.best) {
-          before = {before.node, value, state, word < 0 ? 0 : label_[word]};
-        }
+    at_->ways.resize(lattice_.final.size());
+    for (Index state = lattice_.num_nodes() - 1; state >= lattice_.start; --state) {
+      const double final = lattice_.final[state];
+      EditWay way{at_->ending[state], final, final > kMinusInfinity ? 0.0 : kMinusInfinity, -1, -1};
+      for (const Index arc : lattice_.outgoing(state)) {
+        const EditWay& next = at_->ways[lattice_.dst[arc]];
+        const double posterior = at_->share[arc] * next.node;
+        const double model = lattice_.score[arc] + next.model;
+        const double likely = posterior - kArc + next.likely;
+        way.node += posterior;
+        way.model_arc = model > way.model ? arc : way.model_arc;
+        way.model = std::max(way.model, model);
+        way.likely_arc = likely > way.likely ? arc : way.likely_arc;
+        way.likely = std::max(way.likely, likely);
       }
+      // too improbable for a number
+      if (at_->forward[state] == kMinusInfinity) way.likely = kMinusInfinity;
+      at_->ways[state] = way;
     }
-    std::vector<Index> words;
-    for (Index state = lattice_.start; ways[state].next >= 0; state = ways[state].next) {
-      if (ways[state].label != 0) words.push_back(ways[state].label);
+  }
+
+  // The arcs that lead on from the start, by one of the two.
+  std::vector<Index> path(Index EditWay::* next) const {
+    std::vector<Index> arcs;
+    for (Index state = lattice_.start; at_->ways[state].*next >= 0;) {
+      arcs.push_back(at_->ways[state].*next);
+      state = lattice_.dst[arcs.back()];
     }
-    return words;
+    return arcs;
   }
 
   // The alternatives of all bins of a sentence.
-  Bins bins(std::span<const Index> words) {
-    align(words);
+  Bins bins(std::span<const Index> words, lattices::Poll& poll) {
+    align(words, poll);
     if (times_.empty()) {
-      place<false>();
+      place<false>(poll);
     } else {
-      place<true>();
+      place<true>(poll);
     }
     return arranged(words);
   }
 
  private:
-  // Words that are met get numbers in turn; what an entry of the table means depends on label_.
+  // Words that are met get numbers in turn; what an entry of the table means depends on them.
   Index number(Index label) {
     if (static_cast<std::size_t>(label) >= at_->number.size()) at_->number.resize(label + 1);
     Index& known = at_->number[label];
-    if (static_cast<std::size_t>(known) >= label_.size() || label_[known] != label) {
-      known = static_cast<Index>(label_.size());
-      label_.push_back(label);
+    if (static_cast<std::size_t>(known) >= num_words() || at_->label[known] != label) {
+      known = static_cast<Index>(num_words());
+      at_->label.push_back(label);
     }
     return known;
   }
@@ -202,29 +222,33 @@ class EditSearch {
   // masses of the paths up to q. What an arc weighs is kept as its share until all are there.
   void find_steps(double scale) {
     const Index states = lattice_.num_nodes();
-    forward_.assign(states, kMinusInfinity);
-    forward_[lattice_.start] = 0.0;
+    auto& forward = at_->forward;
+    forward.assign(states, kMinusInfinity);
+    forward[lattice_.start] = 0.0;
+    at_->label.clear();
+    at_->share.assign(lattice_.src.size(), 0.0);
     at_->steps.resize(lattice_.src.size());
     at_->offset.resize(states + 1);
     Index size = 0;
     for (Index state = 0; state < states; ++state) {
       const Index begin = at_->offset[state] = size;
       double best = kMinusInfinity;
-      for (const Index arc : lattice_.incoming(state)) {
+      const auto incoming = lattice_.incoming(state);
+      for (const Index arc : incoming) {
         const Index source = lattice_.src[arc], label = lattice_.label[arc];
-        if (forward_[source] == kMinusInfinity || state <= lattice_.start) continue;
-        const double weight = forward_[source] + scale * lattice_.score[arc];
-        at_->steps[size++] = {source, label == 0 ? -1 : number(label), weight};
+        if (forward[source] == kMinusInfinity || state <= lattice_.start) continue;
+        const double weight = forward[source] + scale * lattice_.score[arc];
+        at_->steps[size++] = {source, label == 0 ? -1 : number(label), weight, arc};
         best = std::max(best, weight);
       }
       if (best == kMinusInfinity) {
         size = begin;
         continue;
       }
-      forward_[state] = best;
+      forward[state] = best;
       if (size == begin + 1) {
         // nothing to divide, as at most states
-        at_->steps[begin].share = 1.0;
+        at_->steps[begin].share = at_->share[at_->steps[begin].arc] = 1.0;
         continue;
       }
       double total = 0.0;
@@ -233,29 +257,31 @@ class EditSearch {
         share = std::exp(share - best);
         total += share;
       }
-      for (Index step = begin; step < size; ++step) at_->steps[step].share /= total;
-      forward_[state] += std::log(total);
+      for (Index step = begin; step < size; ++step) {
+        at_->share[at_->steps[step].arc] = at_->steps[step].share /= total;
+      }
+      forward[state] += std::log(total);
     }
     at_->offset[states] = size;
   }
 
   // How probable it is to end in each state.
   void weigh_ends(double scale) {
+    const auto states = lattice_.final.size();
     const auto weight = [&](std::size_t state) {
       const bool ends = lattice_.final[state] != kMinusInfinity;
-      return ends ? forward_[state] + scale * lattice_.final[state] : kMinusInfinity;
+      return ends ? at_->forward[state] + scale * lattice_.final[state] : kMinusInfinity;
     };
+    at_->ending.assign(states, 0.0);
     double best = kMinusInfinity, total = 0.0;
-    for (std::size_t state = 0; state < ending_.size(); ++state) {
-      best = std::max(best, weight(state));
-    }
+    for (std::size_t state = 0; state < states; ++state) best = std::max(best, weight(state));
     if (best == kMinusInfinity) return;
-    for (std::size_t state = 0; state < ending_.size(); ++state) {
+    for (std::size_t state = 0; state < states; ++state) {
       if (weight(state) == kMinusInfinity) continue;
-      ending_[state] = std::exp(weight(state) - best);
-      total += ending_[state];
+      at_->ending[state] = std::exp(weight(state) - best);
+      total += at_->ending[state];
     }
-    for (double& each : ending_) each /= total;
+    for (double& each : at_->ending) each /= total;
     mass_ = best + std::log(total);
   }
 
@@ -270,15 +296,15 @@ class EditSearch {
     if (known(words)) return std::nullopt;
     Minimum found;
     found.words = words;
-    found.objectives.push_back(evaluate(words));
+    found.objectives.push_back(evaluate(words, poll));
     std::vector<Index> other;
     while (true) {
-      poll(lattice_.src.size() * (2 * found.words.size() + 1));
+      poll(num_words() * num_bins());
       seen.push_back(found.words);
       found.settled = !lattices::dispatch([&] { return improved(found.words, other); });
       if (found.settled || static_cast<int>(found.objectives.size()) > changes) break;
       if (known(other)) return std::nullopt;
-      const double edits = evaluate(other);
+      const double edits = evaluate(other, poll);
       // words left out are cheap, not free: a gain that is no more than that is none
       found.settled = edits >= found.objectives.back();
       if (found.settled) break;
@@ -290,9 +316,9 @@ class EditSearch {
     return found;
   }
 
-  double evaluate(std::span<const Index> words) {
-    align(words);
-    lattices::dispatch([&] { place<false>(); });
+  double evaluate(std::span<const Index> words, lattices::Poll& poll) {
+    align(words, poll);
+    lattices::dispatch([&] { place<false>(poll); });
     return expected();
   }
 
@@ -309,19 +335,20 @@ class EditSearch {
 
   // The costs at all states for a sentence. Those of cells before the first word that is not the
   // last sentence's are there already.
-  void align(std::span<const Index> words) {
+  void align(std::span<const Index> words, lattices::Poll& poll) {
     const std::size_t size_before = rows_ == nullptr ? 0 : width();
     std::size_t same = 0;
-    while (same < std::min(words.size(), own_.size()) && label_[own_[same]] == words[same]) ++same;
+    while (same < std::min(words.size(), own_.size()) && at_->label[own_[same]] == words[same])
+      ++same;
     own_.clear();
     for (const Index label : words) own_.push_back(number(label));
     const std::size_t size = width();
-    at_->first.assign(label_.size(), 0);
+    at_->first.assign(num_words(), 0);
     at_->next.assign(own_.size() + 1, 0);
-    at_->beyond.assign((own_.size() + 1) * size, std::numeric_limits<double>::infinity());
+    at_->beyond.assign(size, std::numeric_limits<double>::infinity());
+    at_->beyond.resize(2 * size, -1.0);
     for (std::size_t k = own_.size(); k > 0; --k) {
       at_->next[k] = std::exchange(at_->first[own_[k - 1]], static_cast<Index>(k));
-      std::fill_n(at_->beyond.begin() + k * size + k, size - k, -1.0);
     }
     at_->rows.resize(lattice_.final.size() * stride() + kLanes);
     void* begin = at_->rows.data();
@@ -331,15 +358,15 @@ class EditSearch {
       for (std::size_t i = size == size_before ? (same + 1) / kLanes * kLanes : 0; i < size;) {
         switch ((size - i) / kLanes) {
           case 1:
-            sweep<1>(i);
+            sweep<1>(i, poll);
             i += kLanes;
             break;
           case 2:
-            sweep<2>(i);
+            sweep<2>(i, poll);
             i += 2 * kLanes;
             break;
           default:
-            sweep<3>(i);
+            sweep<3>(i, poll);
             i += 3 * kLanes;
         }
       }
@@ -353,14 +380,19 @@ class EditSearch {
   static const Vector& vector(const double* at) { return *reinterpret_cast<const Vector*>(at); }
   static void lower(Vector& one, const Vector& other) { one = other < one ? other : one; }
 
-  // The forward pass over so many vectors of cells, from one on. Row k of `beyond` is -1 from cell
-  // k on, infinite before.
+  // The forward pass over so many vectors of cells, from one on. `beyond` is infinite up to its
+  // middle and then -1: read from k cells before the middle on, it is -1 from cell k on.
   template <std::size_t Vectors>
-  void sweep(std::size_t begin) {
+  void sweep(std::size_t begin, lattices::Poll& poll) {
     const std::size_t size = width();
     for (Index state = 0; state < lattice_.num_nodes(); ++state) {
+      if (state % 64 == 0) {
+        const auto arcs =
+            at_->offset[std::min(state + 64, lattice_.num_nodes())] - at_->offset[state];
+        poll(arcs * Vectors * kLanes);
+      }
       Vector o[Vectors]{}, e[Vectors]{};
-      for (const auto& [source, word, part] : steps(state)) {
+      for (const auto& [source, word, part, arc] : steps(state)) {
         const double* from = odd(source);
         const double* row = from + begin;
         if (word < 0) {
@@ -373,7 +405,7 @@ class EditSearch {
         Vector z[Vectors];
         for (std::size_t v = 0; v < Vectors; ++v) z[v] = vector(row + v * kLanes - 1);
         for (Index k = at_->first[word]; k > 0; k = at_->next[k]) {
-          const double* beyond = at_->beyond.data() + k * size + begin;
+          const double* beyond = at_->beyond.data() + size - k + begin;
           for (std::size_t v = 0; v < Vectors; ++v) {
             lower(z[v], from[k - 1] + vector(beyond + v * kLanes));
           }
@@ -400,30 +432,42 @@ class EditSearch {
   CellPair& mass(Index state, Index i) {
     std::uint64_t& bits = at_->filled[state * words_ + i / 64];
     const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+    CellPair& cells = at_->mass[state * (own_.size() + 1) + i];
+    if ((bits & bit) == 0) cells = {0.0, 0.0};
     bits |= bit;
-    return at_->mass[state * (own_.size() + 1) + i];
+    return cells;
   }
 
   // Who stands in which bin, how probably, and from when to when; masses go backward along the
   // choices, in this order of preference among equals: the word stands in the bin, in none, the
   // bin is without. A state has mass at one or two i in the mean.
   template <bool Timed>
-  void place() {
+  void place(lattices::Poll& poll) {
     const auto bins = static_cast<std::size_t>(num_bins());
     words_ = own_.size() / 64 + 1;
     at_->filled.assign(lattice_.final.size() * words_, 0);
-    at_->mass.assign(lattice_.final.size() * (own_.size() + 1), CellPair{});
+    at_->mass.resize(lattice_.final.size() * (own_.size() + 1));
+    const auto clear = [&](auto& table) {  // by and by, for it may be large
+      constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+      const std::size_t size = num_words() * bins;
+      table.resize(size);
+      for (std::size_t begin = 0; begin < size; begin += kAtOnce) {
+        poll(kAtOnce);
+        std::fill_n(table.begin() + begin, std::min(size - begin, kAtOnce),
+                    typename std::remove_reference_t<decltype(table)>::value_type{});
+      }
+    };
     if constexpr (Timed) {
-      at_->placed.assign(label_.size() * bins, Placed{});
+      clear(at_->placed);
     } else {
-      at_->posterior.assign(label_.size() * bins, 0.0);
+      clear(at_->posterior);
     }
     empty_.assign(bins, Placed{});
     left_out_ = 0.0;
     carried_.resize(own_.size() + 2);
     const auto length = static_cast<Index>(own_.size());
     for (Index state = lattice_.num_nodes() - 1; state >= lattice_.start; --state) {
-      if (ending_[state] > 0.0) mass(state, length).odd += ending_[state];
+      if (at_->ending[state] > 0.0) mass(state, length).odd += at_->ending[state];
       auto* last = carried_.data();
       for (std::size_t word = words_; word-- > 0;) {
         for (std::uint64_t bits = at_->filled[state * words_ + word]; bits != 0;) {
@@ -434,6 +478,7 @@ class EditSearch {
         }
       }
       if (last == carried_.data()) continue;
+      poll(steps(state).size() * static_cast<std::size_t>(last - carried_.data()));
       last->first = -1;
       for (const EditStep& step : steps(state)) {
         if (step.word < 0) {
@@ -528,6 +573,7 @@ class EditSearch {
     }
   }
 
+  std::size_t num_words() const { return at_->label.size(); }
   std::size_t num_bins() const { return 2 * own_.size() + 1; }
   double own(std::size_t bin) const {
     return bin % 2 == 1 ? at_->posterior[own_[bin / 2] * num_bins() + bin] : empty_[bin].posterior;
@@ -547,7 +593,7 @@ class EditSearch {
     const std::size_t count = num_bins();
     std::vector<double> most(count);
     for (std::size_t bin = 0; bin < count; ++bin) most[bin] = empty_[bin].posterior;
-    for (std::size_t word = 0; word < label_.size(); ++word) {
+    for (std::size_t word = 0; word < num_words(); ++word) {
       const double* row = at_->posterior.data() + word * count;
       for (std::size_t bin = 0; bin < count; ++bin) {
         most[bin] = row[bin] > most[bin] ? row[bin] : most[bin];
@@ -569,9 +615,9 @@ class EditSearch {
   Index likeliest(std::size_t bin, double most) const {
     if (empty_[bin].posterior >= most - kTie) return 0;
     Index first = -1;
-    for (std::size_t word = 0; word < label_.size(); ++word) {
+    for (std::size_t word = 0; word < num_words(); ++word) {
       if (at_->posterior[word * num_bins() + bin] < most - kTie) continue;
-      if (first < 0 || label_[word] < first) first = label_[word];
+      if (first < 0 || at_->label[word] < first) first = at_->label[word];
     }
     return first;
   }
@@ -588,11 +634,11 @@ class EditSearch {
     for (std::size_t bin = 0; bin < count; ++bin) {
       row.clear();
       if (bin % 2 == 0 || empty_[bin].posterior > 0.0) row.emplace_back(0, empty_[bin]);
-      for (std::size_t word = 0; word < label_.size(); ++word) {
+      for (std::size_t word = 0; word < num_words(); ++word) {
         const Placed placed = times_.empty() ? Placed{at_->posterior[word * count + bin]}
                                              : at_->placed[word * count + bin];
         const bool chosen = bin % 2 == 1 && own_[bin / 2] == static_cast<Index>(word);
-        if (placed.posterior > 0.0 || chosen) row.emplace_back(label_[word], placed);
+        if (placed.posterior > 0.0 || chosen) row.emplace_back(at_->label[word], placed);
       }
       std::sort(row.begin(), row.end(), [](const auto& left, const auto& right) {
         const double one = steps(left.second), other = steps(right.second);
@@ -611,11 +657,7 @@ class EditSearch {
 
   Lattice lattice_;
   std::span<const double> times_;
-  // by state: the logarithm of the masses up to it, and how probable it is to end there
-  std::vector<double> forward_, ending_;
   double mass_ = kMinusInfinity;
-  // the label behind each number of a word
-  std::vector<Index> label_;
   // of the sentence under way: its words, its alternatives without a word, and how many words stand
   // in no bin
   std::vector<Index> own_;
@@ -694,16 +736,23 @@ inline LeastEdits least_edits(const Lattice& lattice, double scale,
   LeastEdits found;
   found.mass = search.mass();
   if (!std::isfinite(found.mass)) return found;
+  const auto words_of = [&](const std::vector<Index>& arcs) {
+    std::vector<Index> words;
+    words.reserve(arcs.size());
+    for (const Index arc : arcs) {
+      if (lattice.label[arc] != 0) words.push_back(lattice.label[arc]);
+    }
+    return words;
+  };
   std::vector<Index> best, best_words;
   const bool has_best = beginnings.empty();
+  if (has_best || likely) search.find_ways();
   if (has_best) {
-    best = lattices::best_edges(lattice, poll);
-    for (const Index arc : best) {
-      if (lattice.label[arc] != 0) best_words.push_back(lattice.label[arc]);
-    }
+    best = search.path(&EditWay::model_arc);
+    best_words = words_of(best);
     beginnings.push_back(best_words);
   }
-  if (likely) beginnings.push_back(search.likely_words());
+  if (likely) beginnings.push_back(words_of(search.path(&EditWay::likely_arc)));
   found.minimum = search.minimise(beginnings, changes, poll);
   if (has_best && found.minimum.words == best_words) {
     // nothing spells them better

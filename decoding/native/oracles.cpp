@@ -1,4 +1,4 @@
-// Oracles of lattices under alignment metrics: the bindings.
+// Oracles of lattices and forests under alignment metrics: the bindings.
 #include "decoding/native/oracles.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -53,9 +53,10 @@ void split_words(nb::handle text, Use&& use) {
   }
 }
 
-// One lattice of a batch with all that it is searched by, as Python has it.
+// One lattice or forest of a batch with all that it is searched by, as Python has it.
 struct GivenProblem {
   const LatticeColumns* lattice;
+  const ForestColumns* forest;
   const FeatureColumns* features;
   nb::handle numbers, strings, evaluator, metric, references;
 };
@@ -63,10 +64,11 @@ struct GivenProblem {
 WordProblem problem_of(const GivenProblem& given) {
   WordProblem problem;
   problem.lattice = given.lattice;
+  problem.forest = given.forest;
   if (given.features != nullptr) {
-    if (!given.features->fit(*given.lattice)) {
-      throw space_error("the features have not one row an arc");
-    }
+    const bool fit = given.lattice != nullptr ? given.features->fit(*given.lattice)
+                                              : given.features->fit(*given.forest);
+    if (!fit) throw space_error("the features have not one row an arc");
     problem.features = &given.features->edges;
     problem.final_features = &given.features->ends;
     problem.num_features = given.features->names.size();
@@ -89,7 +91,7 @@ WordProblem problem_of(const GivenProblem& given) {
 class WordOracles {
  public:
   std::vector<WordOracle> found;
-  // by lattice
+  // by space
   std::vector<nb::object> feature_names;
 
   nb::tuple arcs(std::size_t place) const {
@@ -176,8 +178,12 @@ class Maker {
 // Python's objects are read and made, which takes the interpreter's lock, while others search.
 class Batch {
  public:
-  Batch(std::vector<WordOracle>& found, const SearchOptions& options)
-      : found_(found), options_(options), problems_(found.size()), done_(found.size()) {}
+  Batch(std::vector<WordOracle>& found, const WordOptions& options)
+      : found_(found),
+        options_(options),
+        problems_(found.size()),
+        done_(found.size()),
+        count_(found.size()) {}
   ~Batch() {
     stop_ = true;
     for (auto& thread : threads_) thread.join();
@@ -191,7 +197,7 @@ class Batch {
         Poll poll(nullptr, &stop_);
         WordSearch search;
         try {
-          while (!stop_ && next_ < problems_.size()) {
+          while (!stop_ && next_ < count_) {
             if (!solve_next(search, poll)) std::this_thread::yield();
           }
         } catch (const Stopped&) {
@@ -207,6 +213,8 @@ class Batch {
     problems_[place] = std::move(problem);
     ready_.store(place + 1, std::memory_order_release);
   }
+  // There are no more.
+  void close() { count_ = ready_.load(); }
   bool done(std::size_t place) const { return done_[place].load(std::memory_order_acquire); }
 
   // Search on this thread until a problem is solved, and a few more.
@@ -236,10 +244,10 @@ class Batch {
   }
 
   std::vector<WordOracle>& found_;
-  const SearchOptions options_;
+  const WordOptions options_;
   std::vector<WordProblem> problems_;
   std::vector<std::atomic<bool>> done_;
-  std::atomic<std::size_t> ready_{0}, next_{0};
+  std::atomic<std::size_t> count_, ready_{0}, next_{0};
   std::atomic<bool> stop_{false}, failed_{false};
   std::mutex failing_;
   std::exception_ptr failure_;
@@ -255,8 +263,10 @@ GivenProblem given_problem(nb::handle item) {
   if (parts.size() != 7 || !PyDict_Check(parts[2]) || !PyList_Check(parts[3])) {
     throw nb::type_error("a problem has seven parts, a dict and a list among them");
   }
-  const nb::handle features(parts[1]);
-  return {nb::cast<const LatticeColumns*>(nb::handle(parts[0])),
+  const nb::handle space(parts[0]), features(parts[1]);
+  const bool forest = nb::isinstance<ForestColumns>(space);
+  return {forest ? nullptr : nb::cast<const LatticeColumns*>(space),
+          forest ? nb::cast<const ForestColumns*>(space) : nullptr,
           features.is_none() ? nullptr : nb::cast<const FeatureColumns*>(features),
           parts[2],
           parts[3],
@@ -272,23 +282,25 @@ void breathe(std::size_t place) {
   const nb::gil_scoped_release others;
 }
 
-std::pair<nb::list, std::vector<Trouble>> search_words(const nb::iterable& problems,
-                                                       std::size_t count, const nb::tuple& classes,
-                                                       double model_weight, std::size_t most_cells,
-                                                       int workers) {
+std::pair<nb::list, std::vector<Trouble>> search_words(
+    const nb::iterable& problems, std::size_t most, const nb::tuple& classes, double model_weight,
+    std::pair<std::size_t, std::size_t> most_cells, int workers) {
   const Maker maker(classes[0], classes[1]);
   auto* oracles = new WordOracles;
   const nb::object source = nb::cast(oracles, nb::rv_policy::take_ownership);
-  oracles->found.resize(count);
+  oracles->found.resize(most);
   // what is searched stays alive until all threads have ended
   std::vector<nb::object> kept;
   std::vector<GivenProblem> given;
-  kept.reserve(count);
-  given.reserve(count);
-  Batch batch(oracles->found, {model_weight, most_cells});
-  batch.start(std::min(workers, static_cast<int>(std::min<std::size_t>(count, 1024))));
+  kept.reserve(most);
+  given.reserve(most);
+  const nb::object searches = nb::module_::import_("lattices._native").attr("FOREST_SEARCH");
+  Batch batch(oracles->found, {{model_weight, most_cells.first},
+                               {model_weight, most_cells.second},
+                               nb::cast<const forests::SearchHandle*>(searches)});
+  batch.start(std::min(workers, static_cast<int>(std::min<std::size_t>(most, 1024))));
   for (const nb::handle item : problems) {
-    if (given.size() == count) break;
+    if (given.size() == most) throw option_error("there are more problems than were announced");
     kept.push_back(nb::borrow(item));
     given.push_back(given_problem(item));
     const auto* features = given.back().features;
@@ -297,11 +309,11 @@ std::pair<nb::list, std::vector<Trouble>> search_words(const nb::iterable& probl
     batch.hand_in(given.size() - 1, problem_of(given.back()));
     breathe(given.size());
   }
-  if (given.size() != count) throw option_error("there are fewer problems than were announced");
+  batch.close();
   nb::list results;
   std::vector<Trouble> trouble;
   Poll poll(check_signals);
-  for (std::size_t place = 0; place < count; ++place) {
+  for (std::size_t place = 0; place < given.size(); ++place) {
     if (!batch.done(place)) unlocked([&] { batch.help(place, poll); });
     const auto& found = oracles->found[place];
     if (found.outcome == Outcome::Found) {
@@ -328,21 +340,24 @@ void bind_oracles(nb::module_& module) {
            "Return the features of a path that are not zero, by name.")
       .def("stats", &WordOracles::stats, nb::arg("place"), "Return the statistics of a path.");
   module.def(
-      "search_words", &search_words, nb::arg("problems"), nb::arg("count"), nb::arg("classes"),
+      "search_words", &search_words, nb::arg("problems"), nb::arg("most"), nb::arg("classes"),
       nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
       nb::sig("def search_words(problems: "
-              "collections.abc.Iterable[tuple[lattices._native.LatticeColumns, "
+              "collections.abc.Iterable[tuple[lattices._native.LatticeColumns | "
+              "lattices._native.ForestColumns, "
               "lattices._native.FeatureColumns | None, dict[str, int], list[str], object, "
-              "fstmetrics._native.WordMetric, tuple[object, ...]]], count: int, "
-              "classes: tuple[type, type], model_weight: float, most_cells: int, "
+              "fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, "
+              "classes: tuple[type, type], model_weight: float, most_cells: tuple[int, int], "
               "workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]"),
-      "Compile the references of each lattice, search it, and score what was found.\n"
+      "Compile the references of each space, search it, and score what was found.\n"
       "\n"
-      "A problem has a lattice's columns, those of its features or None, the numbers and the\n"
-      "strings of its vocabulary, the evaluator, its metric, and the references: texts, or\n"
-      "tuples of words. Returns oracles of the two classes, Oracle and Hypothesis, or None\n"
-      "with the place, the outcome and the arcs in a list: 1, no path is complete; 2, the\n"
-      "path's model score overflows; 3, there are too many cells.");
+      "A problem has the columns of a lattice or forest, those of its features or None, the\n"
+      "numbers and the strings of its vocabulary, the evaluator, its metric, and the references:\n"
+      "texts, or tuples of words. There are at most so many; while they are read, others are\n"
+      "searched on threads. Of lattices and of forests so many cells may be searched. Returns\n"
+      "oracles of the two classes, Oracle and Hypothesis, or None with the place, the outcome and\n"
+      "the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, there\n"
+      "are too many cells, or a forest cannot be searched.");
 }
 
 }  // namespace decoding

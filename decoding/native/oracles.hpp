@@ -1,4 +1,5 @@
-// Oracles of lattices under alignment metrics: compiled, searched and scored without Python.
+// Oracles of lattices and forests under alignment metrics: compiled, searched and scored without
+// Python.
 #pragma once
 
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "fstmetrics/native/aligning.hpp"
+#include "lattices/native/forest_search.hpp"
 #include "lattices/native/intersection.hpp"
 #include "lattices/native/paths.hpp"
 
@@ -16,10 +18,11 @@ namespace decoding {
 using fstmetrics::WordMetric;
 using lattices::Index;
 
-// A lattice, and the references of its segment as numbers of its vocabulary, negative where a word
-// is not in it.
+// A lattice or a forest, and the references of its segment as numbers of its vocabulary, negative
+// where a word is not in it.
 struct WordProblem {
-  const lattices::Lattice* lattice = nullptr;
+  const lattices::Lattice* lattice = nullptr;  // or
+  const lattices::Forest* forest = nullptr;
   // of arcs and of final states, if there are some, with so many columns
   const lattices::FeatureRows* features = nullptr;
   const lattices::FeatureRows* final_features = nullptr;
@@ -34,9 +37,15 @@ struct WordProblem {
   }
 };
 
-// Overflow: a path was found, but its model score is beyond all numbers. TooLarge: lattice and
-// machine have more cells than a search may have.
-enum class Outcome { Found, NoPath, Overflow, TooLarge };
+// Overflow: a path was found, but its model score is beyond all numbers. Refused: lattice and
+// machine have more cells than a search may have, or a forest cannot be searched.
+enum class Outcome { Found, NoPath, Overflow, Refused };
+
+struct WordOptions {
+  lattices::SearchOptions lattices;
+  lattices::forests::Options forests;
+  const lattices::forests::SearchHandle* search_forest = nullptr;
+};
 
 // The path that was found, with what the metric says of its words against the reference that
 // scores them best, the first of equals.
@@ -45,7 +54,7 @@ struct WordOracle {
   double score = 0.0, model = 0.0;
   Index reference = -1;
   std::vector<double> stats;
-  std::vector<Index> arcs, words;
+  std::vector<Index> arcs, words;  // arcs or edges
   // sums of features that are not zero, with their columns
   std::vector<std::pair<Index, double>> features;
 };
@@ -53,25 +62,56 @@ struct WordOracle {
 // Solves problems one after the other, in memory that is kept from one to the next.
 class WordSearch {
  public:
-  WordOracle solve(const WordProblem& problem, const lattices::SearchOptions& options,
-                   lattices::Poll& poll) {
+  WordOracle solve(const WordProblem& problem, const WordOptions& options, lattices::Poll& poll) {
     WordOracle found;
     compile(problem);
-    if (!lattices::Intersection::fits(*problem.lattice, parts_, options.most_cells)) {
-      found.outcome = Outcome::TooLarge;
-      return found;
+    if (problem.lattice != nullptr) {
+      search(*problem.lattice, options, poll, found);
+    } else {
+      search(*problem.forest, options, poll, found);
     }
-    intersection_.search(*problem.lattice, parts_, options, best_, poll);
-    if (!best_.complete()) return found;
-    found.outcome = std::isfinite(best_.model) ? Outcome::Found : Outcome::Overflow;
-    found.model = best_.model;
-    found.arcs = best_.arcs;
-    spell(problem, found);
+    if (found.outcome == Outcome::NoPath || found.outcome == Outcome::Refused) return found;
+    add_features(problem, found);
     rescore(problem, found, poll);
     return found;
   }
 
  private:
+  void search(const lattices::Lattice& lattice, const WordOptions& options, lattices::Poll& poll,
+              WordOracle& found) {
+    if (!lattices::Intersection::fits(lattice, parts_, options.lattices.most_cells)) {
+      found.outcome = Outcome::Refused;
+      return;
+    }
+    intersection_.search(lattice, parts_, options.lattices, best_, poll);
+    if (!best_.complete()) return;
+    found.outcome = std::isfinite(best_.model) ? Outcome::Found : Outcome::Overflow;
+    found.model = best_.model;
+    found.arcs = best_.arcs;
+    found.words.reserve(found.arcs.size());
+    for (const Index arc : found.arcs) {
+      if (lattice.label[arc] != 0) found.words.push_back(lattice.label[arc]);
+    }
+  }
+
+  void search(const lattices::Forest& forest, const WordOptions& options, lattices::Poll& poll,
+              WordOracle& found) {
+    forest_parts_.clear();
+    for (std::size_t number = 0; number < parts_.size(); ++number) {
+      forest_parts_.push_back(
+          {&alignments_[number], parts_[number].denominator, parts_[number].bonus});
+    }
+    lattices::forests::Answer answer;
+    if (!options.search_forest->run(forest, forest_parts_, options.forests, poll, answer)) {
+      found.outcome = Outcome::Refused;
+      return;
+    }
+    found.arcs = std::move(answer.edges);
+    // sums cannot overflow, or the forest would have been refused
+    found.model = lattices::DerivationReader(forest).read(found.arcs, found.words);
+    found.outcome = Outcome::Found;
+  }
+
   // The alignments to all references, as AlignmentEvaluator.machine makes them.
   void compile(const WordProblem& problem) {
     const WordMetric& metric = *problem.metric;
@@ -110,19 +150,15 @@ class WordSearch {
     }
   }
 
-  // The words of the path, and its features.
-  void spell(const WordProblem& problem, WordOracle& found) {
-    const auto& lattice = *problem.lattice;
-    Index last = lattice.start;
-    found.words.reserve(found.arcs.size());
-    for (const Index arc : found.arcs) {
-      if (lattice.label[arc] != 0) found.words.push_back(lattice.label[arc]);
-      last = lattice.dst[arc];
-    }
+  void add_features(const WordProblem& problem, WordOracle& found) {
     if (problem.features == nullptr) return;
     sums_.widen(problem.num_features);
     for (const Index arc : found.arcs) sums_.add(*problem.features, arc);
-    if (problem.final_features->num_rows() > 0) sums_.add(*problem.final_features, last);
+    if (problem.lattice != nullptr && problem.final_features->num_rows() > 0) {
+      const auto& lattice = *problem.lattice;
+      const Index last = found.arcs.empty() ? lattice.start : lattice.dst[found.arcs.back()];
+      sums_.add(*problem.final_features, last);
+    }
     found.features.reserve(problem.num_features);
     sums_.take([&](Index column, double sum) { found.features.emplace_back(column, sum); });
   }
@@ -152,6 +188,7 @@ class WordSearch {
   std::vector<double> weight_, stats_;
   std::vector<lattices::Alignment> alignments_;
   std::vector<lattices::Part> parts_;
+  std::vector<lattices::forests::Part> forest_parts_;
 };
 
 }  // namespace decoding

@@ -7,7 +7,7 @@ hypothesis, whatever the size of the space.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -24,7 +24,13 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, column, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix, Weights, matrix_columns, weight_vector
+from lattices.spaces.features import (
+    FeatureMatrix,
+    Weights,
+    matrix_columns,
+    weight_vector,
+    widened_rows,
+)
 from lattices.vocabulary import Vocabulary
 
 # what may be wrong with a space
@@ -331,7 +337,12 @@ class EnvelopeCorpus:
         if any(evaluator.metric != self.metric for evaluator in self.evaluators):
             raise OptionError("the evaluators of a corpus are all of one metric")
         self.names = tuple(dict.fromkeys(chain.from_iterable(s.feature_names for s in spaces)))
-        blocks = [_widened(space, self.names) for space in spaces]
+        column = {name: place for place, name in enumerate(self.names)}
+        rows = [feature_rows(space) for space in spaces]
+        blocks = [
+            widened_rows(some, space.feature_names, column, some.shape[0])
+            for some, space in zip(rows, spaces, strict=True)
+        ]
         self._offset = np.cumsum([0, *(block.shape[0] for block in blocks)]).tolist()
         self._features = vstack(blocks, format="csr")
         # sums in one order, however the spaces were read
@@ -428,14 +439,3 @@ def path_rows(space: Lattice | Forest, rng: np.random.Generator) -> FeatureMatri
         ends = (np.arange(_DRAWN), space.num_arcs + end)
         rows = rows + csr_array((np.ones(_DRAWN), ends), shape=rows.shape)
     return rows
-
-
-def _widened(space: Space, names: tuple[str, ...]) -> FeatureMatrix:
-    """Return the features of a space in the columns of the whole corpus."""
-    features = feature_rows(space)
-    number: Mapping[str, int] = {name: place for place, name in enumerate(names)}
-    columns = np.array([number[name] for name in space.feature_names], dtype=np.int32)
-    shape = (features.shape[0], len(names))
-    if not len(columns):
-        return csr_array(shape)
-    return csr_array((features.data, columns[features.indices], features.indptr), shape=shape)

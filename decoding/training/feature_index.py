@@ -16,7 +16,7 @@ from fstmetrics import Evaluator, Metric, nbest_stats, parse_metric, scores_of
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import NBest, Space
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureMatrix, widened_rows
 
 
 def sentence_metric(metric: Metric, judge: str | None = None) -> Metric:
@@ -122,11 +122,7 @@ class LearnerCorpus:
 
     def widened(self, features: FeatureMatrix, feature_names: Sequence[str]) -> FeatureMatrix:
         """Return rows of features in the columns of the corpus."""
-        columns = np.array([self.number[name] for name in feature_names], dtype=np.int32)
-        shape = (features.shape[0], len(self.names))
-        if not len(columns):
-            return csr_array(shape)
-        return csr_array((features.data, columns[features.indices], features.indptr), shape=shape)
+        return widened_rows(features, feature_names, self.number, features.shape[0])
 
     def reweighted(self, place: int, vector: FloatColumn) -> Space:
         """Return one space with its scores set to its features times the weights."""

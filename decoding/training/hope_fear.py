@@ -35,7 +35,7 @@ from lattices.algorithms import best
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.arguments import SPACE, SPACES, takes
+from lattices.spaces.arguments import SPACE, SPACES, check_filled, takes
 from lattices.spaces.features import Weights
 
 T = TypeVar("T")
@@ -184,8 +184,7 @@ def _in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) ->
 
 
 def _of_list(nbest: NBest, evaluator: Evaluator, scale: float) -> HopeFear:
-    if not len(nbest):
-        raise OptionError(f"n-best list {nbest.id!r} is empty")
+    check_filled([nbest])
     scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest))
     worth = scale * quality(evaluator.metric, 1.0) * scores
     values = (nbest.score + worth, nbest.score - worth, worth, nbest.score)

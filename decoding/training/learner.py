@@ -27,8 +27,8 @@ from fstmetrics.contract import METRIC
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, created
-from lattices.spaces import Forest, NBest, Space
-from lattices.spaces.arguments import SPACES
+from lattices.spaces import Space
+from lattices.spaces.arguments import SPACES, check_filled
 
 
 class TrainingTask:
@@ -60,12 +60,10 @@ class TrainingTask:
             )
         if not self.spaces:
             raise OptionError("there are no spaces to train on")
-        for place, space in enumerate(self.spaces):
-            if isinstance(space, NBest) and not len(space):
-                raise OptionError(f"n-best list {space.id or place!r} is empty")
+        check_filled(self.spaces)
         self.metric = metric
         self.evaluators: tuple[Evaluator, ...] = tuple(metric.against(some) for some in listed)
-        sizes = [(space.id, space_size(space), *_feature_range(space)) for space in self.spaces]
+        sizes = [(space.id, len(space.score), *_feature_range(space)) for space in self.spaces]
         texts = [[repr(each) for each in some] for some in listed]
         named = json.dumps([str(metric), sizes, texts]).encode()
         self.digest = sha256(named).hexdigest()
@@ -76,13 +74,6 @@ def _checked_lists(references: Iterable[Iterable[Reference]]) -> Iterator[Iterab
         if isinstance(some, str):
             raise OptionError(f"a list of references for each segment, not the text {some[:40]!r}")
         yield some
-
-
-def space_size(space: Space) -> int:
-    """Return the number of entries, arcs or edges."""
-    if isinstance(space, NBest):
-        return len(space)
-    return space.num_edges if isinstance(space, Forest) else space.num_arcs
 
 
 def _feature_range(space: Space) -> tuple[int, float, float]:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, vstack
 import lattices
 from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.envelope import EnvelopeCorpus
-from decoding.training.learner import Learner, TrainingTask, space_size
+from decoding.training.learner import Learner, TrainingTask
 from fstmetrics import Metric, quality
 from fstmetrics.references import Reference
 from lattices.algorithms import union
@@ -24,7 +24,7 @@ from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, created
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureMatrix, widened_rows
 from lattices.vocabulary import Vocabulary
 
 L = TypeVar("L", bound=Learner)
@@ -195,8 +195,8 @@ class DecoderLoop(Generic[L]):
         together = said
         if spaces and self.keep:
             together = [accumulated(*pair) for pair in zip(spaces, said, strict=True)]
-        size = sum(map(space_size, together))
-        known = sum(map(space_size, spaces)) if self.keep else 0
+        size = sum(len(space.score) for space in together)
+        known = sum(len(space.score) for space in spaces) if self.keep else 0
         done = Decoding(len(self.decodings) + 1, weights, score, size, size - known)
         best = max((quality(metric, each.score) for each in self.decodings), default=None)
         if best is None or quality(metric, score) > best:
@@ -274,7 +274,9 @@ def accumulate(old: NBest, new: NBest) -> NBest:
     features = None
     keys = [b""] * (len(old) + len(new))
     if old.features is not None or new.features is not None:
-        features = csr_array(vstack([_columns(one, names) for one in (old, new)], format="csr"))
+        column = {name: place for place, name in enumerate(names)}
+        both = [widened_rows(x.features, x.feature_names, column, len(x)) for x in (old, new)]
+        features = csr_array(vstack(both, format="csr"))
         features.sum_duplicates()
         features.eliminate_zeros()
         keys = _row_keys(features)
@@ -331,17 +333,6 @@ def _labels(nbest: NBest, vocabulary: Vocabulary) -> IntColumn:
     used, place = np.unique(nbest.label, return_inverse=True)
     numbers = vocabulary.add_all(map(nbest.vocabulary.word, used.tolist()))
     return ints(np.array(numbers, dtype=np.int32)[place])
-
-
-def _columns(nbest: NBest, names: tuple[str, ...]) -> FeatureMatrix:
-    """Return the features of a list in other columns."""
-    shape = (len(nbest), len(names))
-    if nbest.features is None or not nbest.feature_names:
-        return csr_array(shape)
-    number = {name: place for place, name in enumerate(names)}
-    columns = np.array([number[name] for name in nbest.feature_names], dtype=np.int32)
-    rows = nbest.features
-    return csr_array((rows.data, columns[rows.indices], rows.indptr), shape=shape)
 
 
 def _row_keys(features: FeatureMatrix) -> list[bytes]:

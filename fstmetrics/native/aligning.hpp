@@ -17,6 +17,7 @@
 
 #include "fstmetrics/native/sentences.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/scratch.hpp"
 
 namespace fstmetrics {
 
@@ -74,19 +75,28 @@ class Aligner {
   // The length of a row of statistics.
   std::size_t width() const { return costs_.order + 4; }
 
+  // Have a table for so many words and a reference of `length`; what it held is lost.
+  void make_room(std::size_t words, std::size_t length) {
+    const auto cells = (words + 1) * (length + 1);
+    if (cells <= cell_.size()) return;
+    // so that nothing is copied
+    cell_.clear();
+    best_.clear();
+    value_.clear();
+    cell_.resize(cells);
+    best_.resize(cells);
+    value_.resize(cells * costs_.order);
+  }
+
   // Align `words` words with a reference of `length` words, where weight(j, i) is what word j of
   // the hypothesis is worth as a match of word i of the reference. The first `common` words are
-  // those of the sentence before, against the same reference: their part of the table is kept.
+  // those of the sentence before, against the same reference: their part of the table is kept,
+  // which has room for both.
   template <class Weight>
   void align(std::size_t words, std::size_t length, const Weight& weight, lattices::Poll& poll,
              std::size_t common = 0) {
     columns_ = length + 1;
-    const auto cells = (words + 1) * columns_;
-    if (cells > cell_.size()) {
-      cell_.resize(cells);
-      best_.resize(cells);
-      value_.resize(cells * costs_.order);
-    }
+    make_room(words, length);
     const auto first = common > 0 ? common + 1 : 0;
     switch (costs_.order) {
       case 1:
@@ -211,8 +221,9 @@ class Aligner {
 
   AlignmentCosts costs_;
   std::size_t columns_ = 1;
-  std::vector<double> value_, best_;
-  std::vector<Cell> cell_;
+  // a long sentence and a long reference take gigabytes: `fill` writes them, and polls
+  lattices::RawVector<double> value_, best_;
+  lattices::RawVector<Cell> cell_;
   std::vector<Step> steps_;
 };
 
@@ -235,6 +246,7 @@ inline std::vector<double> list_statistics(const Sentences& list, std::span<cons
                                            std::size_t length, const AlignmentCosts& costs,
                                            lattices::Poll& poll) {
   Aligner aligner(costs);
+  aligner.make_room(list.longest(), length);
   std::vector<double> rows(list.size() * aligner.width());
   std::span<const Unit> before;
   for (std::size_t s = 0; s < list.size(); ++s) {

@@ -19,8 +19,8 @@ Sentences checked(const Ints& unit, const Ints& offset) {
 }
 
 EffectiveLength length_of(int number) {
-  if (number < 0 || number > 2)
-    throw option_error("an effective length is closest, shortest, average");
+  if (number < 0 || number > 3)
+    throw option_error("an effective length is closest, shortest, average, none");
   return static_cast<EffectiveLength>(number);
 }
 

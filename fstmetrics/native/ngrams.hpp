@@ -79,13 +79,57 @@ void walk(const Trie& trie, std::span<const Unit> sentence, std::size_t order, V
 }
 
 // The effective reference length where there are several references: the one closest to the
-// sentence's own, the shorter of two (Papineni et al. 2002), the shortest (NIST), or the mean.
-enum class EffectiveLength { Closest, Shortest, Average };
+// sentence's own, the shorter of two (Papineni et al. 2002), the shortest (NIST), or the mean; or
+// 0, which no sentence falls short of: no brevity penalty.
+enum class EffectiveLength { Closest, Shortest, Average, None };
+
+// What the statistics of a sentence have beside its matches: they follow from its length.
+class ReferenceLengths {
+ public:
+  ReferenceLengths(const Sentences& references, EffectiveLength length) {
+    for (std::size_t r = 0; r < references.size(); ++r) {
+      lengths_.push_back(static_cast<double>(references.length(r)));
+    }
+    if (lengths_.empty()) return;
+    // ascending, so that the shorter of two equally close ones is found first
+    std::sort(lengths_.begin(), lengths_.end());
+    if (length == EffectiveLength::Average) {
+      double sum = 0.0;
+      for (const auto each : lengths_) sum += each;
+      lengths_ = {sum / static_cast<double>(lengths_.size())};
+    } else if (length == EffectiveLength::Shortest) {
+      lengths_.resize(1);
+    } else if (length == EffectiveLength::None) {
+      lengths_ = {0.0};
+    }
+  }
+
+  // Write the n-grams of orders 1..order, the length of the sentence and the effective reference
+  // length behind the matches of a row. A strict brevity penalty counts a sentence as no longer
+  // than that.
+  void write(std::size_t size, bool strict, std::span<double> row) const {
+    const std::size_t order = row.size() / 2 - 1;
+    const auto length = static_cast<double>(size);
+    for (std::size_t k = 0; k < order; ++k) {
+      row[order + k] = k < size ? length - static_cast<double>(k) : 0.0;
+    }
+    double effective = lengths_.empty() ? 0.0 : lengths_[0];
+    for (const auto other : lengths_) {
+      if (std::abs(other - length) < std::abs(effective - length)) effective = other;
+    }
+    row[2 * order] = strict ? std::min(length, effective) : length;
+    row[2 * order + 1] = effective;
+  }
+
+ private:
+  std::vector<double> lengths_;
+};
 
 // The n-grams of the references of one segment.
 class NGrams {
  public:
-  NGrams(const Sentences& references, std::size_t order, EffectiveLength length) : order_(order) {
+  NGrams(const Sentences& references, std::size_t order, EffectiveLength length)
+      : order_(order), lengths_(references, length) {
     std::vector<std::int32_t> count;
     for (std::size_t r = 0; r < references.size(); ++r) {
       std::fill(count.begin(), count.end(), 0);
@@ -103,7 +147,6 @@ class NGrams {
       }
     }
     limit_.resize(trie_.size());
-    set_lengths(references, length);
   }
 
   std::size_t order() const { return order_; }
@@ -130,39 +173,14 @@ class NGrams {
     });
     for (const auto node : scratch.used) ++scratch.left[node];
     scratch.used.clear();
-    const auto length = static_cast<double>(sentence.size());
-    for (std::size_t k = 0; k < std::min(order_, sentence.size()); ++k) {
-      row[order_ + k] = length - static_cast<double>(k);
-    }
-    double effective = lengths_.empty() ? 0.0 : lengths_[0];
-    for (const auto other : lengths_) {
-      if (std::abs(other - length) < std::abs(effective - length)) effective = other;
-    }
-    row[2 * order_] = strict ? std::min(length, effective) : length;
-    row[2 * order_ + 1] = effective;
+    lengths_.write(sentence.size(), strict, row);
   }
 
  private:
-  void set_lengths(const Sentences& references, EffectiveLength length) {
-    for (std::size_t r = 0; r < references.size(); ++r) {
-      lengths_.push_back(static_cast<double>(references.length(r)));
-    }
-    if (lengths_.empty()) return;
-    // ascending, so that the shorter of two equally close ones is found first
-    std::sort(lengths_.begin(), lengths_.end());
-    if (length == EffectiveLength::Average) {
-      double sum = 0.0;
-      for (const auto each : lengths_) sum += each;
-      lengths_ = {sum / static_cast<double>(lengths_.size())};
-    } else if (length == EffectiveLength::Shortest) {
-      lengths_.resize(1);
-    }
-  }
-
   std::size_t order_;
   Trie trie_;
   std::vector<std::int32_t> limit_;
-  std::vector<double> lengths_;
+  ReferenceLengths lengths_;
 };
 
 // One row of statistics for each sentence.

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from fstmetrics import pairs
 from fstmetrics._native import NGrams, bleu_scores, corpus_matches
+from fstmetrics.contract import SCORING, ClippedMatches, offers
 from fstmetrics.external.tokenizers import NO_TOKENIZER, check_tokenizer, tokenizer
 from fstmetrics.list_units import ListUnits
 from fstmetrics.references import (
@@ -29,6 +30,7 @@ from lattices.spaces import Lattice, NBest
 
 UNIFORM = "uniform"
 LENGTHS = ("closest", "shortest", "average")
+BREVITIES = ("standard", "none")
 MEANS = ("geometric", "arithmetic")
 UNITS = ("word", "char")
 #: sacreBLEU's names, and the value each takes by default where it takes one
@@ -145,7 +147,7 @@ def corpus_rows(
         ends.append(len(unit))
     return floats(corpus_matches(
         ints(unit), ints(ends), ints(reference_unit), ints([0, *accumulate(sizes)]),
-        ints(segment_ends), metric.order, LENGTHS.index(metric.length), metric.strict,
+        ints(segment_ends), metric.order, metric.length_number, metric.strict,
     ))  # fmt: skip
 
 
@@ -165,8 +167,10 @@ class BLEU(Signature):
     ``smooth=add-k`` with its default value, 1: it leaves unigrams alone.
 
     BLEU does not decompose: a better sentence can make the corpus score worse. A machine of
-    polynomial size does not exist either (Leusch et al. 2008), so it does not search
-    lattices.
+    polynomial size does not exist either (Leusch et al. 2008); lattices and forests are searched
+    by labels (:mod:`decoding.extraction.labels`), with a budget. Of sentences without a match of
+    some order all score 0 where nothing is smoothed: a search for single sentences wants a
+    smoothing.
 
     Parameters
     ----------
@@ -179,9 +183,13 @@ class BLEU(Signature):
         The effective reference length where there are several references: the one closest to
         the hypothesis, the shorter of two (Papineni et al. 2002), the shortest (NIST), or
         the mean.
+    brevity : {"standard", "none"}
+        ``none`` leaves the penalty out: the effective reference length, in the statistics,
+        too, is 0, and no hypothesis falls short of it.
     mean : {"geometric", "arithmetic"}
         The mean of the precisions; the arithmetic one is Pozar and Charniak's (2006), for
-        single sentences.
+        single sentences, in lower case and without a penalty:
+        ``bleu:brevity=none,mean=arithmetic,lowercase=true``.
     smooth : {"none", "floor", "add-k", "exp"}
         What replaces a precision of 0 (Chen and Cherry 2014, methods 1 to 3): ``floor`` puts
         ``smooth_value`` matches in place of none, ``add-k`` adds it to matches and totals
@@ -225,6 +233,7 @@ class BLEU(Signature):
     order: int = option(4, always=True)
     weights: str | Sequence[float] = option(UNIFORM)
     length: str = option("closest", always=True)
+    brevity: str = option("standard")
     mean: str = option("geometric")
     smooth: str = option("none", always=True)
     smooth_value: float = option(0.0)
@@ -239,6 +248,9 @@ class BLEU(Signature):
         if type(self.order) is not int or not 1 <= self.order <= 100:
             raise OptionError(f"order is a whole number from 1 to 100, not {self.order!r}")
         check_choice("length", self.length, LENGTHS)
+        check_choice("brevity", self.brevity, BREVITIES)
+        if self.strict and self.brevity == "none":
+            raise OptionError(f"{self.name} is BLEU with another penalty: brevity=none is bleu's")
         check_choice("mean", self.mean, MEANS)
         check_choice("smooth", self.smooth, SMOOTHINGS)
         check_choice("unit", self.unit, UNITS)
@@ -294,6 +306,11 @@ class BLEU(Signature):
             self.effective_order,
             self.mean == "arithmetic",
         )
+
+    @property
+    def length_number(self) -> int:
+        """The number by which native functions know the effective reference length."""
+        return len(LENGTHS) if self.brevity == "none" else LENGTHS.index(self.length)
 
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
@@ -393,7 +410,7 @@ class BLEUEvaluator:
         number = self._number.setdefault
         unit = [number(each, len(self._number) + 1) for each in chain(*sentences)]
         offset = [0, *accumulate(map(len, sentences))]
-        self._ngrams = NGrams(ints(unit), ints(offset), metric.order, LENGTHS.index(metric.length))
+        self._ngrams = NGrams(ints(unit), ints(offset), metric.order, metric.length_number)
 
     def __reduce__(self) -> tuple[type[BLEUEvaluator], tuple[BLEU, tuple[Reference, ...]]]:
         """Pickle what it is made from: the n-grams are counted anew."""
@@ -408,6 +425,39 @@ class BLEUEvaluator:
     def score(self, hypothesis: str | Sequence[str]) -> float:
         """Return BLEU of one hypothesis: sentence BLEU."""
         return self.metric.score(self.stats(hypothesis))
+
+    def clipped_matches(self) -> ClippedMatches:
+        """Return what the score is made of, for searches (:mod:`decoding.extraction.labels`).
+
+        Raises
+        ------
+        OptionError
+            If a match more may lower the score, or if units are not those of single words.
+        """
+        metric = self.metric
+        problem = ""
+        kind: type = type(metric)
+        if not offers(kind, "scoring", SCORING):
+            problem = "its score is its own"
+        elif metric.tokenize != NO_TOKENIZER:
+            problem = f"tokenize={metric.tokenize} changes words"
+        elif metric.smooth == "floor" and metric.smooth_value > 1:
+            problem = "with a floor above 1 a match may lower the score"
+        if problem:
+            raise OptionError(
+                f"{metric} cannot search lattices and forests: {problem}; "
+                "take an n-best list (lattices.k_best)"
+            )
+        weights, *smoothing = metric.scoring
+        return ClippedMatches(
+            tuple(metric.reference_units(self.references)),
+            weights,
+            cast(tuple[int, float, bool, bool], tuple(smoothing)),
+            (LENGTHS.index(metric.length), metric.strict),
+            metric.unit == "char",
+            metric.spaces,
+            metric.lowercase,
+        )
 
     def list_stats(self, nbest: NBest) -> FloatColumn:
         """Return one row of statistics for each entry of a list.

@@ -18,7 +18,7 @@ from fstmetrics.similarity.vectors import (
     EmbeddingSimilarity,
     WordVectors,
     checked_vectors,
-    opened,
+    given_vectors,
     pruned,
 )
 from lattices.arrays import FloatColumn, floats, ints
@@ -71,7 +71,7 @@ class WERModif(AlignmentMetric):
 
     def require(self) -> None:
         """Load the vectors, or raise what says why they cannot be."""
-        opened(self.vectors)
+        given_vectors(self.vectors)
 
     @cached_property
     def similarity(self) -> EmbeddingSimilarity:
@@ -134,7 +134,7 @@ class BLEUModif(BLEU):
     def require(self) -> None:
         """Load the vectors and the tokeniser, or raise what says why they cannot be."""
         super().require()
-        opened(self.vectors)
+        given_vectors(self.vectors)
 
     def against(self, references: Iterable[Reference]) -> BLEUModifEvaluator:
         """Return an evaluator for the references of one segment."""
@@ -147,7 +147,7 @@ class BLEUModifEvaluator(BLEUEvaluator):
     def __init__(self, metric: BLEUModif, references: tuple[Reference, ...]) -> None:
         super().__init__(metric, references)
         self.gamma = metric.gamma
-        self._vectors = opened(metric.vectors)
+        self._vectors = given_vectors(metric.vectors)
         self._sentences = [
             metric.units(each) for each in references if not isinstance(each, Lattice)
         ]

@@ -13,7 +13,7 @@ from lattices.algorithms.counting import (
 )
 from lattices.algorithms.determinize import determinize, minimize, push
 from lattices.algorithms.epsilon import remove_epsilon
-from lattices.algorithms.expansion import forest_to_lattice
+from lattices.algorithms.expansion import to_lattice
 from lattices.algorithms.kbest import best, best_path, best_words, k_best, k_best_paths
 from lattices.algorithms.ngrams import NgramPosteriors, ngram_posteriors
 from lattices.algorithms.paths import Paths, hypotheses
@@ -51,7 +51,6 @@ __all__ = [
     "density",
     "density_masks",
     "determinize",
-    "forest_to_lattice",
     "hypotheses",
     "inside",
     "k_best",
@@ -75,6 +74,7 @@ __all__ = [
     "sentence_count",
     "subset",
     "to_characters",
+    "to_lattice",
     "total",
     "trim",
     "union",

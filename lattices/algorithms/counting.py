@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lattices import _native
-from lattices.algorithms.expansion import forest_to_lattice
+from lattices.algorithms.expansion import to_lattice
 from lattices.algorithms.kbest import best_path
 from lattices.algorithms.posteriors import inside, outside
 from lattices.algorithms.semirings import COUNT, LOG
@@ -179,8 +179,7 @@ def density(space: Lattice | Forest) -> float:
     >>> density(Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "c")], finals=[2]))
     1.5
     """
-    edges = space.num_edges if isinstance(space, Forest) else space.num_arcs
-    return edges / words_of_best(space)
+    return len(space.score) / words_of_best(space)
 
 
 @takes(space=GRAPH)
@@ -189,7 +188,7 @@ def sentence_count(space: Lattice | Forest, max_states: int = 1_000_000) -> int:
 
     The sentences of a deterministic automaton are its paths: sets of states that the same
     words lead to are the states of one (a forest is expanded to a lattice first, see
-    :func:`forest_to_lattice`). Cost: the arcs of all sets; there can be exponentially many.
+    :func:`to_lattice`). Cost: the arcs of all sets; there can be exponentially many.
 
     Parameters
     ----------
@@ -210,7 +209,7 @@ def sentence_count(space: Lattice | Forest, max_states: int = 1_000_000) -> int:
     """
     if index(max_states) < 1:
         raise OptionError(f"max_states is {max_states}, expected at least 1")
-    lattice = forest_to_lattice(space, max_states) if isinstance(space, Forest) else space
+    lattice = to_lattice(space, max_states)
     targets, labels = lattice.dst.tolist(), lattice.label.tolist()
     bounds, ending = lattice.out_offset.tolist(), (lattice.final > -np.inf).tolist()
     alive = _ending(lattice)

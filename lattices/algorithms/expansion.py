@@ -1,8 +1,9 @@
-"""The lattice of a forest's sentences."""
+"""The lattice of what a forest or a list says."""
 
 from __future__ import annotations
 
 from operator import index
+from typing import Any
 
 import numpy as np
 
@@ -10,49 +11,87 @@ from lattices import _native
 from lattices.algorithms.trimming import trim
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.spaces import Forest, Lattice
-from lattices.spaces.arguments import FOREST, takes
+from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.arguments import SPACE, check_filled, takes
 from lattices.spaces.features import reordered_rows
 
 
-@takes(forest=FOREST)
-def forest_to_lattice(forest: Forest, max_states: int = 1_000_000) -> Lattice:
-    """Return a lattice with one path for each derivation, and its words, score and features.
+@takes(space=SPACE)
+def to_lattice(space: Space, max_states: int = 1_000_000) -> Lattice:
+    """Return a lattice with one path for each derivation or entry: its words, score and features.
 
-    The scores and features of an edge are those of one arc, the words of its target side are
-    others without a score; the sums along a path are those of the derivation, up to the order
-    of adding. A state is a list of what is still to be read, words and nodes, and whatever has
-    the same future shares it; read from the other end, whatever has the same past. The forest is
-    expanded from both ends, and the smaller lattice is returned. The cost is its number of arcs.
+    A lattice comes back as it is. The paths of a list share nothing but their two ends; score and
+    features are on the last arc.
+
+    Of a forest, the scores and features of an edge are those of one arc, the words of its target
+    side are others without a score; the sums along a path are those of the derivation, up to the
+    order of adding. A state is a list of what is still to be read, words and nodes, and whatever
+    has the same future shares it; read from the other end, whatever has the same past. The forest
+    is expanded from both ends, and the smaller lattice is returned. The cost is its number of arcs.
     A forest can have exponentially many states even where it is small: prune it, or work on the
     forest.
 
     Parameters
     ----------
-    forest : Forest
+    space : Forest, NBest or Lattice
     max_states : int
-        The most states that the lattice may have.
+        The most states that the lattice of a forest may have.
 
     Raises
     ------
     SpaceError
         If it would have more.
+    OptionError
+        If a list is empty.
 
     Examples
     --------
     >>> forest = Forest.from_edges(
     ...     [(0, [], ["a"], -1.0), (0, [], ["b"], -2.0), (1, [0, 0], [1, "or", 0], -0.5)]
     ... )
-    >>> lattice = forest_to_lattice(forest)
+    >>> lattice = to_lattice(forest)
     >>> sorted((path.text, path.score) for path in lattice.paths())[:2]
     [('a or a', -2.5), ('a or b', -3.5)]
-    >>> forest_to_lattice(forest, max_states=3)
+    >>> to_lattice(forest, max_states=3)
     Traceback (most recent call last):
         ...
     lattices.errors.SpaceError: forest '' takes more than 3 states as a lattice: ...
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a",), -1.0), Hypothesis(("b", "c"), -2.0)])
+    >>> sorted((path.text, path.score) for path in to_lattice(nbest).paths())
+    [('a', -1.0), ('b c', -2.0)]
     """
     if index(max_states) < 1:
         raise OptionError(f"max_states is {max_states}, expected at least 1")
+    if isinstance(space, Forest):
+        return _expanded(space, max_states)
+    return _parallel_paths(space) if isinstance(space, NBest) else space
+
+
+def _parallel_paths(nbest: NBest) -> Lattice:
+    check_filled([nbest])
+    arcs: list[tuple[Any, ...]] = []
+    states = 2
+    for entry in nbest:
+        state = 0
+        *before, word = entry.tokens or ("",)
+        for earlier in before:
+            arcs.append((state, states, earlier))
+            state, states = states, states + 1
+        arcs.append((state, 1, word, entry.score, entry.features))
+    return Lattice.from_arcs(
+        arcs,
+        finals=[1],
+        vocabulary=nbest.vocabulary,
+        feature_names=nbest.feature_names,
+        id=nbest.id,
+        source=nbest.source,
+        references=nbest.references,
+        metadata=nbest.metadata,
+    )
+
+
+def _expanded(forest: Forest, max_states: int) -> Lattice:
     trimmed = trim(forest).space
     found = _native.expand(trimmed.columns, min(index(max_states), 2**31 - 1))
     if found is None:

@@ -18,7 +18,7 @@ from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import GRAPH, SPACE, takes
+from lattices.spaces.arguments import GRAPH, SPACE, check_filled, takes
 
 
 @takes(space=GRAPH)
@@ -79,8 +79,7 @@ def best_words(space: Space) -> tuple[str, ...]:
 
 
 def _highest(nbest: NBest) -> int:
-    if not len(nbest):
-        raise OptionError(f"n-best list {nbest.id!r} is empty")
+    check_filled([nbest])
     return int(np.argmax(nbest.score))
 
 

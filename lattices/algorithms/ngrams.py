@@ -15,7 +15,7 @@ import numpy as np
 from lattices import _native
 from lattices._native import NgramTrie
 from lattices.algorithms.determinize import determinize
-from lattices.algorithms.expansion import forest_to_lattice
+from lattices.algorithms.expansion import to_lattice
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
@@ -239,8 +239,7 @@ def merged_by_best(space: Lattice | Forest) -> Lattice:
     >>> [path.score for path in merged_by_best(lattice).paths()]
     [-1.0]
     """
-    lattice = forest_to_lattice(space) if isinstance(space, Forest) else space
-    return determinize(lattice, drop_features=True)
+    return determinize(to_lattice(space), drop_features=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPHS, Graph, takes
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureMatrix, widened_rows
 from lattices.vocabulary import EPSILON, Vocabulary
 
 
@@ -108,18 +108,10 @@ def _stacked(
 ) -> FeatureMatrix:
     """Return the rows of all parts under the merged names, after ``blank`` rows of nothing."""
     place = {name: column for column, name in enumerate(names)}
-    matrices = [csr_array((blank, len(names)))]
-    for lattice, matrix, rows in parts:
-        if matrix is None:
-            matrices.append(csr_array((rows, len(names))))
-        else:
-            columns = np.array([place[name] for name in lattice.feature_names], dtype=np.int32)
-            matrices.append(
-                csr_array(
-                    (matrix.data, columns[matrix.indices], matrix.indptr), shape=(rows, len(names))
-                )
-            )
-    return vstack(matrices, format="csr")
+    matrices = [
+        widened_rows(matrix, lattice.feature_names, place, rows) for lattice, matrix, rows in parts
+    ]
+    return vstack([csr_array((blank, len(names))), *matrices], format="csr")
 
 
 def _times(lattices: Sequence[Lattice]) -> FloatColumn | None:
@@ -191,15 +183,9 @@ def _symbols(forest: Forest, vocabulary: Vocabulary) -> IntColumn:
 def _edge_features(forests: Sequence[Forest], names: tuple[str, ...]) -> FeatureMatrix:
     """Return the rows of all forests under the merged names, then empty ones for the new root."""
     number = {name: column for column, name in enumerate(names)}
-    parts = []
-    for forest in forests:
-        shape = (forest.num_edges, len(names))
-        if forest.features is None:
-            parts.append(csr_array(shape))
-        else:
-            own = forest.features
-            columns = np.array([number[name] for name in forest.feature_names], np.int32)
-            parts.append(csr_array((own.data, columns[own.indices], own.indptr), shape=shape))
+    parts = [
+        widened_rows(each.features, each.feature_names, number, each.num_edges) for each in forests
+    ]
     return vstack([*parts, csr_array((len(forests), len(names)))], format="csr")
 
 

@@ -182,8 +182,12 @@ class Format(Protocol):
         ...
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Cut a decompressed stream into records, without holding more than one of them."""
-        ...
+        """Cut a decompressed stream into records, without holding more than one of them.
+
+        By default a record is a line that is not blank if the format is ``by_line``, and else the
+        whole file.
+        """
+        return _record_lines(stream, path) if self.by_line else whole_file(stream, path)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the segment; ``vocabulary`` grows by its words.
@@ -200,9 +204,10 @@ class Format(Protocol):
     ) -> None:
         """Write the segments (one only, if ``single``) of the right kind to a binary stream.
 
-        What the format cannot hold is given to ``losses`` before it is left out.
+        What the format cannot hold is given to ``losses`` before it is left out. By default a
+        FormatError is raised: the format can only be read.
         """
-        ...
+        raise FormatError(f"{self.name} can be read, but not written")
 
 
 @runtime_checkable
@@ -274,6 +279,12 @@ def decoded_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]
             yield number, line.decode("utf-8")
         except UnicodeDecodeError as problem:
             raise FormatError(f"invalid UTF-8: {problem.reason}", path, number) from problem
+
+
+def _record_lines(stream: BinaryIO, path: str) -> Iterator[Record]:
+    lines = ((line, text) for line, text in text_lines(stream) if text.strip())
+    for number, (line, text) in enumerate(lines):
+        yield Record(text, path, line, number)
 
 
 def whole_file(stream: BinaryIO, path: str) -> Iterator[Record]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from lattices.algorithms.expansion import forest_to_lattice
+from lattices.algorithms.expansion import to_lattice
 from lattices.arrays import ints
 from lattices.errors import EngineError, SpaceError
 from lattices.intersection.automata import SearchMachine
@@ -31,7 +31,7 @@ def search_expanded(
 
     The value is the engine's. Where model scores are compared, they are added up along the
     path of the lattice, and sentences whose scores differ by rounding alone may change places.
-    Cost: that of :func:`lattices.forest_to_lattice` and of the engine, and O(edges x
+    Cost: that of :func:`lattices.to_lattice` and of the engine, and O(edges x
     length**2) or more for the parse.
 
     Raises
@@ -51,7 +51,7 @@ def search_expanded(
     """
     plain = replace(forest, features=None, feature_names=())
     try:
-        lattice = forest_to_lattice(plain, MOST_STATES)
+        lattice = to_lattice(plain, MOST_STATES)
     except SpaceError as problem:
         raise EngineError(
             f"forest {forest.id!r} is searched as a lattice here, which would take more than "

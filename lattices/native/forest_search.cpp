@@ -10,6 +10,7 @@
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
 #include "lattices/native/forest_ranked.hpp"
+#include "lattices/native/totals.hpp"
 
 namespace lattices {
 
@@ -77,6 +78,17 @@ Ranked rank_forest(const ForestColumns& forest, const Ints& said,
   return {std::move(derivations), std::move(result.tries)};
 }
 
+bool run_search(const Forest& forest, std::span<const Part> parts, const forests::Options& options,
+                Poll& poll, Answer& answer) {
+  try {
+    check_sums(forest);
+    answer = forests::search(forest, parts, options, poll);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::tuple<bool, std::vector<int>, std::vector<Index>> plan_forest(
     const ForestColumns& forest, const AlignmentColumns& alignment) {
   Poll poll;
@@ -90,6 +102,9 @@ std::tuple<bool, std::vector<int>, std::vector<Index>> plan_forest(
 }  // namespace
 
 void bind_forest_search(nb::module_& module) {
+  nb::class_<forests::SearchHandle>(module, "ForestSearch",
+                                    "The search of forests, for other modules.");
+  module.attr("FOREST_SEARCH") = forests::SearchHandle{run_search};
   module.def("search_forests", &search_forests, nb::arg("forests"), nb::arg("machines"),
              nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
              "Return for each forest why it cannot be searched, or nothing, the best value, the "

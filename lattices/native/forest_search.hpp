@@ -134,4 +134,11 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
   return answer;
 }
 
+// The search as other modules have it, without compiling it again: made by lattices._native, as
+// FOREST_SEARCH. `run` returns whether there is an answer; if not, `search` says why.
+struct SearchHandle {
+  bool (*run)(const Forest& forest, std::span<const Part> parts, const Options& options, Poll& poll,
+              Answer& answer);
+};
+
 }  // namespace lattices::forests

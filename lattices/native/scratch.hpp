@@ -6,9 +6,31 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace lattices {
+
+// A vector whose new elements are not written. Zeroing a table of gigabytes takes a second in which
+// nobody polls; the loops that fill it do.
+template <class T>
+struct Unwritten : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Unwritten<U>;
+  };
+  template <class U>
+  void construct(U* at) noexcept {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* at, Arguments&&... arguments) {
+    ::new (static_cast<void*>(at)) U(std::forward<Arguments>(arguments)...);
+  }
+};
+template <class T>
+using RawVector = std::vector<T, Unwritten<T>>;
 
 // `Buffers` is a struct of vectors with a method bytes().
 template <class Buffers>

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from lattices.errors import ArgumentTypeError, argument
+from lattices.errors import ArgumentTypeError, OptionError, argument
 from lattices.spaces.forest import Forest
 from lattices.spaces.lattice import Lattice
 from lattices.spaces.nbest import NBest
@@ -126,6 +126,19 @@ or a Forest: lattices.read(path) reads them from a file
         return checked
 
     return decorate
+
+
+def check_filled(spaces: Iterable[Lattice | Forest | NBest]) -> None:
+    """Raise if one of the spaces is a list without entries.
+
+    Raises
+    ------
+    OptionError
+        That names it by its id, or by its place.
+    """
+    for place, space in enumerate(spaces):
+        if isinstance(space, NBest) and not len(space):
+            raise OptionError(f"n-best list {space.id or place!r} is empty")
 
 
 def _described(value: object) -> str:

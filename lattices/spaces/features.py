@@ -90,6 +90,35 @@ def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureMatrix:
     return sparse_rows(values, columns, bounds, matrix.shape[1])
 
 
+def widened_rows(
+    matrix: FeatureMatrix | None, names: Sequence[str], column: Mapping[str, int], rows: int
+) -> FeatureMatrix:
+    """Return rows of features in the columns of a table of more; empty rows if there are none.
+
+    Parameters
+    ----------
+    matrix
+        The rows, or None.
+    names
+        The features of its columns.
+    column
+        The column of each feature of the table.
+    rows
+        How many rows there are.
+
+    Examples
+    --------
+    >>> rows = csr_array([[1.0, 2.0]])
+    >>> widened_rows(rows, ["lm", "tm"], {"tm": 0, "wp": 1, "lm": 2}, 1).toarray().tolist()
+    [[2.0, 0.0, 1.0]]
+    """
+    shape = (rows, len(column))
+    if matrix is None or not len(names):
+        return csr_array(shape)
+    columns = np.array([column[name] for name in names], dtype=np.int32)
+    return csr_array((matrix.data, columns[matrix.indices], matrix.indptr), shape=shape)
+
+
 def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureMatrix:
     """Return ``matrix`` as float64 CSR of ``rows`` rows, or say what is wrong with it."""
     if not isinstance(matrix, csr_array) or matrix.dtype != np.float64:

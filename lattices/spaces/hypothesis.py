@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lattices._native import spell_derivations
-from lattices.arrays import ints
-
 if TYPE_CHECKING:
-    from lattices.spaces.forest import Forest
+    pass
 
 
 class Deferred:
@@ -70,15 +67,3 @@ class Hypothesis(Deferred):
     def text(self) -> str:
         """The tokens, joined by blanks."""
         return " ".join(self.tokens)
-
-
-def derivation_parts(forest: Forest, edges: Sequence[int]) -> tuple[list[int], float]:
-    """Return the words and the score of a derivation. Cost: O(edges and words).
-
-    Raises
-    ------
-    SpaceError
-        If the edges are no derivation of the root.
-    """
-    words, _, scores = spell_derivations(forest.columns, ints(edges), ints([0, len(edges)]))
-    return words.tolist(), float(scores[0])

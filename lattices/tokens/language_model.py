@@ -23,7 +23,7 @@ from lattices.formats.base import split_words, text_lines
 from lattices.formats.fields import finite_number
 from lattices.formats.streams import opened
 from lattices.spaces import Lattice
-from lattices.tokens.transduction import Move, transduce
+from lattices.tokens.transduction import End, Move, transduce
 from lattices.vocabulary import EPSILON, Vocabulary
 
 #: the spellings of each word, as tokens with blanks between them or in lists; or a file with lines
@@ -165,8 +165,9 @@ def apply_language_model(
             return [((), (word,), 0.0)]
         return [(found.after(history, word), (word,), found.score(history, word))]
 
-    def ending(history: tuple[str, ...]) -> float | None:
-        return found.score(history, _END) if found is not None and (_END,) in known else 0.0
+    def ending(history: tuple[str, ...]) -> End | None:
+        ends = found is not None and (_END,) in known
+        return (), found.score(history, _END) if found is not None and ends else 0.0
 
     begin: tuple[str, ...] = ()
     if found is not None and (_START,) in known and found.order > 1:
@@ -242,8 +243,8 @@ def apply_lexicon(
                 nodes.append(node)
             yield inside, (), 0.0
 
-    def ending(place: int) -> float | None:
-        return 0.0 if place == 0 else None
+    def ending(place: int) -> End | None:
+        return ((), 0.0) if place == 0 else None
 
     words = Vocabulary() if vocabulary is None else vocabulary
     return transduce(lattice, 0, moves, ending, words).lattice

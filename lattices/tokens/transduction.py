@@ -21,6 +21,8 @@ from lattices.vocabulary import Vocabulary
 Place = TypeVar("Place", bound=Hashable)
 #: where the machine goes, the words it writes, and what is to be added to the score
 Move: TypeAlias = "tuple[Place, tuple[str, ...], float]"
+#: the words that are written at the end, and what is to be added
+End: TypeAlias = "tuple[tuple[str, ...], float]"
 
 
 class Transduced(NamedTuple):
@@ -47,7 +49,7 @@ def transduce(
     lattice: Lattice,
     begin: Place,
     moves: Callable[[Place, str], Iterable[Move[Place]]],
-    ending: Callable[[Place], float | None],
+    ending: Callable[[Place], End | None],
     vocabulary: Vocabulary,
 ) -> Transduced:
     """Return the lattice of what a machine writes.
@@ -60,7 +62,7 @@ def transduce(
     moves
         From a state and a word to what may follow; epsilon arcs leave the machine where it is.
     ending
-        What ending in a state adds to the score; None where the machine may not end.
+        What is written and added at the end; None where the machine may not end.
     vocabulary : Vocabulary
         Grows by the words that are written.
 
@@ -85,7 +87,13 @@ def transduce(
             if lattice.final[state] > -np.inf:
                 end = ending(place)
                 if end is not None:
-                    ends[source] = end
+                    last = source
+                    for out in end[0]:
+                        rows.append((last, len(under), out, -1, 0.0))
+                        last = len(under)
+                        under.append(state)
+                        within.append(1)
+                    ends[last] = end[1]
             for arc in range(bounds[state], bounds[state + 1]):
                 word = words[labels[arc]]
                 options = moves(place, word) if word else ((place, (), 0.0),)
@@ -156,7 +164,9 @@ def _built(
         final=floats(np.where(final, lattice.final[old], -np.inf)),
         start=0,
         features=None if features is None else reordered_rows(features, origin),
-        final_features=None if last is None else reordered_rows(last, ints(old)),
+        final_features=(
+            None if last is None else reordered_rows(last, ints(np.where(final, old, -1)))
+        ),
         feature_names=lattice.feature_names,
         times=None if lattice.times is None else floats(lattice.times[old]),
         id=lattice.id,

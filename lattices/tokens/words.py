@@ -8,7 +8,7 @@ from typing import TypeAlias, overload
 
 from lattices.errors import OptionError
 from lattices.spaces import Hypothesis, Lattice, NBest
-from lattices.tokens.transduction import Move, transduce
+from lattices.tokens.transduction import End, Move, transduce
 from lattices.vocabulary import Vocabulary
 
 #: None where a word has ended and the next must begin; True where anything may follow;
@@ -152,8 +152,8 @@ def _moves(boundary: str) -> _Moves:
     return moves
 
 
-def _ending(place: _Place) -> float | None:
-    return None if isinstance(place, str) else 0.0
+def _ending(place: _Place) -> End | None:
+    return None if isinstance(place, str) else ((), 0.0)
 
 
 @cache

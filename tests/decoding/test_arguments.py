@@ -6,6 +6,7 @@ import pytest
 
 from decoding import (
     MIRA,
+    Pairwise,
     corpus_oracle,
     density_curve,
     hope_fear,
@@ -83,4 +84,8 @@ def test_mbr():
             f"{name}: metric is the class WER, expected a metric: WER() makes one"
         )
         assert said(function, "a.slf", WER(), **options).endswith(READ)
+        assert said(function, LATTICE, WER(), method=Pairwise, **options) == (
+            f"{name}: method is the class Pairwise, expected a method or the name of one: "
+            "Pairwise() makes one"
+        )
         assert said(function, [LATTICE, 3], WER(), **options) == (f"mbr: space[1] is an int, {ANY}")

@@ -172,6 +172,41 @@ def test_ctrl_c_ends_a_long_call(name: str) -> None:
     assert float(run.stdout) < 10.0, run.stderr
 
 
+#: 1 GB for the longer of two sentences and a reference
+CELLS = 6_000 * 4_000
+#: scores sentences that take such tables, until it is interrupted, and says how much memory
+#: that took
+TABLES = """
+import resource, signal, sys
+from fstmetrics import GRR, nbest_stats
+from tests.decoding.test_native_calls import CELLS, NBest, Hypothesis, text
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+judge = GRR().against([text(4_000)])
+words = tuple(text(CELLS // 4_000))
+some = NBest.from_hypotheses([Hypothesis(words[:-1]), Hypothesis(words)])
+signal.signal(signal.SIGALRM, interrupt)
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+try:
+    nbest_stats(judge, some)
+except KeyboardInterrupt:
+    pass
+print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it is measured in other units")
+@pytest.mark.parametrize(("seconds", "tables"), [(0.3, 0.9), (0.0, 1.4)])
+def test_large_tables_are_neither_zeroed_nor_copied(seconds: float, tables: float) -> None:
+    # either would take seconds in which no signal is asked for
+    command = [sys.executable, "-c", TABLES, str(seconds)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    # each cell has four values, the best of them, and three bytes
+    assert int(run.stdout) < tables * CELLS * (4 * 8 + 8 + 3)
+
+
 def answers(workers: int = 1) -> list[tuple[str, float, float]]:
     """Return the oracles of a few lattices and forests, searched in several ways."""
     spaces = [dense(12, 8, seed) for seed in range(6)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 
+import numpy as np
 import pytest
 
 from decoding import corpus_oracle
@@ -25,6 +27,61 @@ def test_pozar_and_charniak_2006_table_1():
     stats = evaluator.stats("In school there are teachers and students")
     assert stats[:8].tolist() == [7, 2, 0, 0, 7, 6, 5, 4]
     assert metric.score(stats) == pytest.approx(0.333, abs=5e-4)
+
+
+#: clipped matches of orders 1 to 4, tokens of the candidate, printed BLEU: the appendix in order
+APPENDIX = [
+    ((21, 13, 8, 4), 31, 0.356793), ((9, 2, 0, 0), 14, 0.199176), ((6, 3, 2, 1), 11, 0.298169),
+    ((17, 7, 2, 0), 25, 0.264656), ((13, 7, 3, 1), 25, 0.246889), ((12, 5, 2, 1), 20, 0.258273),
+    ((4, 1, 0, 0), 8, 0.160714), ((9, 4, 2, 0), 16, 0.243006), ((8, 5, 3, 2), 17, 0.281486),
+    ((7, 2, 0, 0), 13, 0.176282), ((10, 3, 2, 1), 16, 0.261195), ((7, 2, 1, 0), 13, 0.199009),
+    ((6, 3, 2, 1), 13, 0.248339), ((13, 7, 4, 1), 17, 0.385075), ((10, 4, 0, 0), 15, 0.238095),
+    ((18, 7, 2, 1), 31, 0.229665), ((18, 8, 4, 2), 32, 0.255716), ((9, 6, 4, 2), 11, 0.528157),
+    ((8, 6, 4, 2), 11, 0.505429), ((7, 5, 4, 3), 11, 0.511679),
+]  # fmt: skip
+
+
+class TestPozarAndCharniak2006:
+    """The BLEU of the paper: a mean of clipped precisions, in lower case, without a penalty."""
+
+    METRIC = BLEU(brevity="none", mean="arithmetic", lowercase=True)
+
+    def test_eighteen_of_twenty_scores(self):
+        scores = []
+        for matches, length, _ in APPENDIX:
+            row = [*matches, *range(length, length - 4, -1), length, 0]
+            scores.append(self.METRIC.score(np.array(row, dtype=float)))
+        printed = [each for _, _, each in APPENDIX]
+        wrong = [
+            number
+            for number, (score, each) in enumerate(zip(scores, printed, strict=True), 1)
+            if score != pytest.approx(each, abs=1e-6)
+        ]
+        assert wrong == [1, 20]
+        assert scores[0] == pytest.approx(0.382368, abs=1e-6)
+        assert scores[19] == pytest.approx(0.488952, abs=1e-6)
+        # as printed if all three `the` of the candidate matched, though the reference has two;
+        # elsewhere (sentences 5, 8, 11, 16, 17) repeated words are clipped
+        unclipped = (8 / 11 + 5 / 10 + 4 / 9 + 3 / 8) / 4
+        assert unclipped == pytest.approx(printed[19], abs=1e-6)
+
+    def test_the_counts_of_its_sentences(self, shared_data):
+        papers = list((shared_data.parent / "papers").glob("002_*.txt"))
+        if not papers:
+            pytest.skip("the paper is not there")
+        _, _, appendix = papers[0].read_text().partition("## Appendix A")
+        segment = r"Sentence \d+\**\s*\n\s*(.+?)\s*\n\s*(.+?)\s*\n\s*BLEU score: ([\d.]+)"
+        segments = re.findall(segment, appendix)
+        assert len(segments) == 20
+        penalised = 0
+        for (candidate, reference, printed), expected in zip(segments, APPENDIX, strict=True):
+            row = self.METRIC.stats(candidate, [reference])
+            assert (tuple(row[:4]), row[4], float(printed)) == expected
+            assert row[-2:].tolist() == [row[4], 0]
+            with_penalty = BLEU(mean="arithmetic", lowercase=True).against([reference])
+            right = pytest.approx(float(printed), abs=1e-6)
+            penalised += with_penalty.score(candidate) == right
+        assert penalised == 16
 
 
 def test_a_sentence_shorter_than_the_order_scores_nothing():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import oracle, oracle_kbest
-from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity
+from fstmetrics import CER, GRR, TBLEU, WER, WRR, AffixSimilarity
 from lattices import Lattice
 from lattices._native import plan_forest
 from lattices.algorithms import to_characters
@@ -165,7 +165,7 @@ def test_what_cannot_be_searched(monkeypatch):
     with pytest.raises(EngineError, match=r"'seg'.*more than 1 states.*references that are sent"):
         ENGINE.best([(forest, machine)])
     with pytest.raises(OptionError, match="has no machine"):
-        oracle(forest, BLEU().against(["a"]))
+        oracle(forest, TBLEU().against(["a"]))
     likely = Forest.from_edges([(0, [], ["a"], -10.0)], id="seg")
     with pytest.raises(EngineError, match=r"'seg': no derivation has a finite value"):
         oracle(likely, WER().against(["a"]), model_weight=1e308)

@@ -40,10 +40,14 @@ Find the sentence of each lattice, forest or n-best list that is best under a me
 tsv   (default) one line a segment, in the order of the input: id, score, words. The score is
       that of the first metric, with all digits it takes to read the same number back.
 jsonl one object a line: id, rank, score, words, text, metric, scores (under every metric),
-      stats, model_score, features, reference (which one), alignment, exact.
+      stats, model_score, features, reference (which one), alignment, exact; and where it is
+      not, bound, which no sentence surpasses, if that is known.
 
 A summary of the corpus goes to standard error: what the model's own best would have scored,
 and what the oracles score, under every metric.
+
+BLEU is searched by labels, within --budget and --memory; all other metrics that search have
+a machine, whose best is always exact.
 
 The best sentences need not make the best corpus, under BLEU and where references of several
 lengths are given for a segment. With --corpus the sentences are chosen together, for the score
@@ -54,7 +58,8 @@ EXAMPLES = """\
 examples:
   fstmetrics oracle lattices.jsonl.gz --metric wer
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
-  fstmetrics oracle nbest.gz --refs refs.en --metric bleu --corpus
+  fstmetrics oracle lattices.jsonl.gz --metric bleu:smooth=add-k
+  fstmetrics oracle lattices.jsonl.gz --metric bleu --corpus
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
 """
 
@@ -97,8 +102,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="N",
         type=positive,
-        help="maximum number of prefixes kept in a search for k best or worst; beyond it, a result "
-        "is not proven (default: 1 million)",
+        help="maximum number of labels kept in a search under BLEU, and of prefixes in one for k "
+        "best or worst; beyond it, a result is not proven (default: 1 million)",
     )
     parser.add_argument(
         "--memory",
@@ -194,6 +199,13 @@ def _for_people(
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
     lines += unscored_lines(summary)
+    unsmoothed = getattr(metrics[0], "smooth", "") == "none" and not summary["worst"]
+    if unsmoothed and 10 * summary["zeros"] > summary["segments"]:
+        name = str(metrics[0]).partition(":")[0]
+        lines.append(
+            f"{summary['zeros']} of {summary['segments']} segments have no sentence above 0: with "
+            f"a smoothing, as in {name}:smooth=add-k, the search prefers those that match more"
+        )
     unproven = summary["results"] - summary["exact"]
     rank = "worst" if summary["worst"] else "best"
     if unproven and "corpus" not in summary:

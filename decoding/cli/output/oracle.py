@@ -21,7 +21,7 @@ from lattices.arrays import FloatColumn
 from lattices.formats.references import References
 
 #: what is counted of a segment
-COUNTS = ("results", "exact", "arcs", "decomposing", "unscored")
+COUNTS = ("results", "exact", "arcs", "decomposing", "unscored", "zeros")
 KINDS = ("oracle", "one_best")
 #: what other commands have in their summaries
 _OTHERS = ("judged", "unweighted")
@@ -57,7 +57,8 @@ class OracleLines:
 
 def _sums(result: SegmentOracles, metrics: tuple[Metric, ...]) -> tuple[float, ...]:
     proven = sum(found.exact for found in result.oracles)
-    counts = (len(result.oracles), proven, result.arcs, result.decomposes, result.unscored)
+    zero = result.oracles[0].score == 0
+    counts = (len(result.oracles), proven, result.arcs, result.decomposes, result.unscored, zero)
     return sums_of(metrics, counts, result.stats[0], result.one_best_stats)
 
 
@@ -144,7 +145,9 @@ def _json_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) ->
     lines = []
     for rank, (found, stats) in enumerate(zip(result.oracles, result.stats, strict=True), start=1):
         name, *fields = _fields(id, found, stats, metrics).items()
-        lines.append(json_text(dict([name, ("rank", rank), *fields, ("exact", found.exact)])))
+        bound = [] if found.bound is None else [("bound", found.bound)]
+        proof = [("exact", found.exact), *bound]
+        lines.append(json_text(dict([name, ("rank", rank), *fields, *proof])))
     return "".join(line + "\n" for line in lines)
 
 
@@ -213,7 +216,7 @@ class CorpusDecision:
         both = (segment.stats[place], segment.stats[segment.candidates.first])
         sums = sums_of(
             self.metrics,
-            (1, self.choice.exact, segment.arcs, segment.decomposes, segment.unscored),
+            (1, self.choice.exact, segment.arcs, segment.decomposes, segment.unscored, False),
             *(_split(row, self.metrics) for row in both),
         )
         lines = Lines(segment.texts[place], sums, segment.candidates.engine)

@@ -18,7 +18,7 @@ from decoding.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from fstmetrics import CompiledEvaluator
+    from fstmetrics import CompiledEvaluator, Machine
     from fstmetrics.references import Reference
     from lattices.formats.openfst.codec import FstColumns, SymbolTable
     from lattices.vocabulary import Vocabulary
@@ -27,15 +27,20 @@ SUMMARY = "a metric and a reference as an OpenFst automaton"
 DESCRIPTION = """\
 Compile a metric and the references of a segment to an OpenFst acceptor.
 
-The cost of the best path of a sentence is minus its score (minus 1 - score for an error rate).
-The words are those of the references; <other> is every other word. Costs are in single
-precision in the binary form.
+The cost of the best path of a sentence is minus its score (minus 1 - score for an error rate; for
+linear-bleu minus its linear form). The words are those of the references; <other> is every other
+word. Costs are in single precision in the binary form.
+
+With --evidence, the automaton of linear MBR: that of linear-bleu, in which n-grams weigh their
+posteriors in a lattice, a forest or a list. Composed with the lattice, its best path is what
+fstmetrics mbr --method linear chooses.
 """
 EXAMPLES = """\
 examples:
   fstmetrics compile --metric grr:n=2 --ref "the cat sat" --text
   fstmetrics compile --metric wer --ref "the cat sat" --symbols words.syms -o reference.fst
   fstmetrics compile --metric wer --refs text --refs-format kaldi -o machines/
+  fstmetrics compile --metric linear-bleu:p=0.7 --evidence lattices.jsonl --scale 0.3 -o machines/
 """
 
 
@@ -57,6 +62,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         help="reference files, one for each reference of a segment, one line a segment",
+    )
+    given.add_argument(
+        "--evidence",
+        metavar="FILE",
+        help="spaces instead of references, for linear-bleu: n-grams weigh their posteriors",
+    )
+    parser.add_argument(
+        "--scale",
+        metavar="S",
+        type=float,
+        help="what scores of --evidence are multiplied by before they become probabilities "
+        "(default: 1)",
     )
     parser.add_argument(
         "--refs-format",
@@ -83,25 +100,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from fstmetrics import has_machine
-    from lattices.errors import OptionError
     from lattices.formats.streams import created
     from lattices.vocabulary import Vocabulary
 
-    metric = parsed_metric(arguments.metric)
     vocabulary = Vocabulary()
-    evaluators: dict[str, CompiledEvaluator] = {}
-    for name, references in _segments(arguments):
-        evaluator = metric.against(references)
-        if not has_machine(evaluator):
-            raise OptionError(f"{metric} has no machine")
-        vocabulary.add_all(_units(evaluator, references))
-        evaluators[name] = evaluator
-    targets = _targets(arguments, list(evaluators))
+    if arguments.evidence is None:
+        machines = _of_references(arguments, vocabulary)
+    else:
+        machines = _of_evidence(arguments, vocabulary)
+    targets = _targets(arguments, list(machines))
     # all is made before anything is written
-    contents = [
-        _compiled(evaluator, vocabulary, arguments.text) for evaluator in evaluators.values()
-    ]
+    contents = [_compiled(machine, vocabulary, arguments.text) for machine in machines.values()]
     if arguments.symbols:
         _check_text(vocabulary)
     if len(targets) > 1 or targets[0] != arguments.output:
@@ -117,6 +126,44 @@ def run(arguments: argparse.Namespace) -> int:
                 ).encode()
             )
     return 0
+
+
+def _of_references(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dict[str, Machine]:
+    """Return the machine of each segment's references, and add their words."""
+    from fstmetrics import has_machine
+    from lattices.errors import OptionError
+
+    if arguments.scale is not None:
+        arguments.parser.error("--scale is for --evidence: references have no scores")
+    metric = parsed_metric(arguments.metric)
+    evaluators: dict[str, CompiledEvaluator] = {}
+    for name, references in _segments(arguments):
+        evaluator = metric.against(references)
+        if not has_machine(evaluator):
+            raise OptionError(f"{metric} has no machine")
+        vocabulary.add_all(_units(evaluator, references))
+        evaluators[name] = evaluator
+    return {name: evaluator.machine(vocabulary) for name, evaluator in evaluators.items()}
+
+
+def _of_evidence(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dict[str, Machine]:
+    """Return the machine of linear MBR for each space, and add their words."""
+    from decoding.minimum_risk.linear import linear_machine
+    from fstmetrics import LinearBLEU
+    from lattices import read
+    from lattices.errors import OptionError
+
+    metric = parsed_metric(arguments.metric)
+    if not isinstance(metric, LinearBLEU):
+        raise OptionError(f"--evidence makes machines of linear-bleu, not of {metric}")
+    scale = 1.0 if arguments.scale is None else arguments.scale
+    machines = {}
+    for number, space in enumerate(read(arguments.evidence, vocabulary=vocabulary), start=1):
+        name = space.id if space.id and space.id not in machines else str(number)
+        machines[name] = linear_machine(space, metric.factors, scale=scale)
+    if not machines:
+        arguments.parser.error(f"--evidence {arguments.evidence} has no spaces")
+    return machines
 
 
 def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Reference]]]:
@@ -171,11 +218,10 @@ def _units(evaluator: CompiledEvaluator, references: list[Reference]) -> Iterato
         yield from evaluator.prepare(reference).space.vocabulary
 
 
-def _compiled(evaluator: CompiledEvaluator, vocabulary: Vocabulary, text: bool) -> bytes:
+def _compiled(machine: Machine, vocabulary: Vocabulary, text: bool) -> bytes:
     """Return the content of the file of one segment."""
     from lattices.formats.openfst.codec import encode
 
-    machine = evaluator.machine(vocabulary)
     columns = machine.to_columns(vocabulary)
     table = machine.symbols(vocabulary, columns)
     if text:

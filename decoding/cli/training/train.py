@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--weights-format",
         choices=("plain", "travatar", "moses"),
         default="plain",
-        help="format of weights: plain (name value), travatar (name=value) or moses (the section of "
+        help="weights format: plain (name value), travatar (name=value) or moses (the section of "
         "a moses.ini) (default: plain)",
     )
     parser.add_argument(

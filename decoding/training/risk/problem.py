@@ -24,6 +24,7 @@ from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.arguments import check_filled
 from lattices.spaces.features import FeatureMatrix, Weights
 
 Beyond = Literal["k-best", "sample", "raise"]
@@ -79,8 +80,7 @@ class RiskProblem:
 
     def __init__(self, space: Space, evaluator: Evaluator, *, budget: int = DEFAULT_BUDGET) -> None:
         self.space, self.evaluator, self.budget = space, evaluator, budget
-        if isinstance(space, NBest) and not len(space):
-            raise OptionError(f"n-best list {space.id!r} is empty")
+        check_filled([space])
         if isinstance(space, Lattice) and not useful_states(space)[space.start]:
             raise no_complete_path(space)
 

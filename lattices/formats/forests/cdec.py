@@ -23,7 +23,7 @@ there, in their order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
@@ -31,18 +31,16 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
-from lattices.formats.base import Format, Losses, Record, split_words, whole_file
-from lattices.formats.forests.losses import (
+from lattices.formats.base import Format, Losses, Record, split_words
+from lattices.formats.forests.scores import (
     BAR,
+    SCORES,
+    WEIGHTS,
+    feature_table,
     nodes_below_root,
     note_losses,
     spelled_words,
     target_sides,
-)
-from lattices.formats.forests.scores import (
-    SCORES,
-    WEIGHTS,
-    feature_table,
     weighted,
     written_features,
 )
@@ -83,10 +81,6 @@ class CdecForest(Format):
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first key is one of cdec's."""
         return OPENING.match(head) is not None
-
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Take the file as a whole."""
-        return whole_file(stream, path)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest, in time linear in the file."""

@@ -26,7 +26,7 @@ target side. What is covered is not read, and written as the length of the node'
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, BinaryIO
 
@@ -37,17 +37,18 @@ from lattices.formats.base import (
     Record,
     choice,
     split_words,
-    whole_file,
 )
 from lattices.formats.forests.lines import NODE, TAGS, EdgeLines, separate
-from lattices.formats.forests.losses import (
+from lattices.formats.forests.scores import (
     BAR,
+    SCORES,
+    WEIGHTS,
     nodes_below_root,
     note_losses,
     spelled_words,
     target_sides,
+    written_features,
 )
-from lattices.formats.forests.scores import SCORES, WEIGHTS, written_features
 from lattices.spaces import Forest, Space
 from lattices.vocabulary import Vocabulary
 
@@ -79,10 +80,6 @@ class Hypergraph(Format):
     def sniff(self, head: bytes) -> bool:
         """Tell whether it begins with Moses' header, or with counts and an edge."""
         return _OPENING.match(head) is not None
-
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Take the file as a whole."""
-        return whole_file(stream, path)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest, in time linear in the lines."""

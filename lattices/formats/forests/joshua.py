@@ -22,22 +22,18 @@ the file: see :mod:`lattices.formats.forests.scores`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from typing import Any
 
-from lattices.errors import FormatError
 from lattices.formats.base import (
     BLANKS,
     Format,
-    Losses,
     Record,
     choice,
     split_words,
-    whole_file,
 )
 from lattices.formats.forests.lines import EdgeLines
-from lattices.formats.forests.losses import BAR
-from lattices.formats.forests.scores import WEIGHTS
+from lattices.formats.forests.scores import BAR, WEIGHTS
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
 
@@ -65,10 +61,6 @@ class JoshuaForest(Format):
         """Tell whether it begins with Joshua's header."""
         return _OPENING.match(head) is not None
 
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Take the file as a whole."""
-        return whole_file(stream, path)
-
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest, in time linear in the lines."""
         keep = choice(options, "tags", ("drop", "keep")) == "keep"
@@ -81,12 +73,6 @@ class JoshuaForest(Format):
                 edges.add(nodes, f"[{number}] {BAR}", 0)
             nodes += 1
         return edges.forest(vocabulary, nodes, place_of.get, keep, options)
-
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Raise FormatError: nothing reads such files."""
-        raise FormatError("joshua-forest can be read, but not written")
 
 
 FORMAT = JoshuaForest()

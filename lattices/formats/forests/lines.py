@@ -19,8 +19,7 @@ from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Record, split_words
 from lattices.formats.fields import finite_number
-from lattices.formats.forests.losses import BAR
-from lattices.formats.forests.scores import feature_table, weighted
+from lattices.formats.forests.scores import BAR, feature_table, weighted
 from lattices.spaces import Forest
 from lattices.vocabulary import Vocabulary
 

@@ -21,7 +21,7 @@ parsers have: they translate nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
@@ -29,9 +29,8 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.formats.base import Format, Losses, Record, split_words, text_lines
-from lattices.formats.forests.losses import note_losses
-from lattices.formats.forests.scores import WEIGHTS, products
+from lattices.formats.base import Format, Losses, Record, split_words
+from lattices.formats.forests.scores import WEIGHTS, note_losses, products
 from lattices.formats.json.fields import (
     ENCODER,
     check_types,
@@ -62,16 +61,11 @@ class Travatar(Format):
     }
     exact = True
     appendable = True
+    by_line = True
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line begins with Travatar's nodes."""
         return OPENING.match(head) is not None
-
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Cut at line ends; blank lines are nothing."""
-        lines = ((line, text) for line, text in text_lines(stream) if text.strip())
-        for number, (line, text) in enumerate(lines):
-            yield Record(text, path, line, number)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest of one line, in time linear in its length."""

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.arrays import floats, ints
-from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Losses, Record, choice, split_words, whole_file
+from lattices.errors import OptionError, argument
+from lattices.formats.base import Format, Record, choice, split_words
 from lattices.formats.fields import finite_number
-from lattices.spaces import Lattice, Space
+from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
 FRAME_RATE = 100.0
@@ -55,10 +55,6 @@ class Sphinx(Format):
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line that is no comment gives the number of frames."""
         return _FIRST_LINE.match(head) is not None
-
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Return the file as one record."""
-        return whole_file(stream, path)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice, in time linear in the file."""
@@ -100,12 +96,6 @@ class Sphinx(Format):
             feature_names=("acoustic",) if acoustic else (),
             times=floats(np.array(frames, np.float64) / FRAME_RATE),
         )
-
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Raise a FormatError: nothing but these decoders writes the format."""
-        raise FormatError("sphinx lattices can be read, not written")
 
 
 FORMAT = Sphinx()

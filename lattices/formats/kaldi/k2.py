@@ -42,7 +42,7 @@ import numpy as np
 
 from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import Format, Losses, Record, whole_file
+from lattices.formats.base import Format, Losses, Record
 from lattices.formats.fields import LABEL_OPTIONS, label_names, label_words, number_column
 from lattices.formats.openfst.text import note_losses
 from lattices.spaces import Lattice, Space
@@ -86,10 +86,6 @@ class K2(Format):
         return all(len(row) >= 4 and row[0].isdigit() and row[1].isdigit() for row in rows) and any(
             row[2] == _FINAL for row in rows
         )
-
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Take the whole file."""
-        return whole_file(stream, path)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice, in time linear in the file."""

@@ -34,19 +34,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.arrays import Array, floats, ints
-from lattices.errors import FormatError
-from lattices.formats.base import Format, Losses, Record, choice, whole_file
+from lattices.formats.base import Format, Record, choice
 from lattices.formats.fields import number_column
 from lattices.formats.kaldi.costs import number_option
-from lattices.spaces import NBest, Space
+from lattices.spaces import NBest
 from lattices.vocabulary import Vocabulary
 
 #: Natural logarithms in one bytelog.
@@ -95,10 +94,6 @@ class SrilmNBest(Format):
             )
         )
 
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Take the whole file."""
-        return whole_file(stream, path)
-
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
         dropped = TAGS if choice(options, "tags", ("drop", "keep")) == "drop" else frozenset()
@@ -117,12 +112,6 @@ class SrilmNBest(Format):
             feature_names=tuple(names),
             metadata={"weights": weights},
         )
-
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Raise a FormatError: these lists are read only."""
-        raise FormatError("srilm-nbest can be read, not written")
 
 
 FORMAT = SrilmNBest()

@@ -28,7 +28,7 @@ Older decoders wrote ``out=a house , pC=-0.4, c=-0.9``, whose tail is left out, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -37,7 +37,7 @@ from scipy.sparse import csr_array, hstack
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import BLANKS, Format, Losses, Record, grouped_lines, split_words
+from lattices.formats.base import BLANKS, Format, Record, grouped_lines, split_words
 from lattices.formats.fields import finite_number
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureMatrix, feature_matrix
@@ -88,12 +88,6 @@ class MosesGraph(Format):
             vocabulary, src, dst, final, words, hypotheses.transitions(), *hypotheses.features(),
             id=text.lstrip(BLANKS).split(" ", 1)[0],
         )  # fmt: skip
-
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Raise FormatError: hypotheses have stacks and coverages, which lattices have not."""
-        raise FormatError("moses-graph can be read, but not written")
 
 
 FORMAT = MosesGraph()

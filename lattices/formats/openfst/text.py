@@ -29,14 +29,14 @@ their digits, though OpenFst itself reads them in single precision.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Losses, Record, choice, whole_file
+from lattices.formats.base import Format, Losses, Record, choice
 from lattices.formats.openfst.codec import FstColumns, SymbolTable
 from lattices.formats.openfst.symbols import check_symbol, extended_symbols, no_table, read_symbols
 from lattices.interop import from_columns, to_columns
@@ -89,10 +89,6 @@ class OpenFstText(Format):
             and row[2:3] != [_K2_END]
             for row in rows
         )
-
-    def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
-        """Take the whole file."""
-        return whole_file(stream, path)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice; linear in the size of the file."""

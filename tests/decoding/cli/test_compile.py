@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from decoding import mbr
 from fstmetrics import CER, GRR, WER
-from lattices import Vocabulary
+from lattices import Lattice, Vocabulary, write
 from tests.decoding.cli.commandline import command, words
 
 run = command()
@@ -60,6 +61,42 @@ def test_compiled_binary_is_what_the_machine_gives(tmp_path: Path) -> None:
     assert pynini.isomorphic(found, expected)
     assert list(found.input_symbols()) == list(expected.input_symbols())
     assert symbols.read_text() == "<eps>\t0\nthe\t1\ncat\t2\na\t3\nsat\t4\n<other>\t5\n"
+
+
+def test_compiled_linear_bleu_is_its_linear_form(capsys: pytest.CaptureFixture[str]) -> None:
+    metric = "linear-bleu:order=2,p=0.5,r=0.5,T=1"
+    assert run("compile", "--metric", metric, "--ref", "the cat sat", "--text") == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    # -1 a word, 1 for each known one, 2 for each known pair
+    for text, gain in (("the cat", 2), ("cat the", 0), ("<other> the cat", 1), ("cat sat sat", 2)):
+        assert _cheapest(rows, text.split()) == pytest.approx(-gain, abs=1e-8)
+
+
+def test_the_automaton_of_linear_mbr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pynini = pytest.importorskip("pynini")
+    arcs = [
+        (0, 1, "a", -1.0), (1, 2, "b"), (2, 5, "e"),
+        (0, 3, "x", -1.1), (0, 3, "y", -1.2), (3, 4, "c"), (4, 5, "d"),
+    ]  # fmt: skip
+    lattice = Lattice.from_arcs(arcs, finals=[5], id="s")
+    path = tmp_path / "s.jsonl"
+    write(path, [lattice])
+    flags = ["--metric", "linear-bleu", "--evidence", path, "--scale", 2, "-o", f"{tmp_path}/m/"]
+    assert run("compile", *flags) == 0
+    machine = pynini.Fst.read(str(tmp_path / "m" / "s.fst"))
+    table = machine.input_symbols()
+    sentences = pynini.union(*(
+        pynini.accep(each.text, token_type=table) for each in lattice.paths()
+    ))  # fmt: skip
+    best = pynini.shortestpath(pynini.compose(sentences, machine)).project("input").rmepsilon()
+    found = mbr(lattice, method="linear", scale=2.0)
+    assert best.string(token_type=table) == found.text
+    cost = float(pynini.shortestdistance(pynini.compose(sentences, machine), reverse=True)[0])
+    assert cost == pytest.approx(-found.expected, abs=1e-5)
+    assert run("compile", "--metric", "wer", "--evidence", path, "--text") == 2
+    assert "--evidence makes machines of linear-bleu" in capsys.readouterr().err
+    assert run("compile", "--ref", "a", "--scale", 2, "--text") == 2
+    assert "--scale is for --evidence" in capsys.readouterr().err
 
 
 def test_compiling_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -614,3 +614,47 @@ def test_a_model_without_scores_is_told(
             assert line.endswith(" is arbitrary, the first of equals")
         if command != "info":
             assert json.loads(summary.read_text())["unscored"] == count
+
+
+def test_bleu_searches_lattices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = several_lengths(tmp_path)
+    assert run(path, "--metric", "bleu:order=2,smooth=add-k", "--format", "jsonl") == 0
+    printed = capsys.readouterr()
+    assert [each["exact"] for each in objects(printed.out)] == [True, True]
+    assert "engine labels" in printed.err
+    assert "smoothing" not in printed.err
+    assert (
+        run(path, "--metric", "bleu:order=2,smooth=add-k", "--budget", 1, "--format", "jsonl") == 0
+    )
+    printed = capsys.readouterr()
+    assert [each["exact"] for each in objects(printed.out)] == [False, False]
+    assert all(each["bound"] >= each["score"] for each in objects(printed.out))
+    assert "a larger --budget or --memory may tell" in printed.err
+    summary = tmp_path / "summary.json"
+    assert run(path, "--metric", "bleu:order=2", "--corpus", "--summary", summary) == 0
+    written = json.loads(summary.read_text())
+    assert written["oracle"] >= written["sentence_oracles"] >= written["one_best"]
+    assert written["bound"] >= written["oracle"]
+    capsys.readouterr()
+    # the references share no sequence of ten words with anything
+    assert run(path, "--metric", "bleu:order=11") == 0
+    assert (
+        "2 of 2 segments have no sentence above 0: with a smoothing, as in bleu:smooth=add-k"
+        in capsys.readouterr().err
+    )
+    assert run(path, "--metric", "bleu:tokenize=13a") == 2
+    assert "tokenize=13a changes words" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_normalised_oracle(
+    workers: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arcs = [(0, 1, "a", -0.1), (0, 1, "THE", -0.9), (1, 2, "hat", -0.2), (1, 2, "cat,", -0.7)]
+    path = tmp_path / "a.jsonl"
+    path.write_text(lattice_line("s", arcs, ["The cat."]))
+    argv = ["oracle", str(path), "--metric", "wer", "--normalize", "lower+punctuation"]
+    assert main([*argv, "--workers", str(workers)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "s\t0.0\tTHE cat,\n"
+    assert "WER     1.0000  0.0000" in shown.err

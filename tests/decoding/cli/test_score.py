@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from decoding.cli.main import main
 from decoding.cli.tables import latex
 from fstmetrics import GRR, WER, corpus_stats
 from fstmetrics.statistics import bootstrap
@@ -216,3 +217,19 @@ def test_metrics_of_one_name_have_headings_of_their_own(
         "2-GRR is grr:n=2,alpha=1,beta=0",
         "4-GRR (2) is grr:n=4,alpha=0,beta=0",
     ]
+
+
+def test_normalised_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hypotheses = words(tmp_path / "h.txt", "the CAT", "a hat")
+    references = words(tmp_path / "r.txt", "The cat.", "the hat")
+    argv = ["score", str(hypotheses), "--refs", str(references), "--metric", "wer"]
+    assert main([*argv, "--normalize", "lower+punctuation"]) == 0
+    shown = capsys.readouterr()
+    assert "0.2500" in shown.out
+    assert "wer:normalise=lower+punctuation" in shown.out + shown.err
+    assert main([*argv[:-1], "wer:normalise=lower+punctuation"]) == 0
+    assert "0.2500" in capsys.readouterr().out
+    assert main([*argv, "--normalise", "lowr"]) == 2
+    assert "did you mean lower?" in capsys.readouterr().err
+    assert main([*argv[:-1], "wer:normalise=lower", "--normalize", "nfkc"]) == 2
+    assert "--normalize nfkc, and wer:normalise=lower has normalisers" in capsys.readouterr().err

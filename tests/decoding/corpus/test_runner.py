@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding.corpus import batches as pace
+from decoding.corpus import inputs as pace
 from decoding.corpus.jobs import InfoJob, OracleJob
 from decoding.corpus.outcomes import NO_REFERENCES, Failures
 from decoding.corpus.runner import Done, Earlier, Failure, Segment, _without_repeats, run

@@ -21,9 +21,9 @@ from decoding.corpus.transforms import (
     unchanged,
     unweighted,
 )
-from decoding.lists import as_lattice, chosen, joined, listed
+from decoding.lists import chosen, joined, listed
 from lattices import Forest, Hypothesis, Lattice, NBest, Space, Vocabulary
-from lattices.algorithms import Paths, hypotheses, k_best_paths
+from lattices.algorithms import Paths, hypotheses, k_best_paths, to_lattice
 from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.formats import FORMATS, formats
 from lattices.formats.base import Losses
@@ -134,8 +134,8 @@ def test_an_empty_list_stays_or_says_so() -> None:
     empty = NBest.from_hypotheses([], id="e")
     assert len(Pruned(beam=1.0)(segment(empty))) == 0
     assert len(KBest(3)(segment(empty))) == 0
-    for call in (lambda: Sampled(3)(segment(empty)), lambda: as_lattice(empty)):
-        with pytest.raises(OptionError, match="empty list"):
+    for call in (lambda: Sampled(3)(segment(empty)), lambda: to_lattice(empty)):
+        with pytest.raises(OptionError, match="n-best list 'e' is empty"):
             call()
 
 

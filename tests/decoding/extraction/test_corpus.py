@@ -36,6 +36,7 @@ bleus = st.sampled_from(
         BLEU(order=3, weights="0/2/1", smooth="add-k", smooth_value=0.5),
         BLEU(order=2, length="average"),
         BLEU(order=2, length="shortest"),
+        BLEU(order=2, brevity="none"),
         BLEUSBP(order=1),
         BLEUSBP(order=2),
         BLEUSBP(order=2, smooth="exp", length="closest"),
@@ -290,6 +291,6 @@ def test_what_a_corpus_oracle_refuses():
     with pytest.raises(OptionError, match="a list, not one string"):
         corpus_oracle([some], ["a"], BLEU())
     with pytest.raises(OptionError, match="has no machine"):
-        corpus_oracle([word("a")], [["a"]], BLEU())
+        corpus_oracle([word("a")], [["a"]], TBLEU())
     with pytest.raises(OptionError, match="at least one segment"):
         corpus_choice([], BLEU())

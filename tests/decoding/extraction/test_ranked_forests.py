@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 import decoding
 from decoding.corpus.jobs import OracleJob
 from decoding.corpus.runner import Segment
+from decoding.extraction import oracle as oracle_module
 from decoding.extraction import ranked
 from decoding.extraction.oracle import oracle, oracle_kbest, oracles, worst
-from fstmetrics import BLEU, CER, GRR, WER, WRR
+from fstmetrics import CER, GRR, TBLEU, WER, WRR
 from lattices import Lattice
 from lattices.errors import OptionError
 from lattices.intersection import kernel
@@ -148,21 +149,22 @@ def test_batches_of_mixed_spaces(monkeypatch):
     with pytest.raises(OptionError, match="4 spaces, but 3 evaluators"):
         oracles(spaces, evaluators[:3])
     with pytest.raises(OptionError, match="has no machine"):
-        oracles([nbest, FOREST], [BLEU().against(["a"])] * 2)
+        oracles([nbest, FOREST], [TBLEU().against(["a"])] * 2)
     batches = []
-    search_forests = kernel.search_forests
+    search_words = oracle_module.search_words
 
-    def watched(forests, *rest):
-        batches.append(len(forests))
-        return search_forests(forests, *rest)
+    def watched(problems, *rest):
+        some = list(problems)
+        batches.append(len(some))
+        return search_words(some, *rest)
 
-    monkeypatch.setattr(kernel, "search_forests", watched)
+    monkeypatch.setattr(oracle_module, "search_words", watched)
     segments = [
         Segment(place, "f", place, space.replaced(references=("the dog",)))
         for place, space in enumerate([FOREST, lattice, FOREST])
     ]
     results = OracleJob((WER(),))(segments)
-    assert batches == [2]
+    assert batches == [3]
     assert [each.oracles[0].text for each in results] == ["the dog", "a", "the dog"]
     assert [len(each.oracles) for each in OracleJob((WER(),), k=2, worst=True)(segments)] == [2] * 3
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.minimum_risk.edit import edit
-from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, forest_to_lattice
+from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, to_lattice
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Space
 from tests.decoding.minimum_risk.test_edit import (
@@ -79,7 +79,7 @@ def test_a_list_has_its_minimum_where_words_vote() -> None:
 @settings(max_examples=60)
 @given(small_forests(), SCALES)
 def test_forests(forest: Forest, scale: float) -> None:
-    found, judge = edit(forest, scale=scale), edit(forest_to_lattice(forest), scale=scale)
+    found, judge = edit(forest, scale=scale), edit(to_lattice(forest), scale=scale)
     assert_same(found, judge)
     assert found.hypothesis.score == judge.hypothesis.score
     assert found.hypothesis.arcs == ()

@@ -13,7 +13,7 @@ from decoding import ExactRisk, mbr
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.exact import expected_metric
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetric
-from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, forest_to_lattice
+from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, to_lattice
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.automata import explicit
@@ -177,7 +177,7 @@ def test_systems_are_mixed(one: Lattice, other: Lattice, candidate: list[str]) -
 @settings(max_examples=25)
 @given(small_forests(), sentences("abc", max_size=4))
 def test_forests(forest: Forest, candidate: list[str]) -> None:
-    lattice = forest_to_lattice(forest)
+    lattice = to_lattice(forest)
     found = expected_metric(forest, GRR(), [candidate])
     mean = expected(tuple(candidate), posteriors(lattice, 1.0), GRR())
     assert found.expected[0] == pytest.approx(mean, abs=1e-9)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from decoding import Linear, mbr, mbr_kbest
 from decoding.minimum_risk.evidence import evidence_of
-from decoding.minimum_risk.linear import linear_factors
+from fstmetrics.ngram.linear import linear_factors
 from lattices import (
     Forest,
     Hypothesis,
@@ -28,6 +28,7 @@ from lattices import (
     k_best,
     read,
 )
+from lattices.errors import UnknownNameError
 from tests.strategies import small_forests, small_lattices
 
 factors = st.one_of(
@@ -127,6 +128,50 @@ def test_a_forest_gives_the_true_best(
     found = mbr(forest, scale=scale, method=Linear(theta=theta))
     check_best(found.hypothesis, found.expected, ranked([forest], posterior, theta))
     assert found.hypothesis == forest.hypothesis(found.hypothesis.arcs)
+
+
+@given(
+    st.one_of(small_lattices(words="ab", max_states=7, max_arcs=14), small_forests(words="ab")),
+    factors.filter(lambda theta: min(theta[1:]) >= 0),
+    st.sampled_from([1.0, 0.3]),
+)
+def test_intersections_in_openfst_give_what_the_kernel_does(
+    space: Lattice | Forest, theta: tuple[float, ...], scale: float
+) -> None:
+    pytest.importorskip("pynini")
+    found = mbr(space, scale=scale, method=Linear(theta=theta))
+    other = mbr(space, scale=scale, method=Linear(theta=theta, engine="openfst"))
+    # OpenFst adds in single precision
+    assert other.expected == pytest.approx(found.expected, abs=1e-5)
+    posterior = presence([space], [1.0], len(theta) - 1, scale)
+    assert other.expected == pytest.approx(gain(other.tokens, posterior, theta), abs=1e-8)
+    assert other.hypothesis == space.hypothesis(other.hypothesis.arcs)
+
+
+def test_openfst_combines_systems_and_has_other_evidence() -> None:
+    pytest.importorskip("pynini")
+    one = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0), (1, 2, "c")], finals=[2])
+    two = Lattice.from_arcs([(0, 1, "b", 0.0), (1, 2, "c"), (1, 2, "d", -3.0)], finals=[2])
+    for options in ({}, {"system_weights": [1, 5]}, {"evidence": [two]}):
+        expected = mbr([one, two], method=Linear(word_penalty=0.1), **options)
+        found = mbr([one, two], method=Linear(word_penalty=0.1, engine="openfst"), **options)
+        assert found.tokens == expected.tokens
+        assert found.expected == pytest.approx(expected.expected)
+
+
+def test_what_no_engine_but_the_kernel_does() -> None:
+    lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
+    for engine in ("auto", "kernel"):
+        assert mbr_kbest(lattice, k=2, method=Linear(engine=engine))[0].text == "a"
+    openfst = Linear(engine="openfst")
+    with pytest.raises(OptionError, match="openfst finds the best sentence, not the k best"):
+        mbr_kbest(lattice, k=2, method=openfst)
+    with pytest.raises(OptionError, match="no n-best lists"):
+        mbr(NBest.from_hypotheses(lattice.paths()), method=openfst)
+    with pytest.raises(OptionError, match="no n-grams that cost something"):
+        mbr(lattice, method=Linear(theta=(0.0, -1.0), engine="openfst"))
+    with pytest.raises(UnknownNameError, match="no engine named 'fast'"):
+        mbr(lattice, method=Linear(engine="fast"))
 
 
 @settings(max_examples=60)

@@ -16,7 +16,7 @@ from decoding.minimum_risk.evidence import Evidence, evidence_of, rows
 from decoding.minimum_risk.exact import expected_metric
 from decoding.minimum_risk.pairwise import expected_scores
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetric
-from lattices import Forest, Hypothesis, Lattice, NBest, forest_to_lattice, read
+from lattices import Forest, Hypothesis, Lattice, NBest, read, to_lattice
 from lattices.errors import OptionError, SpaceError
 from tests.judges import score_by_recursion
 from tests.strategies import sentences, small_forests, small_lattices
@@ -144,7 +144,7 @@ def test_the_order_of_arcs_does_not_matter(
 @given(small_forests(), judges("abc"))
 def test_forests(forest: Forest, evidence: Evidence) -> None:
     found = mbr(forest, GRR(), evidence=evidence, method="search")
-    there = mbr(forest_to_lattice(forest), GRR(), evidence=evidence, method="search")
+    there = mbr(to_lattice(forest), GRR(), evidence=evidence, method="search")
     assert (found.tokens, found.expected) == (there.tokens, there.expected)
     assert found.hypothesis.arcs == ()
 

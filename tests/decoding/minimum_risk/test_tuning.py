@@ -144,7 +144,18 @@ def test_references_from_a_file_and_failures(
     file = corpus(tmp_path / "dev.jsonl", (None, None))
     refs = tmp_path / "refs.txt"
     refs.write_text("x c d\na b e\n")
-    small = ("--metric", "wer", "--scale", "1", "--p", "0.8", "--r", "0.7")
+    small = (
+        "--refs-format",
+        "plain",
+        "--metric",
+        "wer",
+        "--scale",
+        "1",
+        "--p",
+        "0.8",
+        "--r",
+        "0.7",
+    )
     assert command(str(file), "--refs", str(refs), *small) == 0
     assert capsys.readouterr().out.count("\n") == 2
     file.write_text(file.read_text() + "what?\n")

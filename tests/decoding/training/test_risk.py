@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from decoding.training.risk.expected import estimate, risk, risks
 from decoding.training.risk.problem import RiskProblem
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, Evaluator
-from lattices import Forest, Hypothesis, Lattice, NBest, best, forest_to_lattice
+from lattices import Forest, Hypothesis, Lattice, NBest, best, to_lattice
 from lattices.errors import OptionError, SpaceError
 from tests.strategies import FEATURE_NAMES, sentences, small_forests, small_lattices
 
@@ -144,8 +144,7 @@ def test_lattice_forest_and_list_of_all_paths_agree(lattice, references, tempera
 def test_a_forest_and_its_lattice_have_the_same_risk(forest, references, temperature):
     evaluator = WRR().against(references)
     one, other = (
-        risk(space, evaluator, temperature=temperature)
-        for space in (forest, forest_to_lattice(forest))
+        risk(space, evaluator, temperature=temperature) for space in (forest, to_lattice(forest))
     )
     for name in ("expected", "variance", "entropy"):
         assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-9)

@@ -85,6 +85,8 @@ def by_definition(metric, corpus):
             "shortest": min(lengths),
             "average": sum(lengths) / len(lengths),
         }[metric.length]
+        if metric.brevity == "none":
+            effective = 0
         length += min(len(words), effective) if metric.strict else len(words)
         reference_length += effective
         for n in range(1, order + 1):
@@ -132,9 +134,12 @@ def by_definition(metric, corpus):
 
 
 @settings(max_examples=200)
-@given(corpora, metrics, st.sampled_from([BLEU, BLEUSBP]))
-def test_bleu_equals_its_definition(corpus, options, kind):
-    metric = kind(**options)
+@given(
+    corpora, metrics, st.sampled_from([(BLEU, "standard"), (BLEU, "none"), (BLEUSBP, "standard")])
+)
+def test_bleu_equals_its_definition(corpus, options, kind_and_brevity):
+    kind, brevity = kind_and_brevity
+    metric = kind(brevity=brevity, **options)
     hypotheses, references = [each for each, _ in corpus], [refs for _, refs in corpus]
     found = corpus_score(metric, hypotheses, references)
     assert found == pytest.approx(by_definition(metric, corpus), abs=1e-9)
@@ -288,6 +293,7 @@ def test_signatures():
         ({"weights": (1, 1, math.nan, 1)}, "expected uniform, or numbers"),
         ({"length": "longest"}, "length=longest: expected one of closest, shortest, average"),
         ({"mean": "harmonic"}, "mean=harmonic"),
+        ({"brevity": "strict"}, "brevity=strict: expected one of standard, none"),
         ({"smooth": "add-one"}, "smooth=add-one: expected one of none, floor, add-k, exp"),
         ({"smooth": "exp", "smooth_value": 0.5}, "smooth=exp takes no smooth_value"),
         ({"smooth": "floor", "smooth_value": -1.0}, "smooth_value is a number above 0"),
@@ -299,6 +305,11 @@ def test_signatures():
 def test_options_that_mean_nothing_are_refused(options, problem):
     with pytest.raises(OptionError, match=problem):
         BLEU(**options)
+
+
+def test_a_strict_penalty_is_a_penalty():
+    with pytest.raises(OptionError, match="brevity=none is bleu's"):
+        BLEUSBP(brevity="none")
 
 
 def test_reference_lattices_are_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fstmetrics import WER, EmbeddingSimilarity, WordVectors, load_vectors, parse_metric
-from fstmetrics.similarity.files import save_vectors
+from fstmetrics.similarity.vectors import save_vectors
 from fstmetrics.testing import check_metric
 from lattices import FormatError, OptionError
 from lattices.errors import MissingDependencyError

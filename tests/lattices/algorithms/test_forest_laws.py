@@ -19,7 +19,6 @@ from lattices.algorithms import (
     best_path,
     density,
     density_masks,
-    forest_to_lattice,
     hypotheses,
     inside,
     k_best,
@@ -34,6 +33,7 @@ from lattices.algorithms import (
     sample,
     sentence_count,
     subset,
+    to_lattice,
     total,
     trim,
     union,
@@ -391,17 +391,17 @@ def test_a_union_has_the_derivations_of_all(parts):
 
 @given(small_forests(exact=True))
 def test_a_forest_as_a_lattice_has_the_same_sentences(forest):
-    lattice = forest_to_lattice(forest)
+    lattice = to_lattice(forest)
     assert contents(list(lattice.paths())) == contents(list(forest.derivations()))
     assert lattice.id == forest.id
     assert trim(lattice) == Trimmed(lattice, 0, 0)
     smaller = lattice.num_states - 1
     if smaller:
         with pytest.raises(SpaceError, match=f"more than {smaller} states"):
-            forest_to_lattice(forest, max_states=smaller)
+            to_lattice(forest, max_states=smaller)
     else:
         with pytest.raises(OptionError, match="max_states"):
-            forest_to_lattice(forest, max_states=smaller)
+            to_lattice(forest, max_states=smaller)
 
 
 @given(small_lattices(exact=True))
@@ -431,6 +431,6 @@ def test_a_lattice_as_a_forest_gives_the_same_answers(lattice):
 
 @given(small_lattices(exact=True))
 def test_a_lattice_comes_back_from_a_forest(lattice):
-    back = forest_to_lattice(Forest.from_lattice(lattice))
+    back = to_lattice(Forest.from_lattice(lattice))
     assert contents(list(back.paths())) == contents(list(lattice.paths()))
     assert back.num_states <= trim(lattice).space.num_states + lattice.num_arcs + 2

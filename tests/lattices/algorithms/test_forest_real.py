@@ -15,12 +15,12 @@ from lattices import Forest, SpaceError, Vocabulary
 from lattices.algorithms import (
     best,
     density,
-    forest_to_lattice,
     k_best,
     path_count,
     posteriors,
     prune,
     sentence_count,
+    to_lattice,
     total,
 )
 from lattices.algorithms.semirings import VITERBI
@@ -79,7 +79,7 @@ def test_lists_samples_and_lattices_agree(small):
         assert density(smaller) <= 5.0
         assert best(smaller).score == found[0].score
         try:
-            lattice = forest_to_lattice(forest, max_states=50_000)
+            lattice = to_lattice(forest, max_states=50_000)
         except SpaceError:
             continue
         expanded += 1

@@ -12,7 +12,6 @@ from lattices.algorithms import (
     best,
     best_path,
     density,
-    forest_to_lattice,
     inside,
     k_best,
     k_best_paths,
@@ -30,6 +29,7 @@ from lattices.algorithms import (
     sample_paths,
     sentence_count,
     subset,
+    to_lattice,
     total,
     trim,
     union,
@@ -87,7 +87,7 @@ def test_a_deep_chain_overflows_nothing(side):
         assert smaller.num_edges == DEEP + 1
         assert sentence_count(smaller) == 1
     assert trim(forest).arcs_removed == 0
-    assert forest_to_lattice(forest).num_arcs == 2 * DEEP + 1
+    assert to_lattice(forest).num_arcs == 2 * DEEP + 1
     assert union([forest, forest]).num_nodes == 2 * DEEP + 3
 
 
@@ -120,7 +120,7 @@ def test_derivations_too_large_to_write_out_are_an_error_and_all_else_is_not():
             ask(forest)
     with pytest.raises(SpaceError, match="too many to count exactly"):
         path_count(forest)
-    for ask in (forest_to_lattice, sentence_count):
+    for ask in (to_lattice, sentence_count):
         with pytest.raises(SpaceError, match="more than 1000 states"):
             ask(forest, max_states=1000)
 
@@ -308,7 +308,7 @@ def test_left_and_right_branches_both_stay_small_as_lattices():
     for side in ([0, 1], [1, 0]):
         words = [(0, [], [word]) for word in "abc"]
         rows = [*words, *((node + 1, [node, 0], side) for node in range(40))]
-        lattice = forest_to_lattice(Forest.from_edges(rows))
+        lattice = to_lattice(Forest.from_edges(rows))
         assert path_count(lattice) == 3**41
         assert lattice.num_states < 200
 
@@ -338,7 +338,7 @@ def test_options_are_checked():
             ask(forest, value)
         with pytest.raises(OptionError, match="expected"):
             ask(forest, np.nan)
-    for ask in (forest_to_lattice, sentence_count):
+    for ask in (to_lattice, sentence_count):
         with pytest.raises(OptionError, match="max_states is 0"):
             ask(forest, max_states=0)
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from lattices.errors import FormatError
 from lattices.formats import parse_record, read_records
 from lattices.formats.base import Record
-from lattices.formats.json.arcs import arcs_apart
-from lattices.formats.json.lines import FORMAT, JsonLines, careful_space
+from lattices.formats.json.lines import FORMAT, JsonLines, arcs_apart, careful_space
 from lattices.spaces import Lattice, Space
 from lattices.testing import sample_lattices
 from lattices.vocabulary import Vocabulary

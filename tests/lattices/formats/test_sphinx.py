@@ -57,7 +57,7 @@ def test_laws() -> None:
     check_format(FORMAT)
     with pytest.raises(OptionError, match="sphinx can be read, but not written"):
         write("-", sample_lattices(), FORMAT)
-    with pytest.raises(FormatError, match="can be read, not written"):
+    with pytest.raises(FormatError, match="can be read, but not written"):
         FORMAT.write(io.BytesIO(), sample_lattices(), Losses("sphinx"))
 
 

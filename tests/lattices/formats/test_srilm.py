@@ -52,7 +52,7 @@ def test_laws() -> None:
     check_format(FORMAT)
     with pytest.raises(OptionError, match="srilm-nbest can be read, but not written"):
         write("-", sample_nbests(), FORMAT)
-    with pytest.raises(FormatError, match="can be read, not written"):
+    with pytest.raises(FormatError, match="can be read, but not written"):
         FORMAT.write(io.BytesIO(), sample_nbests(), Losses("srilm-nbest"))
 
 

@@ -19,7 +19,6 @@ FILES = "lattices.read(path) reads them from a file"
 
 #: each verb with what it takes besides, as a call of one argument
 VERBS = {
-    "best": lattices.best,
     "density": lattices.density,
     "inside": lattices.inside,
     "k_best": lambda space: lattices.k_best(space, 3),
@@ -31,6 +30,7 @@ VERBS = {
     "prune": lambda space: lattices.prune(space, beam=1.0),
     "sample": lambda space: lattices.sample(space, 1, np.random.default_rng(0)),
     "sentence_count": lattices.sentence_count,
+    "to_characters": lattices.to_characters,
     "trim": lattices.trim,
 }
 LATTICE_VERBS = {
@@ -38,7 +38,6 @@ LATTICE_VERBS = {
     "minimize": lattices.minimize,
     "push": lattices.push,
     "remove_epsilon": lattices.remove_epsilon,
-    "to_characters": lattices.to_characters,
     "to_networkx": lattices.to_networkx,
 }
 
@@ -66,8 +65,8 @@ def test_a_forest_instead_of_a_lattice(verb):
 
 def test_other_values():
     def what(value):
-        start, end = "best: space is ", "expected a Lattice or a Forest"
-        found = said(lattices.best, value)
+        start, end = "path_count: space is ", "expected a Lattice or a Forest"
+        found = said(lattices.path_count, value)
         assert found.startswith(start)
         return found.removeprefix(start).replace(f", {end}", "")
 

@@ -1,0 +1,309 @@
+"""Labels: the search of lattices and forests under BLEU.
+
+For a fixed length BLEU grows with the clipped matches of each order. So of all beginnings of a
+sentence that end in the same state with the same length, and whose last words can be continued to
+the same matches, those count that no other one surpasses in the matches of every order. They are
+followed through the space; see ``decoding/native/labels.hpp`` for how matches are clipped, and why
+what is found is proven to be the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from decoding._native import search_labels
+from decoding.extraction.oracle import DEFAULT_BUDGET
+from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, ranked_places
+from fstmetrics.contract import ClippedMatches, MatchEvaluator, Prepared
+from lattices import _native
+from lattices.algorithms import k_best, to_characters
+from lattices.algorithms.paths import no_complete_path
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError, SpaceError
+from lattices.intersection.rows import MEMORY
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest
+from lattices.vocabulary import Vocabulary
+
+#: labels of a lattice that are searched without a bound, which costs about as much to make
+QUICK = 30_000
+#: stands for words of references that no space has
+_UNKNOWN = 2**31 - 1
+
+
+class Labelled(NamedTuple):
+    """What a search by labels found.
+
+    Attributes
+    ----------
+    sentences : list of RankedSentence
+        The best first.
+    bound : float
+        No sentence surpasses this (with ``worst``: none falls below it): the metric, with the
+        model score times its weight added.
+    """
+
+    sentences: list[RankedSentence]
+    bound: float
+
+
+class StatisticsFront(NamedTuple):
+    """The rows of statistics of a segment that no other sentence's dominate.
+
+    Attributes
+    ----------
+    rows : float64 array
+        The statistics of each sentence.
+    hypotheses : tuple of Hypothesis
+        A sentence for each row, that with the highest model score.
+    outer : float64 array
+        Every row that the segment can have is one of these or dominated by one: the same as
+        ``rows`` where the front is exact.
+    exact : bool
+        Whether nothing is missing.
+    """
+
+    rows: FloatColumn
+    hypotheses: tuple[Hypothesis, ...]
+    outer: FloatColumn
+    exact: bool
+
+
+def label_search(
+    spaces: Sequence[Lattice | Forest],
+    evaluators: Sequence[MatchEvaluator],
+    k: int = 1,
+    *,
+    worst: bool = False,
+    model_weight: float = 0.0,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+    workers: int = 1,
+) -> list[Labelled]:
+    """Return the k best or worst sentences of each space, each once, with a bound.
+
+    They are proven within the budget of labels and of bytes. Beyond it they are the best that were
+    found, or if there are none, the best of the sentences that the model likes best; then they are
+    labelled as such.
+
+    Parameters
+    ----------
+    spaces, evaluators
+        As many of one as of the other; all evaluators of one metric.
+    k, worst, model_weight
+        As in :func:`decoding.oracle_kbest` and :func:`decoding.worst`.
+    budget, memory : int
+        How many labels the search of a space may keep, and how many bytes it may take.
+    workers : int
+        Threads.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a"), (0, 1, "the", -1.0), (1, 2, "cat"), (2, 2 + 1, "sat"), (2, 3, "sits")],
+    ...     finals=[3],
+    ... )
+    >>> evaluator = BLEU(order=2).against(["the cat sits"])
+    >>> found, = label_search([lattice], [evaluator], 2)
+    >>> [each.hypothesis.text for each in found.sentences], found.bound
+    (['the cat sits', 'a cat sits'], 1.0)
+    """
+    problems = problems_of(spaces, evaluators)
+    wanted = Wanted(k, worst, False, model_weight)
+    results = []
+    for problem, answer in zip(
+        problems, search(problems, wanted, budget, memory, workers), strict=True
+    ):
+        bound = answer.bound
+        if answer.complete:
+            sentences = [
+                RankedSentence(problem.hypothesis(path), answer.exact, LABELS)
+                for path in answer.paths
+            ]
+        else:
+            sentences = _stand_ins(problem, k, worst, model_weight)
+            if not model_weight:
+                bound = max(0.0, bound) if worst else min(1.0, bound)
+        results.append(Labelled(sentences, bound))
+    return results
+
+
+def statistics_fronts(
+    spaces: Sequence[Lattice | Forest],
+    evaluators: Sequence[MatchEvaluator],
+    *,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+    workers: int = 1,
+) -> list[StatisticsFront]:
+    """Return the front of each space; see :func:`decoding.statistics_front`."""
+    problems = problems_of(spaces, evaluators)
+    fronts = []
+    for problem, answer in zip(
+        problems, search(problems, Wanted(front=True), budget, memory, workers), strict=True
+    ):
+        some = [problem.hypothesis(path) for path in answer.paths]
+        rows = answer.rows
+        if not answer.complete:
+            some = k_best(problem.space, STAND_INS, distinct=True)
+            rows = floats([problem.evaluator.stats(each.tokens) for each in some])
+        fronts.append(StatisticsFront(rows, tuple(some), answer.outer, answer.exact))
+    return fronts
+
+
+class Wanted(NamedTuple):
+    """What is searched for: the k best, or the worst, or the whole front of statistics."""
+
+    k: int = 1
+    worst: bool = False
+    front: bool = False
+    model_weight: float = 0.0
+
+
+class Problem(NamedTuple):
+    """A space and an evaluator, and both as the native search takes them.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The space in the evaluator's units.
+    given : tuple
+        Columns of that, the unit and the word of each arc or symbol, the units of the references,
+        and where each reference begins.
+    """
+
+    space: Lattice | Forest
+    evaluator: MatchEvaluator
+    matches: ClippedMatches
+    prepared: Prepared[Any]
+    given: tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]
+
+    def hypothesis(self, path: Sequence[int]) -> Hypothesis:
+        """Return the sentence of a path or derivation of the prepared space."""
+        return self.space.hypothesis(self.prepared.original(ints(path)))
+
+
+class Answer(NamedTuple):
+    """What the native search found for a problem.
+
+    Attributes
+    ----------
+    paths : list of lists of int
+        Of the prepared space, the best first.
+    rows : float64 array
+        The statistics of each.
+    outer : float64 array
+        Of a front, rows that dominate whatever the space has.
+    bound : float
+        As of :class:`Labelled`.
+    complete, exact : bool
+        Whether a search came to its end, and whether that proves the answer.
+    labels : int
+        How many were kept.
+    """
+
+    paths: list[list[int]]
+    rows: FloatColumn
+    outer: FloatColumn
+    bound: float
+    complete: bool
+    exact: bool
+    labels: int
+
+
+def problems_of(
+    spaces: Sequence[Lattice | Forest], evaluators: Sequence[MatchEvaluator]
+) -> list[Problem]:
+    """Return problems for :func:`search`."""
+    problems = []
+    for space, evaluator in zip(spaces, evaluators, strict=True):
+        if isinstance(space, Forest):
+            _native.check_sums(space.columns)
+        matches = evaluator.clipped_matches()
+        prepared = _prepared(space, matches)
+        given = _given(space, prepared, matches)
+        problems.append(Problem(space, evaluator, matches, prepared, given))
+    return problems
+
+
+def search(
+    problems: Sequence[Problem],
+    wanted: Wanted,
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
+    workers: int = 1,
+) -> list[Answer]:
+    """Return the answers to problems of one metric, by one native call."""
+    if not problems:
+        return []
+    matches = problems[0].matches
+    found = search_labels(
+        [problem.given for problem in problems],
+        matches.weights,
+        matches.smoothing,
+        matches.lengths,
+        wanted,
+        (budget, memory, QUICK),
+        workers,
+    )
+    answers = []
+    for problem, each in zip(problems, found, strict=True):
+        answer = Answer(*each)
+        if answer.complete and not answer.paths:
+            if isinstance(problem.space, Lattice):
+                raise no_complete_path(problem.space)
+            raise SpaceError(f"forest {problem.space.id!r} has no derivation")
+        answers.append(answer)
+    return answers
+
+
+def _prepared(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]:
+    """Return the space in words or characters."""
+    if not matches.characters:
+        return Prepared(space)
+    return Prepared(*to_characters(space, matches.spaces))
+
+
+def _given(
+    space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches
+) -> tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]:
+    """Return a problem as the native search takes it."""
+    inside: Lattice | Forest = prepared.space
+    labels = inside.label if isinstance(inside, Lattice) else inside.symbol
+    unit, numbers = labels, inside.vocabulary.numbers
+    if matches.lowercase:
+        unit, numbers = _lower_case(labels, inside.vocabulary, matches.characters)
+    reference = [numbers.get(each, _UNKNOWN) for some in matches.references for each in some]
+    offset = np.cumsum([0, *map(len, matches.references)])
+    word = prepared.words(space)
+    return inside.columns, unit, labels if word is None else word, ints(reference), ints(offset)
+
+
+def _lower_case(
+    labels: IntColumn, vocabulary: Vocabulary, characters: bool
+) -> tuple[IntColumn, dict[str, int]]:
+    """Return the units of words in lower case, and the number of each."""
+    used, place = np.unique(labels, return_inverse=True)
+    numbers: dict[str, int] = {}
+    units = []
+    for label in used.tolist():
+        lower = vocabulary.word(label).lower() if label > 0 else ""
+        if characters and label > 0 and (len(lower) != 1 or lower == "σ"):
+            raise OptionError(
+                f"characters of lower case depend on their word for {vocabulary.word(label)!r}; "
+                "take an n-best list (lattices.k_best)"
+            )
+        units.append(numbers.setdefault(lower, len(numbers) + 1) if label > 0 else label)
+    return ints(np.array(units)[place]), numbers
+
+
+def _stand_ins(problem: Problem, k: int, worst: bool, model_weight: float) -> list[RankedSentence]:
+    """Return the best or worst of the sentences that the model likes best."""
+    some = k_best(problem.space, max(k, STAND_INS), distinct=True)
+    chosen = ranked_places(
+        NBest.from_hypotheses(some), problem.evaluator, k, worst=worst, model_weight=model_weight
+    )
+    return [RankedSentence(some[place], False, "scorer") for place in chosen]

@@ -1,0 +1,1 @@
+"""Metrics that match words or n-grams one to one: METEOR, GTM, MAXSIM."""

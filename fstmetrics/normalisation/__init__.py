@@ -1,0 +1,1 @@
+"""Text made alike before it is compared: case, punctuation, spellings, numbers."""

@@ -1,0 +1,281 @@
+"""Metrics of normalised text: any metric, after both sides have been made alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from fstmetrics.contract import (
+    CompiledEvaluator,
+    Evaluator,
+    Metric,
+    Prepared,
+    S,
+    corpus_stats,
+    has_machine,
+    nbest_stats,
+    scores_of,
+)
+from fstmetrics.machine import Machine
+from fstmetrics.normalisation.normalisers import Normaliser, Words, parse_normaliser
+from fstmetrics.pairs import PairScorer, scores_pairs
+from fstmetrics.references import Reference, checked_references, tokens_of
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError
+from lattices.optional import check_requirements
+from lattices.spaces import Hypothesis, Lattice, NBest
+from lattices.tokens.transduction import End, Move, transduce
+from lattices.vocabulary import EPSILON, Vocabulary
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """A metric of normalised sentences; hypotheses keep their words.
+
+    Statistics and scores are those of ``metric`` after both sides are normalised, once. A lattice
+    is searched through its normalised words, one of which may stand for several or for none, and
+    what is found is a path of the lattice: oracles are exact where the metric's are.
+
+    Parameters
+    ----------
+    metric : Metric
+    normalise : str
+        Names of normalisers with ``+`` between them: ``lower``, ``nfkc``, ``punctuation``,
+        ``whisper-basic``, ``whisper-english``, ``glm:FILE``, ``regex:FILE``, or a plug-in's.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> metric = Normalised(WER(), "lower+punctuation")
+    >>> str(metric), metric.against(["The cat sat."]).score("the Cat, sat")
+    ('wer:normalise=lower+punctuation', 0.0)
+    """
+
+    metric: Metric
+    normalise: str
+
+    def __post_init__(self) -> None:
+        """Look up the normalisers."""
+        if isinstance(self.metric, Normalised):
+            raise OptionError(f"{self.metric} is normalised already: lower+punctuation is for both")
+        _ = self.normalisers
+
+    @cached_property
+    def normalisers(self) -> tuple[Normaliser, ...]:
+        """The normalisers, in the order of their application."""
+        return parse_normaliser(self.normalise)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the names: normalisers of other packages hold what cannot be."""
+        return {"metric": self.metric, "normalise": self.normalise}
+
+    @cached_property
+    def _known(self) -> Callable[[Words], Words]:
+        """The normalisers, which do not look at one sentence twice."""
+
+        @lru_cache(maxsize=1 << 16)
+        def known(words: Words) -> Words:
+            for normaliser in self.normalisers:
+                words = normaliser.sentence(words)
+            return words
+
+        return known
+
+    def require(self) -> None:
+        """Import and open what the metric and the normalisers need."""
+        check_requirements(self.metric, *self.normalisers)
+
+    @property
+    def name(self) -> str:
+        """The name of the metric."""
+        return str(getattr(self.metric, "name", type(self.metric).__name__))
+
+    @property
+    def label(self) -> str:
+        """The name in headings of tables."""
+        return str(getattr(self.metric, "label", self.name.upper()))
+
+    def __str__(self) -> str:
+        """Return the signature: that of the metric, and the normalisers."""
+        text = str(self.metric)
+        return f"{text}{',' if ':' in text else ':'}normalise={self.normalise}"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way is up."""
+        return self.metric.higher_is_better
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """What the statistics are."""
+        return self.metric.stat_names
+
+    def sentence(self, sentence: str | Sequence[str]) -> Words:
+        """Return the words of a normalised sentence."""
+        return self._known(tokens_of(sentence))
+
+    def reference(self, reference: Reference) -> Reference:
+        """Return a reference normalised; a lattice stays one."""
+        if isinstance(reference, Lattice):
+            return self.lattice(reference).space
+        return self.sentence(reference)
+
+    def lattice(self, lattice: Lattice) -> Prepared[Lattice]:
+        """Return the lattice of normalised sentences, and the arcs that they come from."""
+        origin = np.arange(lattice.num_arcs)
+        exact = True
+        for normaliser in self.normalisers:
+            used = lattice.vocabulary.decode(np.unique(lattice.label).tolist())
+            exact = exact and normaliser.covers(used)
+            lattice, read = _normalised(lattice, normaliser)
+            # a place of -1, the last entry, is overwritten
+            origin = np.where(read >= 0, origin[read], -1) if len(read) else origin[:0]
+        return Prepared(lattice, ints(origin), exact)
+
+    def nbest(self, nbest: NBest) -> NBest:
+        """Return the list with its sentences normalised."""
+        return NBest.from_hypotheses(
+            (
+                Hypothesis(self.sentence(nbest.tokens(entry)), score)
+                for entry, score in enumerate(nbest.score.tolist())
+            ),
+            id=nbest.id,
+        )
+
+    def stats(
+        self, hypothesis: str | Sequence[str], references: Iterable[Reference]
+    ) -> FloatColumn:
+        """Return the statistics of one segment."""
+        return self.against(references).stats(hypothesis)
+
+    def score(self, stats: FloatColumn) -> float:
+        """Return the metric from statistics."""
+        return self.metric.score(stats)
+
+    def scores(self, rows: FloatColumn) -> FloatColumn:
+        """Return the metric from each row of statistics."""
+        return scores_of(self.metric, rows)
+
+    def corpus_stats(
+        self,
+        hypotheses: Sequence[str | Sequence[str]],
+        references: Sequence[Iterable[Reference]],
+    ) -> FloatColumn:
+        """Return one row of statistics a segment."""
+        return corpus_stats(
+            self.metric,
+            [self.sentence(each) for each in hypotheses],
+            [[self.reference(each) for each in checked_references(some)] for some in references],
+        )
+
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
+        some = self.nbest(candidates)
+        others = some if evidence is candidates else self.nbest(evidence)
+        if scores_pairs(self.metric):
+            return cast(PairScorer, self.metric).pair_scores(some, others)
+        rows = [
+            scores_of(self.metric, nbest_stats(self.metric.against([each.tokens]), some))
+            for each in others
+        ]
+        return floats(np.array(rows).reshape(len(others), len(some)))
+
+    def against(self, references: Iterable[Reference]) -> NormalisedEvaluator:
+        """Return an evaluator for one segment."""
+        given = checked_references(references)
+        inner = self.metric.against([self.reference(each) for each in given])
+        kind = NormalisedSearcher if has_machine(inner) else NormalisedEvaluator
+        return kind(self, given, inner)
+
+
+def _normalised(lattice: Lattice, normaliser: Normaliser) -> tuple[Lattice, IntColumn]:
+    """Return the lattice after one normaliser, and the arc behind each of its arcs."""
+    used = np.unique(lattice.label)
+    words = {label: lattice.vocabulary.word(label) for label in used.tolist() if label != EPSILON}
+    known = Vocabulary()
+    single = {
+        label: normaliser.sentence((word,))
+        for label, word in words.items()
+        if not normaliser.waits((word,))
+    }
+    if len(single) == len(words) and all(len(each) <= 1 for each in single.values()):
+        # word by word, none of which becomes several: the same arcs
+        table = np.zeros(1 + int(used.max(initial=0)), np.int32)
+        for label, each in single.items():
+            table[label] = known.add(each[0]) if each else EPSILON
+        changed = replace(lattice, vocabulary=known, label=ints(table[lattice.label]))
+        return changed, ints(np.arange(lattice.num_arcs))
+
+    def moves(held: Words, word: str) -> Iterable[Move[Words]]:
+        words = (*held, word)
+        if normaliser.waits(words):
+            return [(words, (), 0.0)]
+        return [((), normaliser.sentence(words), 0.0)]
+
+    def ending(held: Words) -> End:
+        return normaliser.sentence(held), 0.0
+
+    begin: Words = ()
+    found = transduce(lattice, begin, moves, ending, known)
+    return found.lattice, found.origin
+
+
+@dataclass(frozen=True)
+class NormalisedEvaluator:
+    """A metric of normalised sentences made ready for the references of one segment."""
+
+    metric: Normalised
+    references: tuple[Reference, ...]
+    inner: Evaluator
+
+    @property
+    def rounded(self) -> bool:
+        """Whether costs are too fine to be compared exactly."""
+        return bool(getattr(self.inner, "rounded", False))
+
+    @property
+    def judge(self) -> Callable[[str | Sequence[str]], Any]:
+        """What gives the alignment of the normalised sentence, where the metric has one."""
+        judge = getattr(self.inner, "judge", None)
+        if judge is None:
+            raise AttributeError(f"{self.metric.metric} judges no sentences")
+        return lambda hypothesis: judge(self.metric.sentence(hypothesis))
+
+    def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
+        """Return the statistics of one hypothesis."""
+        return self.inner.stats(self.metric.sentence(hypothesis))
+
+    def score(self, hypothesis: str | Sequence[str]) -> float:
+        """Return the metric of one hypothesis."""
+        return self.inner.score(self.metric.sentence(hypothesis))
+
+    def list_stats(self, nbest: NBest) -> FloatColumn:
+        """Return one row of statistics for each entry."""
+        return nbest_stats(self.inner, self.metric.nbest(nbest))
+
+
+class NormalisedSearcher(NormalisedEvaluator):
+    """An evaluator whose metric has a machine."""
+
+    def prepare(self, space: S) -> Prepared[S]:
+        """Return a lattice in the metric's tokens, after its words are normalised."""
+        if not isinstance(space, Lattice):
+            raise OptionError(
+                f"{self.metric} cannot search forests; lattices and lists it can, and "
+                "lattices.forest_to_lattice makes one"
+            )
+        outer = self.metric.lattice(space)
+        prepared = cast(CompiledEvaluator, self.inner).prepare(outer.space)
+        origin = outer.origin
+        if prepared.origin is not None and origin is not None:
+            read = prepared.origin
+            origin = ints(np.where(read >= 0, origin[read], -1) if len(read) else read)
+        return cast("Prepared[S]", replace(prepared, origin=origin, exact=outer.exact))
+
+    def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
+        """Return the machine over normalised words."""
+        return cast(CompiledEvaluator, self.inner).machine(vocabulary, labels)

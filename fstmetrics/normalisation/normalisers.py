@@ -1,0 +1,329 @@
+"""Normalisers: what makes two spellings of one sentence the same.
+
+A normaliser takes the words of a sentence to others, and says which words have to be seen
+together. That is enough to make a transducer of it, so that lattices are searched exactly.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+from lattices.errors import FormatError, OptionError
+from lattices.formats.base import split_words, text_lines
+from lattices.formats.streams import opened
+from lattices.optional import require
+from lattices.registry import Registry, lacking
+
+Words = tuple[str, ...]
+
+
+@runtime_checkable
+class Normaliser(Protocol):
+    """What a normaliser offers; registered in the group ``fstmetrics.normalisers``.
+
+    An entry point is a class or function that is called without arguments, or, for names such as
+    ``glm:FILE``, with what follows the colon. What comes of it may also be a function from text to
+    text: then words are normalised one by one.
+
+    The law that makes searches exact: where ``waits(words)`` is False, the words after these cannot
+    change what becomes of them, nor these what becomes of the others:
+    ``sentence(words + more) == sentence(words) + sentence(more)``.
+    """
+
+    def sentence(self, words: Words) -> Words:
+        """Return the words of a normalised sentence."""
+
+    def waits(self, words: Words) -> bool:
+        """Tell whether what these words become may hang on the next."""
+
+    def covers(self, words: Iterable[str]) -> bool:
+        """Tell whether the law holds for all sentences of these words."""
+
+
+class _ByWord:
+    """A normaliser that looks at one word at a time."""
+
+    def word(self, word: str) -> str:
+        raise NotImplementedError
+
+    def sentence(self, words: Words) -> Words:
+        return tuple([each for word in words for each in split_words(self.word(word))])
+
+    def waits(self, words: Words) -> bool:
+        return False
+
+    def covers(self, words: Iterable[str]) -> bool:
+        return True
+
+
+class Lower(_ByWord):
+    """Lower case."""
+
+    def word(self, word: str) -> str:
+        """Return the word in lower case."""
+        return word.lower()
+
+
+class Nfkc(_ByWord):
+    """Unicode's compatibility composition: ligatures, widths, composed letters."""
+
+    def word(self, word: str) -> str:
+        """Return the word, or several where a blank is among its letters."""
+        return unicodedata.normalize("NFKC", word)
+
+
+class Punctuation(_ByWord):
+    """No punctuation, but between letters or digits: ``don't``, ``3.5``, ``well-known``."""
+
+    def word(self, word: str) -> str:
+        """Return the word without it."""
+        kept = [
+            letter
+            for place, letter in enumerate(word)
+            if not unicodedata.category(letter).startswith("P")
+            or (word[:place][-1:].isalnum() and word[place + 1 :][:1].isalnum())
+        ]
+        return "".join(kept)
+
+
+@dataclass(frozen=True)
+class TextFunction(_ByWord):
+    """A function from text to text, applied to each word."""
+
+    function: Any
+
+    def word(self, word: str) -> str:
+        """Return what the function makes of it."""
+        return str(self.function(word))
+
+
+class RegexTable(_ByWord):
+    r"""Regular expressions and what takes their place, ``pattern<TAB>replacement`` a line.
+
+    All of them, in their order, see one word at a time; blanks in replacements make several words.
+    Lines that begin with ``#`` are comments.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.rules: list[tuple[re.Pattern[str], str]] = []
+        for line, text in _lines(path):
+            pattern, tab, replacement = text.partition("\t")
+            try:
+                if not tab:
+                    raise ValueError("expected pattern, tab, replacement")
+                rule = re.compile(pattern), replacement
+                rule[0].sub(replacement, "")
+            except (ValueError, re.error, IndexError) as problem:
+                raise FormatError(f"{text!r:.60}: {problem}", path, line) from problem
+            self.rules.append(rule)
+
+    def word(self, word: str) -> str:
+        """Return the word after all replacements."""
+        for pattern, replacement in self.rules:
+            word = pattern.sub(replacement, word)
+        return word
+
+
+_GLM_RULE = re.compile(r"\s*\[?([^\]=]*?)\]?\s*=>\s*(.*?)\s*(?:/\s*\[\s*\]\s*__\s*\[\s*\]\s*)?")
+_GLM_OPTION = re.compile(r"\*\s*case_sensitive\s*=\s*'?([TF])'?", re.IGNORECASE)
+
+
+class GlobalMapping:
+    """NIST's global mapping file (GLM): words and phrases, and what takes their place.
+
+    Lines ``[FROM] => [TO] / [ ] __ [ ]``, with comments behind ``;;``. The leftmost longest phrase
+    is replaced first, and what was replaced is not looked at again. Of alternatives,
+    ``{ IT'S / IT IS }``, the first that is not the phrase itself is taken, on both sides, so that
+    either spelling matches the other. Case counts if the file says ``case_sensitive = 'T'``. Other
+    contexts than ``[ ] __ [ ]`` are refused.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.sensitive = False
+        rules: list[tuple[Words, Words]] = []
+        for line, text in _lines(path, comment=";;"):
+            if text.lstrip().startswith("*"):
+                found = _GLM_OPTION.match(text.strip())
+                self.sensitive = found.group(1).upper() == "T" if found else self.sensitive
+                continue
+            rule = _GLM_RULE.fullmatch(text)
+            if rule is None or "__" in rule.group(2) or not rule.group(1).strip():
+                raise FormatError(f"{text!r:.60}, expected [FROM] => [TO] / [ ] __ [ ]", path, line)
+            left = tuple(split_words(rule.group(1)))
+            rules.append((left, _alternative(rule.group(2), left)))
+        self.rules: Mapping[Words, Words] = {
+            tuple(map(self._key, left)): right for left, right in rules
+        }
+
+    def _key(self, word: str) -> str:
+        return word if self.sensitive else word.lower()
+
+    @cached_property
+    def _beginnings(self) -> frozenset[Words]:
+        """What a longer phrase may begin with."""
+        return frozenset(left[:size] for left in self.rules for size in range(1, len(left)))
+
+    def sentence(self, words: Words) -> Words:
+        """Return the words with all phrases replaced."""
+        keys = tuple(map(self._key, words))
+        longest = max(map(len, self.rules), default=0)
+        result: list[str] = []
+        place = 0
+        while place < len(words):
+            for size in range(min(longest, len(words) - place), 0, -1):
+                right = self.rules.get(keys[place : place + size])
+                if right is not None:
+                    result.extend(right)
+                    place += size
+                    break
+            else:
+                result.append(words[place])
+                place += 1
+        return tuple(result)
+
+    def waits(self, words: Words) -> bool:
+        """Tell whether some end of these words begins a phrase."""
+        keys = tuple(map(self._key, words))
+        return any(keys[place:] in self._beginnings for place in range(len(keys)))
+
+    def covers(self, words: Iterable[str]) -> bool:
+        """Tell that any words will do."""
+        return True
+
+
+def _alternative(text: str, left: Words) -> Words:
+    """Return the right side of a rule; of alternatives the first that is another."""
+    text = text.strip().removeprefix("[").removesuffix("]").strip()
+    if not text.startswith("{"):
+        return tuple(split_words(text))
+    options = [tuple(split_words(part)) for part in text.strip("{} ").split("/")]
+    others = [option for option in options if option != left]
+    return tuple(word for word in (others or options)[0] if word != "@")
+
+
+def _lines(path: str, comment: str = "#") -> Iterable[tuple[int, str]]:
+    with opened(path) as (_, stream):
+        for line, data in text_lines(stream):
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError as problem:
+                raise FormatError(f"invalid UTF-8: {problem.reason}", path, line) from problem
+            if comment == ";;":
+                text = text.partition(comment)[0]
+            if text.strip() and not text.startswith(comment):
+                yield line, text
+
+
+_BRACKETS = re.compile(r"[<\[][^>\]]*[>\]]|\([^)]+?\)")
+
+
+class WhisperBasic:
+    """The basic normaliser of Whisper, of the package ``whisper-normalizer``.
+
+    What stands in brackets goes, and so does what is neither letter nor digit; lower case.
+    """
+
+    @cached_property
+    def _normalise(self) -> Any:
+        return require("whisper_normalizer.basic", "whisper").BasicTextNormalizer()
+
+    def require(self) -> None:
+        """Import the package, or say how to get it."""
+        _ = self._normalise
+
+    def sentence(self, words: Words) -> Words:
+        """Return the words of the normalised text."""
+        return tuple(split_words(self._normalise(" ".join(words))))
+
+    def waits(self, words: Words) -> bool:
+        """Tell whether a bracket is open."""
+        text = _BRACKETS.sub("", " ".join(words))
+        return any(bracket in text for bracket in "<[(")
+
+    def covers(self, words: Iterable[str]) -> bool:
+        """Tell that any words will do."""
+        return True
+
+
+#: what a word is to its neighbours hangs on more than them where it begins or ends so
+_ALONE = re.compile(r"['%.$¢€£].*|.*[$¢€£]")
+_PERFECT = ("'d", "'s")
+
+
+class WhisperEnglish(WhisperBasic):
+    """The English normaliser of Whisper, of the package ``whisper-normalizer``.
+
+    Beside the basic one it spells out contractions, writes numbers in digits, and American English.
+    """
+
+    @cached_property
+    def _normalise(self) -> Any:
+        return require("whisper_normalizer.english", "whisper").EnglishTextNormalizer()
+
+    @cached_property
+    def _joining(self) -> frozenset[str]:
+        """Words that make numbers together, and the rest of `and a half`."""
+        return frozenset(self._normalise.standardize_numbers.words) | {"a", "half"}
+
+    def waits(self, words: Words) -> bool:
+        """Tell whether a bracket is open, or a number or contraction may go on."""
+        if super().waits(words):
+            return True
+        for word in reversed(words):
+            pieces = re.findall(r"\w+", word.lower())
+            if word.lower().endswith(_PERFECT):
+                return True
+            if self.sentence((word,)):
+                last = pieces[-1] if pieces else ""
+                return last in self._joining or any(each.isdigit() for each in word) or not last
+            # a word that vanishes stands between nothing
+        return False
+
+    def covers(self, words: Iterable[str]) -> bool:
+        """Tell whether no word begins or ends with what its neighbours decide upon."""
+        return not any(map(_ALONE.fullmatch, words))
+
+
+NORMALISERS: Registry[Any] = Registry(
+    "fstmetrics.normalisers",
+    "normaliser",
+    check=lambda plugin: "" if callable(plugin) else f"it is {plugin!r:.60}, expected a class",
+    aliases={
+        "lowercase": "lower",
+        "lc": "lower",
+        "punct": "punctuation",
+        "whisper": "whisper-english",
+    },
+)
+
+
+def parse_normaliser(specification: str) -> tuple[Normaliser, ...]:
+    """Return the normalisers that ``NAME+NAME`` names, to be applied in this order.
+
+    Examples
+    --------
+    >>> [type(each).__name__ for each in parse_normaliser("lower+punctuation")]
+    ['Lower', 'Punctuation']
+    """
+    found = []
+    for item in specification.split("+"):
+        name, colon, argument = item.strip().partition(":")
+        if not name or (colon and not argument):
+            raise OptionError(f"{specification!r}: expected NAME+NAME, or NAME:FILE")
+        kind = NORMALISERS.get(name)
+        try:
+            made = kind(argument) if colon else kind()
+        except TypeError as problem:
+            needed = "no argument" if colon else "an argument, as in NAME:FILE"
+            raise OptionError(f"the normaliser {name} takes {needed} ({problem})") from problem
+        if lacking(made, ("sentence", "waits", "covers")):
+            if not callable(made):
+                raise OptionError(f"the normaliser {name} is {made!r:.60}, expected a function")
+            made = TextFunction(made)
+        found.append(made)
+    return tuple(found)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fstmetrics import GTM, corpus_score, parse_metric
+from fstmetrics.testing import check_metric
+from lattices import Lattice, OptionError
+
+some = st.lists(st.sampled_from("abc"), max_size=5)
+
+
+def match_sizes(words, others, e):
+    """The sizes of all matchings of equal words, by enumeration."""
+    for count in range(min(len(words), len(others)) + 1):
+        for left in combinations(range(len(words)), count):
+            for right in permutations(range(len(others)), count):
+                pairs = list(zip(left, right, strict=True))
+                if any(words[i] != others[j] for i, j in pairs):
+                    continue
+                starts = [(i, j) for i, j in pairs if (i - 1, j - 1) not in pairs]
+                runs = []
+                for i, j in starts:
+                    length = 0
+                    while (i + length, j + length) in pairs:
+                        length += 1
+                    runs.append(length)
+                yield sum(run**e for run in runs) ** (1 / e)
+
+
+@settings(max_examples=60)
+@given(some, some)
+def test_the_match_size(words, others):
+    assert GTM().stats(words, [others])[0] == max(match_sizes(words, others, 1))
+    for e in (1.2, 2.0):
+        found = GTM(e=e).stats(words, [others])[0]
+        sizes = list(match_sizes(words, others, e))
+        assert any(found == pytest.approx(size) for size in sizes)
+        assert found <= max(sizes) + 1e-9
+
+
+def test_worked_examples():
+    reference = "a b c d e f"
+    # runs of 3 and 2; x is matched by nothing
+    assert GTM().against([reference]).score("d e f x a b") == pytest.approx(5 / 6)
+    for e in (1.2, 2.0):
+        size = (3**e + 2**e) ** (1 / e)
+        assert GTM(e=e).against([reference]).score("d e f x a b") == pytest.approx(size / 6)
+        assert GTM(e=e).against([reference]).score(reference) == pytest.approx(1)
+    # P = 2 / 3, R = 2 / 6
+    assert GTM().against([reference]).score("a b z") == pytest.approx(2 * 2 / 9)
+    # the longest run first: b c d, though a b and c d would leave more
+    assert GTM(e=2).stats("b c d a b", ["a b c d"])[0] == pytest.approx((3**2 + 1) ** 0.5)
+
+
+def test_a_corpus_is_the_f_measure_of_sums():
+    hypotheses, references = ["a b", "c"], [["a b x"], ["d", "c d e"]]
+    assert corpus_score(GTM(), hypotheses, references) == pytest.approx(2 * 3 / (3 + 6))
+
+
+@pytest.mark.parametrize("metric", ["gtm", "gtm:e=1.2", "gtm:e=2,lowercase=true"])
+def test_the_laws_hold(metric):
+    check_metric(parse_metric(metric))
+
+
+def test_case():
+    assert GTM().against(["A cat"]).score("a cat") == 0.5
+    assert GTM(lowercase=True).against(["A cat"]).score("a cat") == 1.0
+
+
+def test_bad_options():
+    with pytest.raises(OptionError, match="e is a number of at least 1, not"):
+        GTM(e=0.5)
+    with pytest.raises(OptionError, match="gtm takes references as sentences"):
+        GTM().against([Lattice.from_arcs([(0, 1, "a", 0.0)], finals=[1])])
+
+
+def test_empty_sides():
+    assert GTM().against([""]).score("") == GTM(e=2).against(["a"]).score("") == 0.0
+
+
+@given(st.lists(some, min_size=1, max_size=3), some)
+def test_the_best_reference_counts(references, words):
+    metric = GTM(e=1.2)
+    best = max(metric.against([each]).score(words) for each in references)
+    assert metric.against(references).score(words) == best

@@ -1,0 +1,191 @@
+"""Oracles under BLEU: the search by labels against enumeration, with sacreBLEU as the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU as SacreBLEU
+
+from decoding.extraction import labels
+from decoding.extraction.labels import label_search, statistics_fronts
+from fstmetrics import BLEU, BLEUSBP
+from lattices.spaces import Forest, Hypothesis, Lattice
+from tests.strategies import sentences, small_forests, small_lattices
+
+#: scores closer than this are the same
+CLOSE = 1e-9
+
+
+def sentences_of(space: Lattice | Forest) -> list[Hypothesis]:
+    """Return all sentences, each once, with the best of its scores."""
+    every: Iterable[Hypothesis] = (
+        space.paths() if isinstance(space, Lattice) else space.derivations()
+    )
+    best: dict[tuple[str, ...], Hypothesis] = {}
+    for each in every:
+        if each.tokens not in best or each.score > best[each.tokens].score:
+            best[each.tokens] = each
+    return list(best.values())
+
+
+def spaces() -> st.SearchStrategy[Lattice | Forest]:
+    return st.one_of(
+        small_lattices(max_states=7, max_arcs=14, words="ab"),
+        small_lattices(max_states=7, max_arcs=12, words="abc"),
+        small_forests(words="ab"),
+        small_forests(words="abc"),
+    )
+
+
+#: labels after which a bound is made, or not
+quick = st.sampled_from([0, 3, 10, 30_000])
+references = st.lists(sentences("abc", max_size=7), min_size=1, max_size=3)
+
+
+@st.composite
+def metrics(draw: st.DrawFn, *, by_sacrebleu: bool = False) -> BLEU:
+    order = draw(st.integers(1, 5))
+    smooth = draw(st.sampled_from(["none", "floor", "add-k", "exp"]))
+    value = 0.0
+    if smooth == "floor":
+        value = draw(st.sampled_from([0.0, 0.5, 0.9, 1.0]))
+    elif smooth == "add-k":
+        value = draw(st.sampled_from([0.0, 0.3, 2.0]))
+    options = {
+        "order": order,
+        "smooth": smooth,
+        "smooth_value": value,
+        "effective_order": draw(st.booleans()),
+    }
+    if by_sacrebleu:
+        return BLEU(**options)
+    options["length"] = draw(st.sampled_from(["closest", "shortest", "average"]))
+    options["mean"] = draw(st.sampled_from(["geometric", "geometric", "arithmetic"]))
+    if draw(st.booleans()):
+        weights = draw(st.lists(st.sampled_from([0, 1, 2]), min_size=order, max_size=order))
+        options["weights"] = weights if any(weights) else "uniform"
+    return draw(st.sampled_from([BLEU, BLEUSBP]))(**options)
+
+
+def judge(metric: BLEU, tokens: tuple[str, ...], references: list[list[str]]) -> float:
+    scorer = SacreBLEU(
+        max_ngram_order=metric.order,
+        smooth_method=metric.smooth,
+        smooth_value=metric.smooth_value if metric.smooth in ("floor", "add-k") else None,
+        effective_order=metric.effective_order,
+        tokenize="none",
+    )
+    streams = [[" ".join(each)] for each in references]
+    return float(scorer.corpus_score([" ".join(tokens)], streams).score) / 100.0
+
+
+@given(space=spaces(), references=references, metric=metrics(by_sacrebleu=True), quick=quick)
+def test_the_best_is_what_sacrebleu_likes_best(
+    space: Lattice | Forest, references: list[list[str]], metric: BLEU, quick: int
+) -> None:
+    with mock.patch.object(labels, "QUICK", quick):
+        (found,) = label_search([space], [metric.against(references)])
+    (best,) = found.sentences
+    scores = [(judge(metric, each.tokens, references), each.score) for each in sentences_of(space)]
+    top = max(score for score, _ in scores)
+    assert best.exact
+    assert judge(metric, best.hypothesis.tokens, references) == pytest.approx(top, abs=CLOSE)
+    assert found.bound == pytest.approx(top, abs=CLOSE)
+    # of equals the one with the higher model score
+    ties = [model for score, model in scores if score >= top - CLOSE]
+    assert best.hypothesis.score == pytest.approx(max(ties), abs=CLOSE)
+
+
+@given(
+    space=spaces(),
+    references=references,
+    metric=metrics(),
+    k=st.integers(1, 5),
+    worst=st.booleans(),
+    weight=st.sampled_from([0.0, 0.0, 0.1, -0.3, 2.0]),
+    quick=quick,
+)
+def test_the_k_best_and_worst_are_sorted_and_complete(
+    space: Lattice | Forest,
+    references: list[list[str]],
+    metric: BLEU,
+    k: int,
+    worst: bool,
+    weight: float,
+    quick: int,
+) -> None:
+    evaluator = metric.against(references)
+    with mock.patch.object(labels, "QUICK", quick):
+        (found,) = label_search([space], [evaluator], k, worst=worst, model_weight=weight)
+    sign = -1.0 if worst else 1.0
+    every: Iterable[Hypothesis] = (
+        space.paths() if isinstance(space, Lattice) else space.derivations()
+    )
+    worth: dict[tuple[str, ...], tuple[float, float]] = {}
+    for each in every:
+        value = sign * (evaluator.score(each.tokens) + weight * each.score)
+        key = (round(value, 9), each.score)
+        worth[each.tokens] = max(worth.get(each.tokens, key), key)
+    wanted = sorted(worth.values(), reverse=True)[:k]
+    assert all(each.exact for each in found.sentences)
+    tokens = [each.hypothesis.tokens for each in found.sentences]
+    assert len(set(tokens)) == len(tokens) == len(wanted)
+    got = [
+        (
+            sign * (evaluator.score(each.hypothesis.tokens) + weight * each.hypothesis.score),
+            each.hypothesis.score,
+        )
+        for each in found.sentences
+    ]
+    np.testing.assert_allclose(got, wanted, atol=1e-8)
+    assert sign * found.bound == pytest.approx(wanted[0][0], abs=1e-8)
+
+
+@given(
+    space=spaces(),
+    references=references,
+    metric=metrics(),
+    budget=st.integers(1, 40),
+    quick=quick,
+)
+def test_bounds_hold_beyond_the_budget(
+    space: Lattice | Forest, references: list[list[str]], metric: BLEU, budget: int, quick: int
+) -> None:
+    evaluator = metric.against(references)
+    scores = [evaluator.score(each.tokens) for each in sentences_of(space)]
+    for worst in (False, True):
+        with mock.patch.object(labels, "QUICK", quick):
+            (found,) = label_search([space], [evaluator], worst=worst, budget=budget)
+        (best,) = found.sentences
+        score = evaluator.score(best.hypothesis.tokens)
+        top = min(scores) if worst else max(scores)
+        if best.exact:
+            assert score == pytest.approx(top, abs=CLOSE)
+        assert found.bound <= top + CLOSE if worst else found.bound >= top - CLOSE
+
+
+@given(space=spaces(), references=references, metric=metrics(), budget=st.integers(1, 60))
+def test_fronts_dominate_all_statistics(
+    space: Lattice | Forest, references: list[list[str]], metric: BLEU, budget: int
+) -> None:
+    evaluator = metric.against(references)
+    every = sentences_of(space)
+    rows = {each.tokens: evaluator.stats(each.tokens) for each in every}
+    for limit in (budget, 1_000_000):
+        (front,) = statistics_fronts([space], [evaluator], budget=limit)
+        for row, hypothesis in zip(front.rows, front.hypotheses, strict=True):
+            assert row.tolist() == rows[hypothesis.tokens].tolist()
+        matches = metric.order
+        for row in rows.values():
+            assert any(
+                (other[matches:] == row[matches:]).all() and (other >= row).all()
+                for other in front.outer
+            )
+    assert front.exact
+    assert front.rows.tolist() == front.outer.tolist()
+    assert len({tuple(row) for row in front.rows.tolist()}) == len(front.rows)

@@ -1,0 +1,256 @@
+"""Metrics of normalised text: oracles of lattices and lists are what enumeration finds."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoding import Pairwise, mbr, oracle, oracle_kbest, worst
+from fstmetrics import BLEU, CER, GRR, TBLEU, WER, Normalised, parse_metric
+from fstmetrics.normalisation.normalisers import NORMALISERS, parse_normaliser
+from lattices import Hypothesis, Lattice, NBest
+from lattices.errors import Error, FormatError, OptionError, UnknownNameError
+from tests.strategies import small_lattices
+
+WORDS = {
+    "lower+punctuation": ["The", "the", "...", "cat's,"],
+    "nfkc": ["ﬁn", "fin", "a\u00a0b", "b"],
+    "glm": ["it's", "it", "is", "uh"],
+    "regex": ["don't", "do", "not", "x1"],
+    "whisper-basic": ["The", "[noise]", "(a", "b)!"],
+    "whisper-english": ["twenty", "one", "it's", "been"],
+}
+GLM = """
+;; of the tests
+* name "x"
+* case_sensitive = 'F'
+[IT'S]  =>  [{ IT'S / IT IS }]  / [ ] __ [ ]
+[UH] => [] / [ ] __ [ ]
+[is it is] => [yes] / [ ] __ [ ]  ;; longest
+it is it => no / [ ] __ [ ]
+"""
+REGEX = "# contractions\nn't$\t not\n^x([0-9])$\t\\1 \\1\n^do$\t\n"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("normalisers")
+    (folder / "x.glm").write_text(GLM)
+    (folder / "x.regex").write_text(REGEX)
+    return folder
+
+
+def named(name: str, files: Path) -> str:
+    if name.startswith("whisper"):
+        pytest.importorskip("whisper_normalizer")
+    return f"{name}:{files}/x.{name}" if name in ("glm", "regex") else name
+
+
+def over(lattice: Lattice, words: list[str]) -> Lattice:
+    """Return a lattice over the words a, b, c and d with others in their places."""
+    names = dict(zip("abcd", words, strict=True))
+    said = ["", *(names.get(word, word) for word in lattice.vocabulary)]
+    rows = zip(lattice.src, lattice.dst, lattice.label, lattice.score, strict=True)
+    return Lattice.from_arcs(
+        [(int(s), int(d), said[w], float(x)) for s, d, w, x in rows],
+        {int(state): float(lattice.final[state]) for state in lattice.finals},
+        states=lattice.num_states,
+        start=lattice.start,
+    )
+
+
+def normalised(words: tuple[str, ...], name: str) -> tuple[str, ...]:
+    for each in parse_normaliser(name):
+        words = each.sentence(words)
+    return words
+
+
+@pytest.mark.parametrize("name", WORDS)
+@settings(max_examples=60)
+@given(lattice=small_lattices(features=False, exact=True), data=st.data())
+def test_oracles(files: Path, name: str, lattice: Lattice, data: st.DataObject) -> None:
+    words = WORDS[name]
+    lattice = over(lattice, words)
+    references = data.draw(
+        st.lists(st.lists(st.sampled_from(words), max_size=4), min_size=1, max_size=2)
+    )
+    inner = data.draw(st.sampled_from([WER(), CER(), GRR(n=2)]))
+    metric = Normalised(inner, named(name, files))
+    evaluator = metric.against(references)
+    plain = inner.against([normalised(tuple(each), metric.normalise) for each in references])
+    paths = {path.tokens: path for path in lattice.paths()}
+    expected = {tokens: plain.score(normalised(tokens, metric.normalise)) for tokens in paths}
+    best = max if metric.higher_is_better else min
+    found = oracle(lattice, evaluator)
+    assert found.exact
+    assert found.score == pytest.approx(best(expected.values()))
+    # the words are the decoder's own, and the path is there
+    assert lattice.hypothesis(found.hypothesis.arcs).tokens == found.hypothesis.tokens
+    assert expected[found.hypothesis.tokens] == pytest.approx(found.score)
+    least = min if metric.higher_is_better else max
+    [lowest] = worst(lattice, evaluator)
+    assert lowest.score == pytest.approx(least(expected.values()))
+    several = oracle_kbest(lattice, evaluator, 3)
+    assert len({each.hypothesis.tokens for each in several}) == len(several)
+    wanted = sorted(expected.values(), reverse=metric.higher_is_better)[: len(several)]
+    assert [each.score for each in several] == pytest.approx(wanted)
+    nbest = NBest.from_hypotheses(Hypothesis(tokens, -1.0) for tokens in expected)
+    assert oracle(nbest, evaluator).score == pytest.approx(found.score)
+
+
+@pytest.mark.parametrize("name", WORDS)
+@given(data=st.data())
+def test_words_that_do_not_wait(files: Path, name: str, data: st.DataObject) -> None:
+    [normaliser] = parse_normaliser(named(name, files).split("+")[0])
+    words = data.draw(st.lists(st.sampled_from(WORDS[name]), max_size=6).map(tuple))
+    _check_law(normaliser, words)
+
+
+def _check_law(normaliser: Any, words: tuple[str, ...]) -> None:
+    for place in range(1, len(words)):
+        head, tail = words[:place], words[place:]
+        if not normaliser.waits(head):
+            parts = normaliser.sentence(head) + normaliser.sentence(tail)
+            assert normaliser.sentence(words) == parts, (head, tail)
+
+
+NUMBERS = """one two ten twenty thirty-five hundred thousand and a half point five double triple o
+zero first second third fifth twenties dollars dollar cents cent pounds euro percent per minus plus
+5 17 3.5 1,000 $20 2nd 20% ones one's"""
+OTHERS = """it's he'd been gone done got mr. Mr dr can't won't colour uh um hmm, [noise] (laughs)
+the cat okay. well, O'Neil re-use the"""
+TRICKY = [*NUMBERS.split(), *OTHERS.split()]
+
+
+def test_english_words_that_do_not_wait() -> None:
+    """What is said of numbers and contractions, on sentences by chance."""
+    pytest.importorskip("whisper_normalizer")
+    [normaliser] = parse_normaliser("whisper-english")
+    chance = random.Random(0)
+    covered = [word for word in TRICKY if normaliser.covers([word])]
+    assert len(covered) > len(TRICKY) - 5
+    for _ in range(4000):
+        _check_law(normaliser, tuple(chance.choices(covered, k=chance.randrange(2, 6))))
+
+
+SENTENCES = [
+    "Let's do this.",
+    "I'd been there, you know?",
+    "twenty-one dollars and fifty cents",
+    "Mr. Park visited Assoc. Prof. Kim Jr.",
+    "He's like, [laughs] well (uh) three hundred and sixty five days",
+    "colour ÆON naïve café",
+    "Two and a half percent",
+    "",
+]
+
+
+@pytest.mark.parametrize("name", ["basic", "english"])
+def test_whisper_is_its_package(name: str) -> None:
+    package = pytest.importorskip(f"whisper_normalizer.{name}")
+    theirs = getattr(package, f"{name.capitalize()}TextNormalizer")()
+    [ours] = parse_normaliser(f"whisper-{name}")
+    for text in SENTENCES:
+        assert ours.sentence(tuple(text.split())) == tuple(theirs(text).split())
+
+
+def test_inexact_where_words_hang_on_others() -> None:
+    pytest.importorskip("whisper_normalizer")
+    lattice = Lattice.from_arcs([(0, 1, "it"), (1, 2, "'s"), (1, 2, "is")], [2])
+    found = oracle(lattice, parse_metric("wer:normalise=whisper-english").against(["it is"]))
+    assert (found.score, found.exact) == (0.0, False)
+
+
+def test_global_mapping(files: Path) -> None:
+    [glm] = parse_normaliser(f"glm:{files}/x.glm")
+    for text, expected in [
+        ("It's fine", "IT IS fine"),
+        ("uh it is it is", "no is"),
+        ("is it is UH x", "yes x"),
+        ("it is", "it is"),
+    ]:
+        assert " ".join(glm.sentence(tuple(text.split()))) == expected
+
+
+def test_signatures(files: Path) -> None:
+    for text in (
+        "wer:normalise=lower+punctuation",
+        f"cer:spaces=false,normalise=glm:{files}/x.glm",
+    ):
+        metric = parse_metric(text)
+        assert isinstance(metric, Normalised)
+        assert parse_metric(str(metric)) == metric
+        assert str(metric) == text
+    assert str(parse_metric("wer:normalize=lower")) == "wer:normalise=lower"
+    assert Normalised(BLEU(), "lower").against(["The cat sat on"]).score("the cat SAT on") == 1.0
+
+
+def test_reference_lattices() -> None:
+    reference = Lattice.from_arcs([(0, 1, "UM,"), (0, 1, ""), (1, 2, "Cat")], [2])
+    evaluator = parse_metric("wer:normalise=lower+punctuation").against([reference])
+    assert [evaluator.score(text) for text in ("um cat", "cat.", "the cat")] == [0.0, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("inner", [WER(), BLEU(order=2), TBLEU(order=2)])
+def test_minimum_risk(inner: Any) -> None:
+    texts = ["The cat", "the CAT.", "a hat", "the hat"]
+    nbest = NBest.from_hypotheses(Hypothesis(tuple(text.split()), 0.0) for text in texts)
+    plain = NBest.from_hypotheses(
+        Hypothesis(normalised(tuple(text.split()), "lower+punctuation"), 0.0) for text in texts
+    )
+    found = mbr(nbest, Normalised(inner, "lower+punctuation"), method=Pairwise())
+    expected = mbr(plain, inner, method=Pairwise())
+    assert found.hypothesis.index == expected.hypothesis.index
+    assert found.expected == pytest.approx(expected.expected)
+
+
+def test_workers_get_them() -> None:
+    metric = pickle.loads(pickle.dumps(Normalised(WER(), "lower")))
+    assert metric.against(["A"]).score("a") == 0.0
+
+
+class Exclaim:
+    """A plug-in's class: what its objects do with text."""
+
+    def __call__(self, text: str) -> str:
+        return text.rstrip("!")
+
+
+def test_plugins() -> None:
+    NORMALISERS.register("exclaim", Exclaim)
+    evaluator = parse_metric("wer:normalise=exclaim+lower").against(["Yes"])
+    lattice = Lattice.from_arcs([(0, 1, "yes!"), (0, 1, "no")], [1])
+    assert oracle(lattice, evaluator).text == "yes!"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("wer:normalise=lowr", UnknownNameError, "no normaliser named 'lowr'; did you mean lower"),
+        ("wer:normalise=lower+", OptionError, "expected NAME"),
+        ("wer:normalise=glm", OptionError, "glm takes an argument, as in NAME:FILE"),
+        ("wer:normalise=lower:x", OptionError, "lower takes no argument"),
+        ("wer:normalise=lower,normalise=nfkc", OptionError, "twice"),
+    ],
+)
+def test_wrong_names(text: str, error: type[Error], message: str) -> None:
+    with pytest.raises(error, match=message):
+        parse_metric(text)
+
+
+def test_wrong_files(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_text("[a] => [b] / [x] __ [ ]\n")
+    with pytest.raises(FormatError, match=r"f:1: '\[a\] => \[b\] / \[x\] __ \[ \]', expected"):
+        parse_normaliser(f"glm:{path}")
+    path.write_text("a\tb\n(\tx\n")
+    with pytest.raises(FormatError, match=r"f:2: '\(\\tx': missing \)"):
+        parse_normaliser(f"regex:{path}")
+    with pytest.raises(OptionError, match="normalised already"):
+        Normalised(Normalised(WER(), "lower"), "lower")
