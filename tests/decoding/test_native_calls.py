@@ -16,7 +16,16 @@ import numpy as np
 import pytest
 
 import lattices
-from decoding import mbr, oracle, oracle_kbest, oracles, worst
+from decoding import (
+    EditDistance,
+    ExactRisk,
+    Search,
+    mbr,
+    oracle,
+    oracle_kbest,
+    oracles,
+    worst,
+)
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, GRR, WER, Evaluator
@@ -118,11 +127,11 @@ LONG: dict[str, Callable[[], Call]] = {
         oracle_kbest, dense(30, 60), judge(), 100_000, budget=10**9, memory=10**9
     ),
     "risk": lambda: partial(risk, dense(30, 60), judge(30), budget=10**8),
-    "MBR search": lambda: partial(mbr, dense(40, 60), WER(), method="search", evidence_size=500),
+    "MBR search": lambda: partial(mbr, dense(40, 60), WER(), method=Search(evidence_size=500)),
     "MBR exact": lambda: partial(
-        mbr, dense(25, 30), GRR(), method="exact", candidates=100, budget=10**8
+        mbr, dense(25, 30), GRR(), method=ExactRisk(candidates=100, budget=10**8)
     ),
-    "MBR edit": lambda: partial(mbr, dense(30, 30), method="edit", starts=100_000),
+    "MBR edit": lambda: partial(mbr, dense(30, 30), method=EditDistance(starts=100_000)),
     "MBR linear": lambda: partial(endless, mbr, dense(60, 6), method="linear"),
     "MBR pairwise, WER": lambda: partial(mbr, long_list(4000, 400), WER(), method="pairwise"),
     "MBR pairwise, 4-GRR": lambda: partial(mbr, long_list(3000, 100), GRR(), method="pairwise"),
