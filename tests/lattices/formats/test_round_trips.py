@@ -57,6 +57,8 @@ class Variant:
 TABLE = {"symbols": "{}/words.txt"}
 PROBABILITY = {"scores": "probability"}
 
+#: words that are all digits are told to be words
+WORDS = {"labels": "words"}
 VARIANTS = [
     Variant("jsonl"),
     Variant("arrow"),
@@ -68,13 +70,13 @@ VARIANTS = [
     Variant("openfst", {"arc_type": "log"}),
     Variant("openfst", {"arc_type": "log64"}, exact=True),
     Variant("openfst", TABLE, TABLE),
-    Variant("openfst-text"),
-    Variant("openfst-text", {"acceptor": "no"}),
+    Variant("openfst-text", {}, WORDS),
+    Variant("openfst-text", {"acceptor": "no"}, WORDS),
     Variant("openfst-text", {"labels": "numbers", **TABLE}, TABLE),
-    Variant("k2"),
+    Variant("k2", {}, WORDS),
     Variant("k2", TABLE, TABLE),
-    Variant("kaldi"),
-    Variant("kaldi", {"type": "lattice"}),
+    Variant("kaldi", {}, WORDS),
+    Variant("kaldi", {"type": "lattice"}, WORDS),
     Variant("kaldi", TABLE, TABLE),
     Variant("kaldi-binary"),
     Variant("kaldi-binary", {"arc_type": "lattice4", **TABLE}, TABLE),
@@ -83,7 +85,7 @@ VARIANTS = [
     Variant("kaldi-scp", {"ark": "{}/segments.ark"}),
     Variant("kaldi-scp", {"ark": "{}/segments.txt", "binary": "false"}),
     Variant("mesh"),
-    Variant("sausages"),
+    Variant("sausages", {}, WORDS),
     Variant("sausages", {"binary": "true", **TABLE}, TABLE),
     Variant("moses-nbest"),
     Variant("nbest-tsv"),
