@@ -75,12 +75,14 @@ SCALE = 10.0
 class Job(NamedTuple):
     """What is timed, which returns the sums of scores and model scores; and how many items it does.
 
-    ``before`` makes, before the clock starts, what it is called with.
+    ``before`` makes, before the clock starts, what it is called with. ``single`` is what runs on
+    several threads, on one.
     """
 
     run: Callable[..., tuple[float, float]]
     count: int
     before: Callable[[], tuple[Any, ...]] = tuple
+    single: Callable[..., tuple[float, float]] | None = None
 
 
 def spaces_of(name: str, count: int | None = None, weighted: bool = False) -> list[Any]:
@@ -124,10 +126,11 @@ def batch(
     spaces = spaces_of(name, count, weighted=hope)
     weight = 1.0 if hope else 0.0
 
-    def run(judges: Sequence[Any]) -> tuple[float, float]:
-        return read_all(oracles(spaces, judges, model_weight=weight, workers=workers))
+    def run(judges: Sequence[Any], threads: int = workers) -> tuple[float, float]:
+        return read_all(oracles(spaces, judges, model_weight=weight, workers=threads))
 
-    return Job(run, len(spaces), lambda: (judges_of(spaces, metric),))
+    single = partial(run, threads=1) if workers > 1 else None
+    return Job(run, len(spaces), lambda: (judges_of(spaces, metric),), single)
 
 
 def one_by_one(
@@ -380,11 +383,18 @@ def main(arguments: Sequence[str]) -> None:
     first.run(*first.before())
     print("ready", flush=True)
     for _ in sys.stdin:
-        given = job.before()
-        begin = perf_counter(), process_time()
-        sums = job.run(*given)
-        seconds = process_time() - begin[1], perf_counter() - begin[0]
-        print(json.dumps([*seconds, job.count, *sums]), flush=True)
+        alone = timed(job.single, job.before())[1] if job.single else 0.0
+        processor, clock, sums = timed(job.run, job.before())
+        print(json.dumps([processor, clock, alone, job.count, *sums]), flush=True)
+
+
+def timed(
+    run: Callable[..., tuple[float, float]], given: tuple[Any, ...]
+) -> tuple[float, float, tuple[float, float]]:
+    """Return the seconds of the processor and by the clock that something took, and its sums."""
+    begin = perf_counter(), process_time()
+    sums = run(*given)
+    return process_time() - begin[1], perf_counter() - begin[0], sums
 
 
 main(sys.argv[2:])

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -71,8 +71,8 @@ class Measured(NamedTuple):
     #: milliseconds of the fastest round, of the processor or by the clock where there are threads
     old: float
     new: float
-    #: by the clock, of the new version
-    clock: float
+    #: the new version on one thread, by the clock, where the job has several; else 0
+    single: float
     items: int
     #: the sums of scores and of model scores
     old_sums: list[float]
@@ -106,7 +106,7 @@ def measure(wanted: str = "", rounds: int = ROUNDS) -> list[str]:
             continue
         try:
             found[name] = _measured(name, (old, Path(sys.executable)), rounds)
-            rows.append(_row(name, found))
+            rows.append(_row(name, found[name]))
         except (EOFError, BrokenPipeError):
             # its own words are on standard error
             rows.append(f"| {name} | | | | | | failed |")
@@ -114,10 +114,8 @@ def measure(wanted: str = "", rounds: int = ROUNDS) -> list[str]:
     return [*rows, "", *kaldi.reported(found)]
 
 
-def _row(name: str, found: Mapping[str, Measured]) -> str:
-    one = found[name]
-    single = found.get(name.removesuffix(TWO)) if name.endswith(TWO) else None
-    gain = f"{single.clock / one.clock:.2f}" if single else ""
+def _row(name: str, one: Measured) -> str:
+    gain = f"{one.single / one.new:.2f}" if one.single else ""
     return (
         f"| {name} | {one.items:,} | {one.old:.2f} | {one.new:.2f} | {one.ratio:.2f} | {gain} "
         f"| {_difference(one.old_sums, one.new_sums)} |"
@@ -147,9 +145,9 @@ def _measured(name: str, pythons: Sequence[Path], rounds: int) -> Measured:
                 break
     kind = 1 if name.endswith(TWO) else 0
     before, after = (1e3 * min(each[kind] for each in some) for some in answers)
-    (_, _, count, *first), (_, _, _, *second) = (some[0] for some in answers)
-    clock = 1e3 * min(each[1] for each in answers[1])
-    return Measured(before, after, clock, int(count), first, second)
+    (_, _, _, count, *first), (_, _, _, _, *second) = (some[0] for some in answers)
+    single = 1e3 * min(each[2] for each in answers[1])
+    return Measured(before, after, single, int(count), first, second)
 
 
 def _line(worker: subprocess.Popen[str]) -> str:
