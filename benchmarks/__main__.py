@@ -81,8 +81,8 @@ result are read. What is measured of batches (`oracles`, hope) is that call: it 
 that were made before, as one has them, with nothing compiled or cached in them, and compiles,
 searches, scores and makes the results. Milliseconds of the processor for all items of a job, in one
 thread; by the clock where there are two, and then *1 thread / 2* says how much faster by the clock
-this version is with two threads, both in turns in one process. *Answers* compares the sums of scores and of model scores (for
-`edit`, of expected edits: fewer are better):
+this version is with two threads, both in turns in one process. *Answers* compares the sums of
+scores and of model scores (for `edit`, of expected edits: fewer are better):
 
 {}
 """,

@@ -267,7 +267,7 @@ class NormalisedSearcher(NormalisedEvaluator):
         if not isinstance(space, Lattice):
             raise OptionError(
                 f"{self.metric} cannot search forests; lattices and lists it can, and "
-                "lattices.forest_to_lattice makes one"
+                "lattices.to_lattice makes one"
             )
         outer = self.metric.lattice(space)
         prepared = cast(CompiledEvaluator, self.inner).prepare(outer.space)

@@ -211,7 +211,8 @@ def _for_people(
     if unproven and "corpus" not in summary:
         lines.append(
             f"{unproven} of {summary['results']} results are the {rank} that were found, perhaps "
-            f"not the {rank} there are (a larger --budget or --memory may tell)"
+            f"not the {rank} there are (a larger --budget or --memory may tell, unless the metric "
+            "is searched by a stand-in)"
         )
     return "\n".join(lines)
 
