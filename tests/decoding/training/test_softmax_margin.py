@@ -13,7 +13,7 @@ from decoding.training.hope_fear import hope_fear
 from decoding.training.learner import TrainingTask
 from decoding.training.softmax_margin import SoftmaxMargin
 from fstmetrics import BLEU, CER, GRR, WER, WRR, quality
-from lattices import Hypothesis, NBest
+from lattices import Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import (
     check_interruption,
@@ -80,6 +80,44 @@ def test_beyond_the_budget_lists_stand_in_and_that_is_said():
     assert listed.weights == pytest.approx(whole.weights, abs=1e-3)
     fewer = SoftmaxMargin(rounds=2, budget=1, size=2).fit(spaces, references, GRR(n=2))
     assert fewer.weights != pytest.approx(whole.weights, abs=1e-3)
+
+
+@settings(max_examples=40)
+@given(SPACES, sentences(), WEIGHTS, st.integers(1, 3))
+def test_the_list_of_bleu_has_hope_and_fear(space, reference, weights, size):
+    metric = BLEU(order=2, smooth="add-k")
+    task = TrainingTask([space], [[reference]], metric)
+    learner = SoftmaxMargin(scale=3.0, start=weights, size=size)
+    corpus = learner.ready(task)
+    terms, _ = learner.terms(corpus, corpus.vector(weights))
+    value, _ = terms.loss(corpus.vector(weights), [0])
+    found = hope_fear(space, task.evaluators[0], weights, scale=3.0)
+    hope, fear = (
+        model(each.hypothesis, weights) - 3.0 * each.score for each in (found.hope, found.fear)
+    )
+    # one term is that of the target itself, another the largest of all
+    assert value >= max(0.0, fear - hope) - 1e-6
+
+
+def test_a_target_that_is_not_among_the_best_counts():
+    # without it the loss would fall without end as its score rises
+    lattice = Lattice.from_arcs(
+        [(0, 1, "a", 0.0, {"x": 1.0}), (0, 1, "b", 0.0, {"y": 1.0})], finals=[1]
+    )
+    task = TrainingTask([lattice], [["b"]], WER())
+    learner = SoftmaxMargin(start={"x": 1.0, "y": 0.0}, size=1, budget=1)
+    corpus = learner.ready(task)
+    terms, exact = learner.terms(corpus, corpus.vector({"x": 1.0, "y": 0.0}))
+    assert exact == 0.0
+    value, _ = terms.loss(corpus.vector({"x": 0.0, "y": 1000.0}), [0])
+    assert value == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["lattice", "forest"])
+def test_what_labels_cannot_search_goes_by_lists(kind):
+    learner = SoftmaxMargin(rounds=3)
+    check_separable(learner, kind, BLEU(order=2, tokenize="13a"))
+    assert learner.history[-1].details["exact"] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
