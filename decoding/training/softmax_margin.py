@@ -20,8 +20,8 @@ from decoding.training.optimisation import Descent, minimised
 from decoding.training.pair_updates import Constraint, PairLearner, softmax_margin_pulls
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
-from fstmetrics import Evaluator, has_machine, quality
-from fstmetrics.contract import has_matches
+from fstmetrics import has_machine, quality
+from fstmetrics.contract import can_search, has_matches
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -110,17 +110,6 @@ class MarginTerms:
         if len(places) == len(self._graphs):
             self._all = found
         return found
-
-
-def _has_labels(evaluator: Evaluator) -> bool:
-    """Tell whether labels can search under the evaluator, as set: not if it changes words."""
-    if not has_matches(evaluator):
-        return False
-    try:
-        evaluator.clipped_matches()
-    except OptionError:
-        return False
-    return True
 
 
 #: what may stand in the numerator
@@ -339,8 +328,7 @@ class SoftmaxMargin(PairLearner):
         places = [
             place
             for place, space in enumerate(corpus.spaces)
-            if not isinstance(space, NBest)
-            and (has_machine(corpus.evaluators[place]) or _has_labels(corpus.evaluators[place]))
+            if not isinstance(space, NBest) and can_search(corpus.evaluators[place])
         ]
         if not places:
             return {}
@@ -374,7 +362,7 @@ class SoftmaxMargin(PairLearner):
         if target is not None:
             # as it was found: another derivation of it has other features
             chosen[target.hypothesis.tokens] = target.hypothesis
-        if _has_labels(evaluator):
+        if has_matches(evaluator) and can_search(evaluator):
             (fear,) = worst(space, evaluator, model_weight=-1.0 / self.scale)
             chosen.setdefault(fear.tokens, fear.hypothesis)
         return NBest.from_hypotheses(
