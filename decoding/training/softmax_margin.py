@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from decoding.extraction.oracle import find_oracles, worst
+from decoding.extraction.oracle import find_oracles
 from decoding.training.envelope import feature_rows
 from decoding.training.feature_index import LearnerCorpus, list_qualities
 from decoding.training.hope_fear import first_best
@@ -21,7 +21,7 @@ from decoding.training.pair_updates import Constraint, PairLearner, softmax_marg
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
 from fstmetrics import has_machine, quality
-from fstmetrics.contract import can_search, has_matches
+from fstmetrics.contract import can_search
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -133,10 +133,9 @@ class SoftmaxMargin(PairLearner):
     features if ``scaled``. The sum over all derivations of a lattice or forest is exact, by its
     product with rows, up to ``budget`` pairs; beyond that, and for metrics that have no exact
     machine, it is over the ``size`` best sentences under the weights at the beginning of a
-    round, and the target. BLEU searches the whole space for its target by labels
-    (:mod:`decoding.extraction.labels`), and for fear, the sentence with the largest violation of
-    its margin, which then counts, too. The share of segments that are exact is among the details
-    of each round, and so is the metric of single sentences, as ``judge``.
+    round, and the target, for which BLEU searches the whole space by labels
+    (:mod:`decoding.extraction.labels`). The details of each round have the share of segments that
+    are exact, and the metric of single sentences, as ``judge``.
 
     A round finds targets under the present weights and then takes ``iterations`` of L-BFGS, or
     one epoch of AdaGrad or SGD, towards them. Its score is the metric of the corpus, its
@@ -355,16 +354,13 @@ class SoftmaxMargin(PairLearner):
 
         Without its target the loss of a segment would have no minimum.
         """
-        space, evaluator = corpus.reweighted(place, weights), corpus.evaluators[place]
+        space = corpus.reweighted(place, weights)
         if isinstance(space, NBest):
             return space
         chosen = {each.tokens: each for each in k_best(space, self.size, distinct=True)}
         if target is not None:
             # as it was found: another derivation of it has other features
             chosen[target.hypothesis.tokens] = target.hypothesis
-        if has_matches(evaluator) and can_search(evaluator):
-            (fear,) = worst(space, evaluator, model_weight=-1.0 / self.scale)
-            chosen.setdefault(fear.tokens, fear.hypothesis)
         return NBest.from_hypotheses(
             chosen.values(),
             vocabulary=space.vocabulary,
