@@ -25,8 +25,9 @@ tested on 0-299, which the shipped weights were not tuned on either; Hiero: trai
 the test segments, of the best sentence under the weights, within the space (nothing was decoded
 anew). *Ratio* is words for each word of the reference. *Time* is of one processor.
 
-MIRA and the perceptron search lattices and forests with the metric, for which BLEU has no machine;
-they take it there with `judge="grr"`, and then find the weights that they find for 4-GRR.
+MIRA and the perceptron search lattices and forests with the metric: BLEU, smoothed by adding 1 to
+counts of n-grams, by labels. Softmax-margin and risk take the best sentences of each space for
+BLEU.
 
 *Seeds* is the number of runs: scores are their means, and *spread* is the lowest and the highest
 BLEU. {seeded} From the shipped weights there is one seed each, to save time.
@@ -82,7 +83,7 @@ def page(
     reported: Sequence[str],
     objectives: Sequence[str],
     options: Mapping[tuple[str, str], Mapping[str, Any]],
-    from_lists: Sequence[str],
+    learners: Sequence[str],
 ) -> str:
     """Return the page.
 
@@ -96,8 +97,8 @@ def page(
         The names of metrics.
     options : mapping
         Options other than the learners' own, by learner and corpus.
-    from_lists : sequence of str
-        Learners that train for all objectives on all spaces.
+    learners : sequence of str
+        Their names.
     """
     changed = "; ".join(
         f" {name} on {corpus} with {', '.join(f'{key}={value}' for key, value in some.items())}"
@@ -114,7 +115,7 @@ def page(
         reached=reached,
         missed=missed,
         wavering=wavering,
-        lengths=lengths(groups, objectives, from_lists),
+        lengths=lengths(groups, objectives, learners),
         effect=effect(groups, objectives),
     )
 

@@ -163,6 +163,25 @@ def has_matches(evaluator: Evaluator) -> TypeGuard[MatchEvaluator]:
     return offers(type(evaluator), "clipped_matches", _JUDGING) and not has_machine(evaluator)
 
 
+def can_search(evaluator: Evaluator) -> bool:
+    """Tell whether an evaluator, as it is set, searches lattices and forests by any means.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU, TBLEU, WER
+    >>> some = WER(), BLEU(), BLEU(tokenize="13a"), TBLEU()
+    >>> [can_search(metric.against(["a b"])) for metric in some]
+    [True, True, False, False]
+    """
+    if not has_matches(evaluator):
+        return has_machine(evaluator)
+    try:
+        evaluator.clipped_matches()
+    except OptionError:
+        return False
+    return True
+
+
 def quality(metric: Metric, score: float) -> float:
     """Return a score turned so that higher is better: an error rate is negated."""
     return score if metric.higher_is_better else -score

@@ -24,7 +24,7 @@ from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Evaluator, Metric, has_machine
-from fstmetrics.contract import has_matches
+from fstmetrics.contract import can_search, has_matches
 from fstmetrics.fractions import decomposes
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words, density, path_count, path_lengths
@@ -614,6 +614,6 @@ def _same_segment(segment: Segment, table: Mapping[str, Space], where: str) -> S
 
 
 def _oracle_stats(space: Space, judge: Evaluator) -> FloatColumn | None:
-    if not isinstance(space, NBest) and not has_machine(judge):
+    if not isinstance(space, NBest) and not can_search(judge):
         return None
     return oracle(space, judge).stats

@@ -6,7 +6,9 @@ WRR, CER or GRR is over *all* paths of a lattice, each with its posterior probab
     E(c) = sum over paths e of P(e) * metric(c, e)
 
 with the words of the path as the reference and the candidate as the hypothesis. This is what
-the other methods are measured by.
+the other methods are measured by. BLEU and other metrics that score all pairs of two lists at
+once go by the same formula over the sentences of the space one by one, where these are few enough
+to be listed.
 
 Evidence and candidates in the form in which the engine takes expectations.
 
@@ -24,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +38,11 @@ from decoding.minimum_risk.evidence import (
     as_systems,
     candidates_of,
     checked_scale,
+    evidence_from,
     evidence_of,
     listing,
 )
-from decoding.minimum_risk.pairwise import ranked
+from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.references import tokens_of
@@ -49,8 +52,8 @@ from lattices.algorithms import to_lattice
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError, SpaceError, argument
 from lattices.intersection import Alignment
-from lattices.intersection.expectations import Expectations, expectations, length_graph, list_graph
-from lattices.spaces import Forest, NBest, Space
+from lattices.intersection.expectations import expectations, length_graph, list_graph
+from lattices.spaces import Forest, Hypothesis, NBest, Space
 from lattices.vocabulary import Vocabulary
 
 #: the most states that a forest may take as a lattice
@@ -75,20 +78,18 @@ class EvidenceGraph:
     sentences: int = -1
 
 
-def checked_metric(metric: Metric) -> AlignmentMetric:
-    """Return the metric if it is one whose evidence can be read by rows.
+def check_metric(metric: Metric) -> None:
+    """Refuse a metric whose evidence can neither be read by rows nor scored as a whole list.
 
     Raises
     ------
     OptionError
-        If it is none.
     """
-    if not isinstance(metric, AlignmentMetric):
+    if not isinstance(metric, AlignmentMetric) and not has_kernel(metric):
         raise OptionError(
-            f"{metric} is no alignment metric: this takes WER, WRR, CER and GRR; "
-            "for others there is method pairwise"
+            f"{metric} is no alignment metric: this takes WER, WRR, CER and GRR, and BLEU, "
+            "BLEU-SBP, PER and chrF on spaces of few sentences; for others there is method pairwise"
         )
-    return metric
 
 
 def evidence_graph(
@@ -200,6 +201,8 @@ DEFAULT_BUDGET = 100_000
 NEGLIGIBLE = 1e-15
 #: the most probability that may be lost so where the result is still called exact
 _LOST = 1e-9
+#: pairs that cost as much as listing a sentence and scoring it
+_PAIRS = 10
 #: the most sentences that can be all candidates of a space
 MOST_SENTENCES = 10_000
 Beyond = Literal["sample", "raise"]
@@ -264,7 +267,9 @@ def expected_metric(
         Several spaces are several systems, whose distributions are mixed. A forest is made a
         lattice; where that is too large it is sampled, or an error.
     metric : WER, WRR, CER or GRR
-        Soft matches too; their similarities are rounded to 2^-30.
+        Soft matches too; their similarities are rounded to 2^-30. BLEU, BLEU-SBP, PER and chrF
+        take spaces of at most 10,000 different sentences, a tenth of the budget, which are listed
+        and scored one by one; others are beyond it.
     candidates : NBest, or sequence of sentences
         They need not be in the evidence.
     scale : float
@@ -311,7 +316,9 @@ def expected_metric(
     if not 0.0 <= negligible < 1.0:
         raise OptionError(f"a negligible probability is at least 0 and below 1, not {negligible}")
     checked_scale(scale)
-    known = checked_metric(metric)
+    check_metric(metric)
+    if not normalised and not isinstance(metric, AlignmentMetric):
+        raise OptionError(f"{metric} has no numerator of its own: it is normalised")
     sentences = [
         candidates.tokens(entry) if isinstance(candidates, NBest) else tokens_of(candidates[entry])
         for entry in range(len(candidates))
@@ -325,26 +332,36 @@ def expected_metric(
     for share, system in zip(shares, systems, strict=True):
         if share == 0.0:
             continue
-        found, graph = _within(system, known, sentences, scale, normalised, budget, negligible)
+        if isinstance(metric, AlignmentMetric):
+            found = _by_rows(system, metric, sentences, scale, normalised, budget, negligible)
+        else:
+            found = _by_listing(system, metric, sentences, scale, max(1, budget // _PAIRS))
         drawn = found is None
         if found is None:
             assert not isinstance(system, Evidence)
             if beyond == "raise":
+                what = f"{budget} pairs of a state and a row"
+                if not isinstance(metric, AlignmentMetric):
+                    what = f"{max(1, budget // _PAIRS)} sentences"
                 raise OptionError(
-                    f"the expected metric over {_name(system)} takes more than {budget} pairs "
-                    "of a state and a row: raise the budget, prune, or take samples"
+                    f"the expected metric over {_name(system)} takes more than {what}: "
+                    "raise the budget, prune, or take samples"
                 )
-            graph = sampled_graph(system, known, scale, samples, seed)
-            found = _expected(graph, known, sentences, normalised, 2**62, 0.0)
+            if isinstance(metric, AlignmentMetric):
+                graph = sampled_graph(system, metric, scale, samples, seed)
+                found = _moments(graph, metric, sentences, normalised, 2**62, 0.0)
+            else:
+                some = evidence_of(system, scale=scale, samples=samples, seed=seed)
+                found = _over_list(some, metric, sentences)._replace(sentences=samples)
+            assert found is not None
             error = error + share**2 * found.variance / (samples - 1)
         mean = mean + share * found.mean
         second = second + share * (found.variance + found.mean**2)
-        lost = max(lost, float(found.lost.max(initial=0.0)))
+        lost = max(lost, found.lost)
         if lost > 0.5:
             raise OptionError(f"with negligible={negligible} most of {_name(system)} is lost")
         exact = exact and not drawn and lost <= _LOST
-        assert graph is not None
-        counts = -1 if counts < 0 or graph.sentences < 0 else counts + graph.sentences
+        counts = -1 if counts < 0 or found.sentences < 0 else counts + found.sentences
     return ExpectedMetric(
         floats(mean),
         floats(np.sqrt(np.maximum(second - mean**2, 0.0))),
@@ -355,7 +372,16 @@ def expected_metric(
     )
 
 
-def _within(
+class _Moments(NamedTuple):
+    """Mean and variance of each candidate, the mass that was lost, and over how many sentences."""
+
+    mean: FloatColumn
+    variance: FloatColumn
+    lost: float
+    sentences: int
+
+
+def _by_rows(
     system: Evidence | Space,
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
@@ -363,32 +389,67 @@ def _within(
     normalised: bool,
     budget: int,
     negligible: float,
-) -> tuple[Expectations | None, EvidenceGraph | None]:
-    """Return expectations and what they are over, or None if the budget does not suffice."""
+) -> _Moments | None:
+    """Return expectations, or None if the budget does not suffice."""
     try:
         graph = evidence_graph(system, metric, scale)
     except SpaceError:
         if isinstance(system, Forest):
-            return None, None
+            return None
         raise
     # the prefix tree of a list has no more pairs than nodes
     most = budget if graph.sentences < 0 else graph.graph.nodes + 1
-    found = _expected(graph, metric, sentences, normalised, most, negligible)
-    return (found if (found.pairs >= 0).all() else None), graph
+    return _moments(graph, metric, sentences, normalised, most, negligible)
 
 
-def _expected(
+def _moments(
     graph: EvidenceGraph,
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
     normalised: bool,
     budget: int,
     negligible: float,
-) -> Expectations:
+) -> _Moments | None:
     alignments = reading_alignments(sentences, graph, metric)
     one = alignments[0].heaviest if alignments else 1.0
     constant, factor = values_by_length(metric, graph.graph.longest, one, normalised)
-    return expectations(graph.graph, alignments, constant, factor, budget, negligible)
+    found = expectations(graph.graph, alignments, constant, factor, budget, negligible)
+    if (found.pairs < 0).any():
+        return None
+    return _Moments(found.mean, found.variance, float(found.lost.max(initial=0.0)), graph.sentences)
+
+
+def _by_listing(
+    system: Evidence | Space,
+    metric: Metric,
+    sentences: Sequence[Sequence[str]],
+    scale: float,
+    most: int,
+) -> _Moments | None:
+    """Return expectations over all sentences of a space, or None if there are more than that."""
+    if isinstance(system, NBest):
+        system = evidence_of(system, scale=scale)
+    if isinstance(system, Evidence):
+        return _over_list(system, metric, sentences)
+    try:
+        # a lattice knows the mass of all paths of a sentence
+        listed = listing(to_lattice(system, FOREST_STATES), most + 1)
+    except SpaceError:
+        if isinstance(system, Forest):
+            return None
+        raise
+    if len(listed.nbest) > most:
+        return None
+    found = _over_list(evidence_from([listed], scale=scale), metric, sentences)
+    return found._replace(sentences=-1)
+
+
+def _over_list(evidence: Evidence, metric: Metric, sentences: Sequence[Sequence[str]]) -> _Moments:
+    """Return expectations over the sentences of a list, scored by pairs."""
+    candidates = NBest.from_hypotheses([Hypothesis(tuple(each)) for each in sentences])
+    mean = expected_scores(candidates, evidence, metric)
+    second = expected_scores(candidates, evidence, metric, power=2)
+    return _Moments(mean, np.maximum(second - mean**2, 0.0), 0.0, len(evidence.nbest))
 
 
 def _shares(weights: Sequence[float] | None, systems: int) -> list[float]:
@@ -412,7 +473,8 @@ def _name(system: Evidence | Space) -> str:
 class ExactRisk(Method):
     """The candidate with the best true expected metric: reranking by exact risk.
 
-    Of WER, WRR, CER or GRR. Ties, up to 1e-12, go to the higher model score.
+    Of WER, WRR, CER or GRR; of BLEU, BLEU-SBP, PER and chrF over spaces whose sentences are no
+    more than a tenth of the budget. Ties, up to 1e-12, go to the higher model score.
 
     Parameters
     ----------

@@ -88,11 +88,13 @@ def has_kernel(metric: Metric) -> bool:
     return scores_pairs(metric)
 
 
-def expected_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> FloatColumn:
-    """Return the expected metric of each candidate.
+def expected_scores(
+    candidates: NBest, evidence: Evidence, metric: Metric, *, power: int = 1
+) -> FloatColumn:
+    """Return the expected metric of each candidate, or that of a power of it.
 
-    ``sum over e of weight(e) * metric(candidate, e)``: the average of sentence scores in the
-    metric's own definition, each normalised by its own sentence of evidence. For BLEU that is
+    ``sum over e of weight(e) * metric(candidate, e) ** power``: the average of sentence scores in
+    the metric's own definition, each normalised by its own sentence of evidence. For BLEU that is
     sentence BLEU with the smoothing that the metric has.
 
     Cost: one score a pair, see :func:`score_matrix`; memory is bounded however many there are.
@@ -117,13 +119,13 @@ def expected_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> Fl
     """
     step = max(1, _PAIRS // max(1, len(candidates)))
     if len(evidence.nbest) <= step:
-        total = evidence.weight @ score_matrix(candidates, evidence.nbest, metric)
+        total = evidence.weight @ score_matrix(candidates, evidence.nbest, metric) ** power
     else:
         total = np.zeros(len(candidates))
         for first in range(0, len(evidence.nbest), step):
             last = min(first + step, len(evidence.nbest))
             some = rows(evidence.nbest, ints(np.arange(first, last)))
-            total += evidence.weight[first:last] @ score_matrix(candidates, some, metric)
+            total += evidence.weight[first:last] @ score_matrix(candidates, some, metric) ** power
     return checked_expectations(total, metric)
 
 

@@ -26,7 +26,7 @@ from decoding.minimum_risk.evidence import (
     listing,
     rows,
 )
-from decoding.minimum_risk.exact import FOREST_STATES, checked_metric
+from decoding.minimum_risk.exact import FOREST_STATES, check_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import AlignmentMetric, Metric
@@ -61,7 +61,8 @@ class Search(Method):
     """The sentence of a lattice with the best expected metric against listed evidence.
 
     What is maximised, over all sentences h of the lattice, is ``sum over e of weight(e) *
-    metric(h, e)``; an error rate is minimised. The metric is WER, WRR, CER or GRR. Ties, up to
+    metric(h, e)``; an error rate is minimised. The metric is WER, WRR, CER or GRR; under BLEU,
+    BLEU-SBP, PER and chrF the sentences of the space are listed and scored one by one. Ties, up to
     1e-12, go to the higher model score. The result says ``exact=True`` if no sentence of the space
     is better, which the search then has proven.
 
@@ -81,7 +82,8 @@ class Search(Method):
         Keep that many prefixes of each lattice state. The result is exact if that was all.
     budget : int
         How many prefixes may be kept without a beam; beyond it, the widest beam that fits is
-        taken, and the result says ``exact=False`` if that left anything out.
+        taken, and the result says ``exact=False`` if that left anything out. Where sentences are
+        listed, how many; ``exact=False`` if there are more.
 
     Examples
     --------
@@ -117,7 +119,8 @@ class Search(Method):
         system_weights: Sequence[float] | None = None,
     ) -> list[Consensus]:
         """Return the best sentence."""
-        metric = checked_metric(self.given(metric))
+        metric = self.given(metric)
+        check_metric(metric)
         if self.beam is not None and self.beam < 1:
             raise OptionError(f"a beam is at least 1, not {self.beam}")
         if self.budget < 1:
@@ -129,6 +132,10 @@ class Search(Method):
                 spaces if judges is None else judges, scale=scale, k=self.evidence_size,
                 system_weights=system_weights,
             )  # fmt: skip
+        if not isinstance(metric, AlignmentMetric):
+            if self.beam is not None:
+                raise OptionError(f"a beam is of alignments, and {metric} has none: set the budget")
+            return [_of_lists(spaces, metric, judges, self.budget)]
         if all(isinstance(space, NBest) for space in spaces):
             return [_of_lists(spaces, metric, judges)]
         lattice = _one_lattice(spaces)
@@ -150,16 +157,22 @@ class Search(Method):
         ]
 
 
-def _of_lists(systems: Sequence[Space], metric: AlignmentMetric, evidence: Evidence) -> Consensus:
-    """Return the best of all sentences of lists, which is soon told."""
-    choices = candidates_of([listing(space, None) for space in systems])
+def _of_lists(
+    systems: Sequence[Space], metric: Metric, evidence: Evidence, most: int = 0
+) -> Consensus:
+    """Return the best of all sentences of lists, and of the ``most`` first of other spaces."""
+    choices = candidates_of(
+        [listing(space, None if isinstance(space, NBest) else most + 1) for space in systems]
+    )
     expected = expected_scores(choices.nbest, evidence, metric)
     best = int(ranked(choices.nbest, expected, metric)[0])
     return Consensus(
         hypothesis=choices.hypothesis(best),
         expected=float(expected[best]),
         method="search",
-        exact=True,
+        exact=all(
+            isinstance(one.space, NBest) or len(one.nbest) <= most for one in choices.listings
+        ),
         candidates=len(choices.nbest),
         evidence=len(evidence.nbest),
     )

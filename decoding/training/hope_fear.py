@@ -10,7 +10,9 @@ Hope is a maximum over sentences of a maximum over alignments, one maximum in al
 intersection answers it. Fear is a maximum over sentences of the model score minus a maximum over
 alignments: the intersection with negated gains would take the worst alignment of each sentence for
 its metric and is wrong. Fear goes through rows (:mod:`lattices.intersection.rows`) with dominated
-prefixes dropped, exact within a budget; each answer says whether it is.
+prefixes dropped, exact within a budget; each answer says whether it is. BLEU has no machine: hope,
+fear and the oracle are then searched by labels (:mod:`decoding.extraction.labels`), exact within
+the same budget, and with a bound beyond it.
 
 References
 ----------
@@ -29,7 +31,7 @@ import numpy as np
 
 from decoding.extraction.oracle import DEFAULT_BUDGET, find_oracles, worst
 from decoding.extraction.results import Oracle, judged
-from fstmetrics import Evaluator, has_machine, nbest_stats, quality, scores_of
+from fstmetrics import Evaluator, nbest_stats, quality, scores_of
 from fstmetrics.contract import EVALUATOR, EVALUATORS
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn
@@ -82,17 +84,19 @@ def hope_fear(
     ----------
     space : Lattice, Forest or NBest
     evaluator : Evaluator
-        ``metric.against(references)``. A metric without a machine takes n-best lists only.
+        ``metric.against(references)``. A metric with neither a machine nor clipped matches, as
+        chrF, takes n-best lists only. BLEU wants a smoothing: without one, most sentences that no
+        4-gram of a reference is in are worth the same, 0.
     weights : mapping or column, optional
         Weights of the features; without them the scores of the space are the model's.
     scale : float
         Of the metric against the model score; greater than 0.
     budget : int
-        How many prefixes the search for fear may keep.
+        How many prefixes the search for fear may keep; under BLEU, labels of each search.
 
     Examples
     --------
-    >>> from fstmetrics import GRR
+    >>> from fstmetrics import BLEU, GRR
     >>> arcs = [
     ...     (0, 1, "a", 0.0, {"lm": -1.0}), (0, 1, "the", 0.0, {"lm": -1.5}),
     ...     (1, 2, "cat", 0.0, {"lm": -3.0}), (1, 2, "hat", 0.0, {"lm": -2.8}),
@@ -103,6 +107,9 @@ def hope_fear(
     ('the cat', 'a hat', 'the cat', 'a hat')
     >>> found.fear.hypothesis.features, found.exact
     ({'lm': -3.8}, True)
+    >>> found = hope_fear(lattice, BLEU(smooth="add-k").against(["the cat"]), {"lm": 1.0})
+    >>> found.hope.text, found.fear.text, found.hope.engine, found.exact
+    ('a cat', 'a hat', 'labels', True)
     """
     return hope_fears([space], [evaluator], weights, scale=scale, budget=budget)[0]
 
@@ -119,8 +126,8 @@ def hope_fears(
 ) -> list[HopeFear]:
     """Return :func:`hope_fear` of each space of a batch, in ``workers`` threads.
 
-    Cost: for a lattice two intersections and one search over rows; for an n-best list its
-    statistics, once.
+    Cost: for a lattice two intersections and one search over rows, or three searches by labels;
+    for an n-best list its statistics, once.
 
     Examples
     --------
@@ -157,16 +164,12 @@ def _of_graphs(
     budget: int,
     workers: int,
 ) -> list[HopeFear]:
-    for evaluator in evaluators:
-        if not has_machine(evaluator):
-            raise OptionError(
-                f"{evaluator.metric} has no machine and cannot search a lattice; "
-                "take its n-best list (lattices.k_best)"
-            )
     model_weight = 1.0 / scale
     pairs = list(zip(spaces, evaluators, strict=True))
-    hopes = find_oracles(spaces, evaluators, model_weight=model_weight, workers=workers)
-    tops = find_oracles(spaces, evaluators, workers=workers)
+    hopes = find_oracles(
+        spaces, evaluators, model_weight=model_weight, budget=budget, workers=workers
+    )
+    tops = find_oracles(spaces, evaluators, budget=budget, workers=workers)
 
     def fear(pair: tuple[Lattice | Forest, Evaluator]) -> Oracle:
         return worst(*pair, model_weight=-model_weight, budget=budget)[0]

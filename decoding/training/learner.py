@@ -259,7 +259,8 @@ class Learner(ABC):
                 done = self._change(lambda: self._done_round(task))
                 if checkpoint is not None:
                     self.save(checkpoint)
-                told = "".join(f", {name} {_shown(each)}" for name, each in done.details.items())
+                numbers = {k: v for k, v in done.details.items() if not isinstance(v, str)}
+                told = "".join(f", {name} {_shown(each)}" for name, each in numbers.items())
                 show(f"{self.name}: round {done.number}{told}, {metric} {_shown(done.score)}")
         return self
 

@@ -86,7 +86,8 @@ class MIRA(OnlineLearner):
     more of its kind, and the model's best. ``C`` bounds the step. Lengths are those of features
     measured by their deviations if ``scaled``.
 
-    Cost of an update: two intersections and one search over rows; more for several fears.
+    Cost of an update: two intersections and one search over rows, or under BLEU three searches by
+    labels; more for several fears.
 
     Parameters
     ----------
@@ -209,8 +210,9 @@ class MIRA(OnlineLearner):
         judges = [corpus.evaluators[place] for place in spaces]
         model_weight = 1.0 / self.scale
         hopes = find_oracles(
-            list(spaces.values()), judges, model_weight=model_weight, workers=self.workers
-        )
+            list(spaces.values()), judges,
+            model_weight=model_weight, budget=self.budget, workers=self.workers,
+        )  # fmt: skip
 
         def fears(place: int) -> tuple[list[Constraint], bool]:
             space, judge, hope = spaces[place], corpus.evaluators[place], found[place]

@@ -176,7 +176,9 @@ class OnlineLearner(PairLearner):
     """A learner whose weights move after every segment.
 
     A round is an epoch: all segments in an order drawn anew. Its score is the metric of the
-    corpus, under the average of the weights if ``averaged``.
+    corpus, under the average of the weights if ``averaged``. Its details have the number of moves,
+    the mean hinge loss, the share of segments whose sentences are proven (``exact``), and the
+    metric by which sentences were searched and scored (``judge``).
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ class OnlineLearner(PairLearner):
     scale : float
         Of the metric against the model score, in hope and fear.
     budget : int
-        How many prefixes the search for fear may keep.
+        How many prefixes the search for fear may keep; under BLEU, labels of each search.
     judge, scaled
         As of :class:`decoding.training.feature_index.CorpusLearner`. A feature of deviation
         ``s`` moves by ``1 / s ** 2`` of what it would.
@@ -273,6 +275,7 @@ class OnlineLearner(PairLearner):
         weights = self.average() if self.averaged else dict(self.weights)
         details = {
             "moves": moves, "loss": hinge / len(order), "exact": exact / len(order),
+            "judge": str(corpus.metric),
         }  # fmt: skip
         if self.state["epoch"] == self.epochs:
             self.finished = True

@@ -41,7 +41,7 @@ class Perceptron(OnlineLearner):
     2012 takes the same two sentences).
 
     Cost of an update: one intersection, and one search over rows or, against the best, one best
-    path.
+    path; under BLEU both searches are by labels.
 
     Parameters
     ----------
@@ -137,6 +137,7 @@ class Perceptron(OnlineLearner):
                 list(graphs.values()),
                 [corpus.evaluators[place] for place in graphs],
                 model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
+                budget=self.budget,
                 workers=self.workers,
             )
             rivals = self._rivals(corpus, graphs)

@@ -225,7 +225,8 @@ class PRO(PairLearner):
         self.weights = {**self.weights, **corpus.mapping(here)}
         self.state["round"] += 1
         self.finished = self.state["round"] == self.rounds
-        return corpus.score(here), {"loss": value, "pairs": pairs.shape[0]}
+        details = {"loss": value, "pairs": pairs.shape[0], "judge": str(corpus.metric)}
+        return corpus.score(here), details
 
     def _pairs(self) -> FeatureMatrix:
         """Return the differences of newly drawn pairs, one row each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,10 +21,11 @@ from decoding.training.pair_updates import Constraint, PairLearner, softmax_marg
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
 from fstmetrics import has_machine, quality
+from fstmetrics.contract import can_search
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
-from lattices.spaces import Forest, NBest, Space
+from lattices.spaces import Forest, Hypothesis, NBest
 from lattices.spaces.features import FeatureMatrix
 
 
@@ -117,9 +118,9 @@ OPTIMISERS = ("lbfgs", "adagrad", "sgd")
 
 
 class Target(NamedTuple):
-    """The sentence whose probability is to rise: its features, and how good it is."""
+    """The sentence whose probability is to rise, and how good it is."""
 
-    features: Mapping[str, float]
+    hypothesis: Hypothesis
     quality: float
 
 
@@ -132,7 +133,9 @@ class SoftmaxMargin(PairLearner):
     features if ``scaled``. The sum over all derivations of a lattice or forest is exact, by its
     product with rows, up to ``budget`` pairs; beyond that, and for metrics that have no exact
     machine, it is over the ``size`` best sentences under the weights at the beginning of a
-    round. The share of segments that are exact is among the details of each round.
+    round, and the target, for which BLEU searches the whole space by labels
+    (:mod:`decoding.extraction.labels`). The details of each round have the share of segments that
+    are exact, and the metric of single sentences, as ``judge``.
 
     A round finds targets under the present weights and then takes ``iterations`` of L-BFGS, or
     one epoch of AdaGrad or SGD, towards them. Its score is the metric of the corpus, its
@@ -290,7 +293,8 @@ class SoftmaxMargin(PairLearner):
         self.state.update({"round": self.state["round"] + 1, "loss": value})
         still = before is not None and abs(before - value) <= self.epsilon * abs(before)
         self.finished = still or self.state["round"] == self.rounds
-        return corpus.score(here), {"loss": value, "exact": exact}
+        details = {"loss": value, "exact": exact, "judge": str(corpus.metric)}
+        return corpus.score(here), details
 
     def terms(self, corpus: LearnerCorpus, weights: FloatColumn) -> tuple[MarginTerms, float]:
         """Return the terms of the loss around some weights, and the share that is exact."""
@@ -301,7 +305,7 @@ class SoftmaxMargin(PairLearner):
             space, target = corpus.spaces[place], searched.get(place)
             exact += graph is not None
             if isinstance(space, NBest) or graph is None:
-                nbest = self._list(corpus.reweighted(place, weights))
+                nbest = self._list(corpus, place, weights, target)
                 worth = (
                     corpus.qualities(place)
                     if isinstance(space, NBest)
@@ -313,7 +317,7 @@ class SoftmaxMargin(PairLearner):
                 raise OptionError(f"{corpus.metric} finds no target in space {space.id!r}")
             graphs.append(graph)
             features.append(corpus.widened(feature_rows(space), space.feature_names))
-            targets.append((corpus.feature_vector(target.features), target.quality))
+            targets.append((corpus.feature_vector(target.hypothesis.features), target.quality))
         sign = quality(corpus.metric, 1.0)
         terms = MarginTerms(graphs, features, targets, self.scale, sign, self.workers)
         return terms, exact / len(graphs)
@@ -323,7 +327,7 @@ class SoftmaxMargin(PairLearner):
         places = [
             place
             for place, space in enumerate(corpus.spaces)
-            if not isinstance(space, NBest) and has_machine(corpus.evaluators[place])
+            if not isinstance(space, NBest) and can_search(corpus.evaluators[place])
         ]
         if not places:
             return {}
@@ -334,21 +338,31 @@ class SoftmaxMargin(PairLearner):
             workers=self.workers,
         )
         return {
-            place: Target(each.hypothesis.features, quality(corpus.metric, each.score))
+            place: Target(each.hypothesis, quality(corpus.metric, each.score))
             for place, each in zip(places, found, strict=True)
         }
 
     def _of_list(self, nbest: NBest, worth: FloatColumn) -> Target:
         aim = worth if self.towards == "oracle" else nbest.score + self.scale * worth
         chosen = first_best(nbest, floats(aim))
-        return Target(nbest[chosen].features, float(worth[chosen]))
+        return Target(nbest[chosen], float(worth[chosen]))
 
-    def _list(self, space: Space) -> NBest:
-        """Return a list as it is, and the best sentences of a lattice or forest as one."""
+    def _list(
+        self, corpus: LearnerCorpus, place: int, weights: FloatColumn, target: Target | None
+    ) -> NBest:
+        """Return a list as it is, and the sentences that stand in for a lattice or forest as one.
+
+        Without its target the loss of a segment would have no minimum.
+        """
+        space = corpus.reweighted(place, weights)
         if isinstance(space, NBest):
             return space
+        chosen = {each.tokens: each for each in k_best(space, self.size, distinct=True)}
+        if target is not None:
+            # as it was found: another derivation of it has other features
+            chosen[target.hypothesis.tokens] = target.hypothesis
         return NBest.from_hypotheses(
-            k_best(space, self.size, distinct=True),
+            chosen.values(),
             vocabulary=space.vocabulary,
             feature_names=space.feature_names,
             id=space.id,

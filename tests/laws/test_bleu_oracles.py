@@ -13,6 +13,7 @@ from sacrebleu.metrics import BLEU as SacreBLEU
 
 from decoding.extraction import labels
 from decoding.extraction.labels import label_search, statistics_fronts
+from decoding.training.hope_fear import hope_fear
 from fstmetrics import BLEU, BLEUSBP
 from lattices.spaces import Forest, Hypothesis, Lattice
 from tests.strategies import sentences, small_forests, small_lattices
@@ -101,6 +102,28 @@ def test_the_best_is_what_sacrebleu_likes_best(
     # of equals the one with the higher model score
     ties = [model for score, model in scores if score >= top - CLOSE]
     assert best.hypothesis.score == pytest.approx(max(ties), abs=CLOSE)
+
+
+@given(
+    space=spaces(),
+    references=references,
+    metric=metrics(by_sacrebleu=True),
+    scale=st.sampled_from([0.1, 1.0, 10.0]),
+    quick=quick,
+)
+def test_hope_and_fear_are_what_sacrebleu_says(
+    space: Lattice | Forest, references: list[list[str]], metric: BLEU, scale: float, quick: int
+) -> None:
+    with mock.patch.object(labels, "QUICK", quick):
+        found = hope_fear(space, metric.against(references), scale=scale)
+    every = sentences_of(space)
+    scores = {each.tokens: scale * judge(metric, each.tokens, references) for each in every}
+    for sign, chosen in ((1.0, found.hope), (-1.0, found.fear)):
+        top = max(each.score + sign * scores[each.tokens] for each in every)
+        assert chosen.exact
+        value = chosen.hypothesis.score + sign * scores[chosen.tokens]
+        assert value == pytest.approx(top, abs=1e-8)
+    assert scores[found.oracle.tokens] == pytest.approx(max(scores.values()), abs=1e-8)
 
 
 @given(

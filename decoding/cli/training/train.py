@@ -265,7 +265,18 @@ def _run_spaces(
             f"{len(weights)} weights, {len(learner.history)} rounds",
             file=sys.stderr,
         )
+        _tell_search(learner, metrics[0])
     return 1 if failed else 0
+
+
+def _tell_search(learner: Learner, metric: Metric) -> None:
+    """Say what single sentences were scored by, and how much of it was exact, if either is news."""
+    details = learner.history[-1].details if learner.history else {}
+    exact, judge = details.get("exact", 1.0), details.get("judge", str(metric))
+    if judge != str(metric):
+        say(f"single sentences are scored by {judge}")
+    if exact < 1.0:
+        say(f"exact for {exact:.1%} of the segments in the last round, approximate for the others")
 
 
 def _run_decoder(
@@ -324,7 +335,7 @@ def _report_failures(*corpora: TrainingCorpus | None) -> bool:
 
 @contextmanager
 def _explained(arguments: argparse.Namespace) -> Iterator[None]:
-    """Tell the user how to go on after an interrupt, and what a metric without a machine needs."""
+    """Tell the user how to go on after an interrupt, and what a metric that cannot search needs."""
     from lattices.errors import EngineError, OptionError
 
     try:
@@ -334,10 +345,10 @@ def _explained(arguments: argparse.Namespace) -> Iterator[None]:
             say("interrupted; the same command with --resume goes on from here")
         raise
     except OptionError as problem:
-        if "machine" not in str(problem):
+        if "(lattices.k_best)" not in str(problem):
             raise
         raise OptionError(
             f"{problem} (from the shell: train on the lists of fstmetrics nbest SPACES -k 100 "
-            "--unique -o lists.jsonl.gz; or judge single sentences by a metric that has a "
-            "machine, --set judge=grr; or --learner mert, which needs none)"
+            "--unique -o lists.jsonl.gz; or score single sentences by a metric that can "
+            "search, --set judge=grr; or --learner mert, which needs none)"
         ) from problem

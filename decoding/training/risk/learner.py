@@ -202,7 +202,10 @@ class Risk(PairLearner):
         if still or state["round"] == self.rounds:
             state.update({"temperature": state["temperature"] + 1, "round": 0, "loss": None})
             self.finished = state["temperature"] == len(self.temperatures)
-        details = {"temperature": temperature, "loss": loss, "expected": expected, **shares}
+        details = {
+            "temperature": temperature, "loss": loss, "expected": expected, **shares,
+            "judge": str(corpus.metric),
+        }  # fmt: skip
         return corpus.score(here), details
 
     def _run(

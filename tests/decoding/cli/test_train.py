@@ -14,7 +14,7 @@ from decoding.cli import main as cli
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.learner import Learner
 from decoding.training.mert import MERT
-from fstmetrics import WER
+from fstmetrics import BLEU, WER
 from lattices import Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import read_weights, write_weights
 from tests.decoding.cli.commandline import command, words
@@ -59,6 +59,24 @@ def test_every_learner_trains(
     assert row[2:] == [f"{before:.4f}", f"{after:.4f}"]
     assert any(line.startswith("4-GRR") for line in told)
     assert told[-1].startswith("40 segments, 0 failed, 3 weights, ")
+
+
+@pytest.mark.parametrize("learner", ["mira", "perceptron", "softmax-margin", "risk"])
+@pytest.mark.parametrize("kind", ["lattice", "forest"])
+def test_bleu_trains_on_lattices_and_forests(
+    learner: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, refs = corpus(tmp_path, kind, 30)
+    argv = ["--refs", refs, "--metric", "bleu:order=2", "--learner", learner]
+    assert run(source, *argv, "-o", tmp_path / "w.txt") == 0
+    told = capsys.readouterr().err
+    before, after = map(float, told.splitlines()[1].split()[2:])
+    assert after > before + 0.1
+    judge = str(BLEU(order=2, smooth="add-k"))
+    assert f"single sentences are scored by {judge}" in told
+    approximate = "exact for 0.0% of the segments in the last round, approximate for the others"
+    # softmax-margin and risk sum over lists, which here are all there is
+    assert (approximate in told) == (learner == "softmax-margin")
 
 
 @pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
@@ -221,6 +239,12 @@ def featured(*names: str, id: str = "s", **rest: Any) -> Lattice:
             [featured("lm", "tm", references=["a"])],
             ["--learner", "mira", "--metric", "chrf"],
             "has no machine and cannot search a lattice; take its n-best list (lattices.k_best) "
+            "(from the shell: train on the lists of fstmetrics nbest SPACES -k 100",
+        ),
+        (
+            [featured("lm", "tm", references=["a"])],
+            ["--learner", "mira", "--metric", "bleu:tokenize=13a"],
+            "tokenize=13a changes words; take an n-best list (lattices.k_best) "
             "(from the shell: train on the lists of fstmetrics nbest SPACES -k 100",
         ),
         (

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU as SacreBLEU
 
 from decoding import ExactRisk, mbr
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.exact import expected_metric
-from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetric
-from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, to_lattice
+from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR, AffixSimilarity, AlignmentMetric
+from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, best, to_lattice
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.automata import explicit
@@ -69,6 +70,42 @@ def test_equals_enumeration(
         square = sum(part * value(candidate, words, metric) ** 2 for words, part in listed)
         assert found.deviation[place] ** 2 == pytest.approx(square - mean**2, abs=1e-8)
     assert not found.standard_error.any()
+
+
+@settings(max_examples=60)
+@given(
+    st.one_of(small_lattices(), small_forests()),
+    st.lists(sentences(max_size=5), min_size=1, max_size=3),
+    st.sampled_from(["none", "add-k", "exp"]),
+    SCALES,
+)
+def test_bleu_equals_enumeration(
+    space: Lattice | Forest, candidates: list[list[str]], smooth: str, scale: float
+) -> None:
+    listed = posteriors(to_lattice(space), scale)
+    scorer = SacreBLEU(max_ngram_order=2, smooth_method=smooth, tokenize="none")
+    metric = BLEU(order=2, smooth=smooth)
+    found = expected_metric(space, metric, candidates, scale=scale)
+    assert found.exact.all()
+    assert found.evidence == -1
+    for place, candidate in enumerate(candidates):
+        scores = [
+            (part, scorer.corpus_score([" ".join(candidate)], [[" ".join(words)]]).score / 100.0)
+            for words, part in listed
+        ]
+        mean = sum(part * score for part, score in scores)
+        assert found.expected[place] == pytest.approx(mean, abs=1e-9)
+        square = sum(part * score**2 for part, score in scores)
+        assert found.deviation[place] ** 2 == pytest.approx(square - mean**2, abs=1e-8)
+    assert mbr(space, metric, scale=scale, method=ExactRisk(candidates="all")).exact
+
+
+def test_many_sentences_are_sampled_for_bleu() -> None:
+    lattice, metric = chain(9), BLEU(order=2, smooth="add-k")
+    found = expected_metric(lattice, metric, [best(lattice).tokens, ()], samples=400)
+    assert not found.exact.any()
+    assert found.standard_error[0] > 0.0
+    assert mbr(lattice, metric, method=ExactRisk(candidates=3, samples=50)).exact is False
 
 
 @settings(max_examples=40)
@@ -249,7 +286,13 @@ def test_errors() -> None:
     with pytest.raises(SpaceError, match="no complete path"):
         expected_metric(dead, WER(), ["a"])
     with pytest.raises(OptionError, match="no alignment metric"):
-        expected_metric(lattice, BLEU(), ["a"])
+        expected_metric(lattice, TBLEU(), ["a"])
+    with pytest.raises(OptionError, match="no numerator of its own"):
+        expected_metric(lattice, BLEU(), ["a"], normalised=False)
+    with pytest.raises(SpaceError, match="no complete path"):
+        expected_metric(dead, BLEU(), ["a"])
+    with pytest.raises(OptionError, match="takes more than 3 sentences"):
+        expected_metric(lattice, BLEU(), ["a"], budget=30, beyond="raise")
     with pytest.raises(OptionError, match="scale"):
         expected_metric(lattice, WER(), ["a"], scale=math.nan)
     with pytest.raises(OptionError, match="beyond=stop"):

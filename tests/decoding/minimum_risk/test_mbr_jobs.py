@@ -10,7 +10,7 @@ from decoding.corpus.jobs import MBRJob
 from decoding.corpus.runner import Segment
 from decoding.extraction.oracle import oracle
 from decoding.minimum_risk.mbr import mbr, mbr_kbest
-from fstmetrics import BLEU, GRR, WER
+from fstmetrics import BLEU, GRR, TBLEU, WER
 from lattices import Forest, Lattice
 from lattices.errors import OptionError
 from tests.decoding.minimum_risk.lists import nbest_of
@@ -26,7 +26,7 @@ def segment(space, position=0):
 def test_one_best_mbr_and_oracle(forest):
     space = Lattice.from_arcs(ARCS, finals=[2], references=["the cat"], id="x")
     space = Forest.from_lattice(space) if forest else space
-    metrics = (GRR(), WER(), BLEU(order=1))
+    metrics = (GRR(), WER(), BLEU(order=1), TBLEU(order=1))
     job = MBRJob(metrics, scale=2.0)
     (found,) = pickle.loads(pickle.dumps(job))([segment(space)])
     assert found.consensus[0].tokens == mbr(space, GRR(), scale=2.0).tokens
@@ -36,11 +36,11 @@ def test_one_best_mbr_and_oracle(forest):
         judge = metric.against(references)
         assert found.stats[0][place].tolist() == judge.stats(found.consensus[0].tokens).tolist()
         assert found.one_best_stats[place].tolist() == judge.stats("a hat").tolist()
-        if metric != BLEU(order=1):
+        if metric != TBLEU(order=1):
             expected = oracle(space, judge).stats
             assert found.oracle_stats[place].tolist() == expected.tolist()
-    # without a machine a lattice cannot be searched
-    assert found.oracle_stats[2] is None
+    # under tBLEU a lattice cannot be searched
+    assert found.oracle_stats[3] is None
 
 
 def test_lists_ranks_and_no_references():

@@ -15,7 +15,7 @@ from decoding import ExactRisk, Search, mbr
 from decoding.minimum_risk.evidence import Evidence, evidence_of, rows
 from decoding.minimum_risk.exact import expected_metric
 from decoding.minimum_risk.pairwise import expected_scores
-from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, AlignmentMetric
+from fstmetrics import BLEU, BLEUSBP, CER, GRR, TBLEU, WER, WRR, AffixSimilarity, AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, read, to_lattice
 from lattices.errors import OptionError, SpaceError
 from tests.judges import score_by_recursion
@@ -188,6 +188,31 @@ def test_empty_sentences() -> None:
     assert mbr(only, WER(), evidence=evidence, method="search").expected == pytest.approx(0.25)
 
 
+@settings(max_examples=40)
+@given(
+    st.one_of(small_lattices(), small_forests()),
+    judges(),
+    st.sampled_from([BLEU(order=2, smooth="add-k"), BLEUSBP(order=2, smooth="exp")]),
+    st.sampled_from([1, 3, 20_000]),
+)
+def test_bleu_lists_all_sentences_if_they_are_few(
+    space: Lattice | Forest, evidence: Evidence, metric: BLEU, budget: int
+) -> None:
+    found = mbr(space, metric, evidence=evidence, method=Search(budget=budget))
+    every = space.paths() if isinstance(space, Lattice) else space.derivations()
+    worth = {
+        each.tokens: sum(
+            weight * metric.against([evidence.nbest.tokens(entry)]).score(each.tokens)
+            for entry, weight in enumerate(evidence.weight.tolist())
+        )
+        for each in every
+    }
+    assert found.exact == (len(worth) <= budget)
+    assert found.expected == pytest.approx(worth[found.tokens], abs=1e-9)
+    if found.exact:
+        assert found.expected == pytest.approx(max(worth.values()), abs=1e-9)
+
+
 def test_errors() -> None:
     lattice = wide(2)
     dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3)
@@ -195,7 +220,9 @@ def test_errors() -> None:
     with pytest.raises(SpaceError, match="no complete path"):
         mbr(dead, WER(), evidence=evidence, method="search")
     with pytest.raises(OptionError, match="no alignment metric"):
-        mbr(lattice, BLEU(), evidence=evidence, method="search")
+        mbr(lattice, TBLEU(), evidence=evidence, method="search")
+    with pytest.raises(OptionError, match="a beam is of alignments"):
+        mbr(lattice, BLEU(), evidence=evidence, method=Search(beam=9))
     with pytest.raises(OptionError, match="beam"):
         mbr(lattice, WER(), evidence=evidence, method=Search(beam=0))
     with pytest.raises(OptionError, match="budget"):

@@ -7,12 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.training.hope_fear import hope_fear, hope_fears
-from fstmetrics import BLEU, GRR, WER, WRR
+from fstmetrics import BLEU, BLEUSBP, GRR, WER, WRR
+from fstmetrics.external.sacrebleu import ChrF
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.strategies import FEATURE_NAMES, sentences, small_forests, small_lattices
 
-METRICS = st.sampled_from([WER(), WRR(), GRR(), GRR(n=2, alpha=2.0)])
+METRICS = st.sampled_from(
+    [
+        WER(),
+        WRR(),
+        GRR(),
+        GRR(n=2, alpha=2.0),
+        BLEU(smooth="add-k"),
+        BLEUSBP(order=2, smooth="exp"),
+    ]
+)
 WEIGHTS = st.fixed_dictionaries(
     {name: st.sampled_from([-1.0, 0.25, 0.5, 2.0]) for name in FEATURE_NAMES}
 )
@@ -100,9 +110,28 @@ def test_what_cannot_be_asked_is_refused():
     with pytest.raises(OptionError, match="2 spaces, but 1 evaluators"):
         hope_fears([lattice] * 2, [evaluator])
     with pytest.raises(OptionError, match="no machine"):
-        hope_fear(lattice, BLEU().against(["a"]))
+        hope_fear(lattice, ChrF().against(["a"]))
+    with pytest.raises(OptionError, match="changes words"):
+        hope_fear(lattice, BLEU(tokenize="13a").against(["a"]))
     with pytest.raises(OptionError, match="is empty"):
         hope_fear(NBest.from_hypotheses([], id="s"), evaluator)
+
+
+def test_beyond_the_budget_bounds_hold():
+    rows = [
+        (state, state + 1, word, -float(ord(word)) / 99) for state in range(6) for word in "abc"
+    ]
+    lattice = Lattice.from_arcs(rows, finals=[6])
+    for space in (lattice, Forest.from_lattice(lattice)):
+        evaluator = BLEU(order=2, smooth="add-k").against(["a b c a b c", "c b a a"])
+        whole = hope_fear(space, evaluator, scale=2.0)
+        assert whole.exact
+        assert whole.hope.bound is None
+        part = hope_fear(space, evaluator, scale=2.0, budget=5)
+        assert not part.exact
+        assert part.hope.bound >= whole.hope.score + 0.5 * whole.hope.hypothesis.score - 1e-9
+        assert part.fear.bound <= whole.fear.score - 0.5 * whole.fear.hypothesis.score + 1e-9
+        assert part.oracle.bound >= whole.oracle.score - 1e-9
 
 
 def test_real_lattices(shared_data):
@@ -112,8 +141,9 @@ def test_real_lattices(shared_data):
 
     file = shared_data / "multi30k-deen" / "val.de-en.lat.d10.jsonl.gz"
     spaces = list(islice(read(file), 20))
-    evaluators = [GRR().against(space.references) for space in spaces]
-    for found in hope_fears(spaces, evaluators, workers=2):
-        assert found.exact
-        assert found.oracle.score >= found.hope.score >= found.fear.score
-        assert found.best.hypothesis.score >= found.hope.hypothesis.score
+    for metric in (GRR(), BLEU(smooth="add-k")):
+        evaluators = [metric.against(space.references) for space in spaces]
+        for found in hope_fears(spaces, evaluators, workers=2):
+            assert found.exact
+            assert found.oracle.score >= found.hope.score >= found.fear.score
+            assert found.best.hypothesis.score >= found.hope.hypothesis.score

@@ -13,6 +13,7 @@ from decoding.training.hope_fear import hope_fear
 from decoding.training.mira import MIRA, multipliers
 from decoding.training.pair_updates import Constraint, margin
 from fstmetrics import BLEU, GRR, WER
+from fstmetrics.external.sacrebleu import ChrF
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import (
@@ -132,10 +133,27 @@ def test_a_separable_corpus_is_solved(kind, metric, fears):
     check_separable(MIRA(C=1.0, epochs=8, fears=fears), kind, metric)
 
 
-def test_bleu_of_sentences_is_smoothed():
-    check_separable(MIRA(C=1.0, epochs=8), "list", BLEU(order=2))
+@pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
+@pytest.mark.parametrize("fears", [1, 3])
+def test_bleu_of_sentences_is_smoothed_and_searches(kind, fears):
+    learner = MIRA(C=1.0, epochs=8, fears=fears)
+    check_separable(learner, kind, BLEU(order=2))
+    details = learner.history[-1].details
+    assert details["exact"] == 1.0
+    assert details["judge"] == str(BLEU(order=2, smooth="add-k"))
+
+
+def test_a_metric_that_cannot_search_takes_lists():
+    assert MIRA(epochs=1).fit(*separable("list"), ChrF()).history[-1].details["exact"] == 1.0
     with pytest.raises(OptionError, match="no machine"):
-        MIRA().fit(*separable("lattice"), BLEU())
+        MIRA().fit(*separable("lattice"), ChrF())
+    told = MIRA(judge="grr:n=2", epochs=1).fit(*separable("lattice"), ChrF()).history[-1].details
+    assert told["judge"] == str(GRR(n=2))
+
+
+def test_beyond_the_budget_is_said():
+    learner = MIRA(epochs=1, budget=1).fit(*separable("lattice"), BLEU(order=2))
+    assert learner.history[-1].details["exact"] < 1.0
 
 
 def test_threads_do_not_matter():

@@ -22,7 +22,7 @@ from tests.decoding.training.learner_laws import (
 
 
 @pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
-@pytest.mark.parametrize("metric", [GRR(n=2), WER()])
+@pytest.mark.parametrize("metric", [GRR(n=2), WER(), BLEU(order=2)])
 @pytest.mark.parametrize("towards", ["hope", "oracle"])
 @pytest.mark.parametrize("against", ["fear", "best"])
 def test_a_separable_corpus_is_solved(kind, metric, towards, against):

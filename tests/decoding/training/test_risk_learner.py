@@ -68,13 +68,15 @@ def test_separable_weights_are_found(kind, optimiser, metric):
     assert told["list" if kind == "list" else "rows"] == 1.0
 
 
-def test_metrics_without_a_machine_go_by_the_k_best():
+@pytest.mark.parametrize("kind", ["lattice", "forest"])
+def test_metrics_without_a_machine_go_by_the_k_best(kind):
     learner = Risk(start=START, rounds=10, epsilon=0.0, k=3)
-    learner.fit(LATTICES, REFERENCES, BLEU(order=1), progress=False)
+    learner.fit(as_kind(kind), REFERENCES, BLEU(order=1), progress=False)
     assert learner.history[-1].score == 1.0
     told = learner.history[-1].details
     # eight, four and two paths, of which three are looked at
     assert (told["k-best"], told["exact"], told["rows"]) == (1.0, pytest.approx(1 / 3), 0.0)
+    assert told["judge"] == str(BLEU(order=1, smooth="add-k"))
 
 
 def test_the_k_best_of_all_rounds_are_kept():

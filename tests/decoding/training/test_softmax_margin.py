@@ -13,7 +13,7 @@ from decoding.training.hope_fear import hope_fear
 from decoding.training.learner import TrainingTask
 from decoding.training.softmax_margin import SoftmaxMargin
 from fstmetrics import BLEU, CER, GRR, WER, WRR, quality
-from lattices import Hypothesis, NBest
+from lattices import Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import (
     check_interruption,
@@ -80,6 +80,54 @@ def test_beyond_the_budget_lists_stand_in_and_that_is_said():
     assert listed.weights == pytest.approx(whole.weights, abs=1e-3)
     fewer = SoftmaxMargin(rounds=2, budget=1, size=2).fit(spaces, references, GRR(n=2))
     assert fewer.weights != pytest.approx(whole.weights, abs=1e-3)
+
+
+@settings(max_examples=60)
+@given(SPACES, sentences(), WEIGHTS)
+def test_bleu_searches_the_space_for_its_target(space, reference, weights):
+    metric = BLEU(order=2, smooth="add-k")
+    task = TrainingTask([space], [[reference]], metric)
+    learner = SoftmaxMargin(scale=3.0, start=weights, size=1)
+    corpus = learner.ready(task)
+    terms, _ = learner.terms(corpus, corpus.vector(weights))
+    value, _ = terms.loss(corpus.vector(weights), [0])
+
+    def augmented(each):
+        return model(each, weights) - 3.0 * task.evaluators[0].score(each.tokens)
+
+    hope = hope_fear(space, task.evaluators[0], weights, scale=3.0).hope.hypothesis
+    every = members(space)
+    if isinstance(space, NBest):
+        wanted = [log_sum([augmented(each) for each in every])]
+    else:
+        top = max(model(each, weights) for each in every)
+        liked = [each for each in every if model(each, weights) > top - 1e-9]
+        wanted = [
+            log_sum([augmented(each) for each in {hope.tokens: hope, one.tokens: one}.values()])
+            for one in liked
+        ]
+    assert any(value == pytest.approx(each - augmented(hope), abs=1e-6) for each in wanted)
+
+
+def test_a_target_that_is_not_among_the_best_counts():
+    # without it the loss would fall without end as its score rises
+    lattice = Lattice.from_arcs(
+        [(0, 1, "a", 0.0, {"x": 1.0}), (0, 1, "b", 0.0, {"y": 1.0})], finals=[1]
+    )
+    task = TrainingTask([lattice], [["b"]], WER())
+    learner = SoftmaxMargin(start={"x": 1.0, "y": 0.0}, size=1, budget=1)
+    corpus = learner.ready(task)
+    terms, exact = learner.terms(corpus, corpus.vector({"x": 1.0, "y": 0.0}))
+    assert exact == 0.0
+    value, _ = terms.loss(corpus.vector({"x": 0.0, "y": 1000.0}), [0])
+    assert value == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["lattice", "forest"])
+def test_what_labels_cannot_search_goes_by_lists(kind):
+    learner = SoftmaxMargin(rounds=3)
+    check_separable(learner, kind, BLEU(order=2, tokenize="13a"))
+    assert learner.history[-1].details["exact"] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
