@@ -550,6 +550,21 @@ def values(text: str) -> list[float]:
     return [float(number) for number in found]
 
 
+def counts(text: str) -> list[int]:
+    """Return the whole numbers from 1 on of such a list; for argparse.
+
+    Examples
+    --------
+    >>> counts("1,2,...,5,10")
+    [1, 2, 3, 4, 5, 10]
+    """
+    found = values(text)
+    wrong = next((number for number in found if number < 1 or number % 1), None)
+    if wrong is not None:
+        raise argparse.ArgumentTypeError(f"{text!r}: {wrong:g} is no whole number from 1 on")
+    return [int(number) for number in found]
+
+
 def _number(item: str) -> Decimal:
     try:
         number = Decimal(item)

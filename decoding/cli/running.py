@@ -274,6 +274,26 @@ def write_summarised(
     return 1 if tally.failures else 0
 
 
+def tallied(
+    arguments: argparse.Namespace,
+    job: Job[Any],
+    tally: Tally,
+    references: References | None,
+    done: str,
+) -> dict[str, Any]:
+    """Run a job over the corpus for nothing but its summary, report failures, and return it.
+
+    Arguments are those of :func:`write_summarised`.
+    """
+    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+        tally.start(None)
+        for outcome in outcomes:
+            tally.add(outcome)
+    _check(tally, references, done)
+    report_failures(tally.failures)
+    return tally.summary()
+
+
 def say_unweighted(names: Sequence[str]) -> None:
     """Tell of the features that have no weight, if there are any."""
     if names:
