@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         oracles,
         worst,
     )
+    from decoding.frames import frame
     from decoding.lists import rerank
     from decoding.minimum_risk.consensus import FastConsensus
     from decoding.minimum_risk.edit import EditDistance
@@ -72,6 +73,7 @@ __all__ = [
     "corpus_oracle",
     "density_curve",
     "evidence_of",
+    "frame",
     "hope_fear",
     "hope_fears",
     "mbr",
@@ -117,6 +119,7 @@ _HOMES = {
     "corpus_oracle": "extraction.corpus",
     "density_curve": "extraction.oracle",
     "evidence_of": "minimum_risk.evidence",
+    "frame": "frames",
     "hope_fear": "training.hope_fear",
     "hope_fears": "training.hope_fear",
     "mbr": "minimum_risk.mbr",

@@ -225,6 +225,10 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     Of every command, before it does anything. Files are compared, not names: a link to an input
     is that input.
     """
+    if getattr(arguments, "format", None) == "parquet":
+        from lattices.optional import require
+
+        require("pyarrow", "arrow")
     written: dict[str, str] = {}
     for option, path in _files_written(arguments, ("ark", "symbols")):
         _check_writable(path)
@@ -403,7 +407,9 @@ def tsv_cell(text: str) -> str:
     return text
 
 
-FORMATS = ("table", "tsv", "json", "latex")
+#: formats of tables that are made when all rows are there
+TABULAR = ("csv", "parquet")
+FORMATS = ("table", "tsv", "json", "latex", *TABULAR)
 
 
 def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
@@ -459,7 +465,7 @@ def required_references(arguments: argparse.Namespace) -> References:
     return references
 
 
-def write_report(arguments: argparse.Namespace, text: str, picture: bytes = b"") -> None:
+def write_report(arguments: argparse.Namespace, report: bytes, picture: bytes = b"") -> None:
     """Write a report to the output, and its picture, if it has one, to the file of ``--plot``."""
     from lattices.formats.streams import created
 
@@ -467,7 +473,7 @@ def write_report(arguments: argparse.Namespace, text: str, picture: bytes = b"")
         with created(arguments.plot) as output:
             output.write(picture)
     with created(arguments.output) as output:
-        output.write(text.encode("utf-8"))
+        output.write(report)
 
 
 def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
@@ -476,7 +482,8 @@ def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
         "--format",
         choices=FORMATS,
         default="table",
-        help=f"output format (default: table); latex needs the package booktabs{note}",
+        help=f"output format (default: table); latex needs the package booktabs, "
+        f"parquet pyarrow{note}",
     )
 
 

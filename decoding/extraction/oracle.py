@@ -539,6 +539,10 @@ class SizePoint(NamedTuple):
     sentences: int
     oracle: Oracle
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point, and the fields of its oracle."""
+        return {"k": self.k, "sentences": self.sentences, **self.oracle.to_dict()}
+
 
 @takes(space=SPACE, evaluator=EVALUATOR)
 def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[SizePoint]:
@@ -605,6 +609,10 @@ class DensityPoint(NamedTuple):
     density: float
     arcs: int
     oracle: Oracle
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point, and the fields of its oracle."""
+        return {"density": self.density, "arcs": self.arcs, **self.oracle.to_dict()}
 
 
 @takes(lattice=LATTICE, evaluator=EVALUATOR)

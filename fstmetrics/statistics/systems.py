@@ -22,6 +22,7 @@ from lattices.formats.references.files import is_own_id
 from lattices.formats.references.ids import IdTemplate
 from lattices.formats.references.nist import READERS, Lines, looks_like, second_line
 from lattices.formats.streams import display_name, opened
+from lattices.records import Record
 from lattices.vocabulary import Vocabulary
 
 TEXT = "text"
@@ -205,7 +206,7 @@ def paired_matrices(systems: Sequence[System], references: References) -> list[l
 
 
 @dataclass(frozen=True)
-class SystemComparison:
+class SystemComparison(Record):
     """One system against a baseline under one metric, by several tests.
 
     Attributes

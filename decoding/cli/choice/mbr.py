@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
     STANDARD,
+    TABULAR,
     add_inputs,
     add_metrics,
     add_output,
@@ -24,6 +25,7 @@ from decoding.cli.running import (
     add_running,
     check_running,
     file_stamps,
+    line_format,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -130,7 +132,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
+        "--format",
+        choices=("tsv", "jsonl", *TABULAR),
+        default="tsv",
+        help="output format (default: tsv); parquet needs pyarrow",
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
@@ -162,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
         "evidence": _table(arguments.evidence) if arguments.evidence else None,
         "systems": tuple(map(_table, arguments.systems)),
     }
-    job = MBRLines(metrics, references, arguments.format, {**decision, **tables})
+    job = MBRLines(metrics, references, line_format(arguments), {**decision, **tables})
     others = [*([arguments.evidence] if arguments.evidence else []), *arguments.systems]
     return write_summarised(
         arguments,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from decoding.cli.arguments import (
     FORMATS,
     STANDARD,
+    TABULAR,
     add_inputs,
     add_metrics,
     add_output,
@@ -28,6 +29,7 @@ from decoding.cli.running import (
     add_resuming,
     add_running,
     check_running,
+    line_format,
     scores_table,
     tallied,
     task_over_corpus,
@@ -77,7 +79,7 @@ examples:
   fstmetrics oracle lattices.jsonl.gz --metric wer --densities 2,5,10,20,50 --format latex
 """
 #: formats of the lines of segments
-LINES = ("tsv", "jsonl")
+LINES = ("tsv", "jsonl", *TABULAR)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +153,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=(*LINES, *(each for each in FORMATS if each not in LINES)),
         help="output format: tsv (default) or jsonl; with --at and --densities table (default), "
-        "tsv, json or latex",
+        "tsv, json or latex; csv and parquet for both (parquet needs pyarrow)",
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
@@ -236,10 +238,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.memory is not None:
         search["memory"] = arguments.memory
     settings = {name: search[name] for name in ("k", "worst", "model_weight")}
-    job: Job[Any] = output.OracleLines(metrics, references, arguments.format, search)
+    job: Job[Any] = output.OracleLines(metrics, references, line_format(arguments), search)
     if arguments.corpus:
         search = {name: value for name, value in search.items() if name not in settings}
-        job = output.CorpusLines(metrics, references, arguments.format, search)
+        job = output.CorpusLines(metrics, references, line_format(arguments), search)
     decision = output.CorpusDecision(metrics)
     return write_summarised(
         arguments,

@@ -49,14 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--intervals", action="store_true", help="bootstrap confidence intervals of corpus scores"
     )
     add_resampling(parser, 1000, "1000")
-    add_table_format(parser, "; tsv and latex have either segments or systems")
+    add_table_format(parser, "; tsv, csv, parquet and latex have either segments or systems")
     add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
-    if arguments.segments and arguments.intervals and arguments.format in ("tsv", "latex"):
+    if arguments.segments and arguments.intervals and arguments.format not in ("table", "json"):
         arguments.parser.error(
             f"--format {arguments.format} has segments or systems, and only systems have intervals"
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Estimates = Sequence[Sequence["Estimate"]] | None
 
 
-def written(systems: Sequence[System], arguments: argparse.Namespace) -> str:
+def written(systems: Sequence[System], arguments: argparse.Namespace) -> bytes:
     """Return the scores of systems in the format that is asked for."""
     metrics = systems[0].metrics
     labels, notes = headings(metrics)
@@ -43,7 +43,7 @@ def written(systems: Sequence[System], arguments: argparse.Namespace) -> str:
     )
     text = report.written(arguments.format)
     if arguments.segments and arguments.format == "table":
-        return table(segment_header, segment_rows, left=(0, 1)) + "\n\n" + text
+        return (table(segment_header, segment_rows, left=(0, 1)) + "\n\n").encode() + text
     return text
 
 
