@@ -99,7 +99,7 @@ def test_every_public_result_has_plain_data() -> None:
         and not (issubclass(each, Record) or hasattr(each, "to_dict"))
     }
     # what goes in
-    inputs = {"Segment", "Evidence", "HumanScores", "System"}
+    inputs = {"Segment", "Evidence", "HumanScores", "System", "Sentence"}
     methods = {"EditDistance", "ExactRisk", "FastConsensus", "Linear", "Pairwise", "Search"}
     learners = {"MERT", "MIRA", "PRO", "Perceptron", "Risk", "SoftmaxMargin"}
     assert without <= inputs | methods | learners | {"InfoJob", "MBRJob", "OracleJob"}
