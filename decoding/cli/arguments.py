@@ -266,7 +266,7 @@ _WRITTEN = {
     "write_option": "--write-option",
 }
 _READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
-         "human", "option", "write_option", "metric")  # fmt: skip
+         "human", "by", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
@@ -484,6 +484,27 @@ def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
         default="table",
         help=f"output format (default: table); latex needs the package booktabs, "
         f"parquet pyarrow{note}",
+    )
+
+
+def add_breakdown(parser: argparse.ArgumentParser) -> None:
+    """Add what is asked of scores: where the errors are, and which."""
+    parser.add_argument(
+        "--by",
+        metavar="GROUP",
+        help="also write the scores of groups of segments: speaker (the id up to the first - or "
+        "_), length (of the reference), a FILE of 'id group', or a regular expression for ids",
+    )
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=positive,
+        help="also write the N most frequent substitutions, insertions and deletions",
+    )
+    parser.add_argument(
+        "--show",
+        choices=("errors", "all"),
+        help="also print alignments to the references: of segments with errors, or of all",
     )
 
 

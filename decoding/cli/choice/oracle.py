@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
     FORMATS,
     STANDARD,
     TABULAR,
+    add_breakdown,
     add_inputs,
     add_metrics,
     add_output,
@@ -38,6 +41,7 @@ from decoding.cli.running import (
 )
 
 if TYPE_CHECKING:
+    from decoding.cli.output.breakdown import Breakdown
     from decoding.corpus.runner import Job
     from fstmetrics import Metric
     from lattices.formats.references import References
@@ -62,6 +66,8 @@ The best sentences need not make the best corpus, under BLEU and where reference
 lengths are given for a segment. With --corpus the sentences are chosen together, for the score
 of the corpus; the summary then has the sentence oracles, the corpus oracle, and a bound that no
 choice can surpass. All of the corpus is searched before anything is written.
+
+--by, --top and --show add to the summary where the errors of oracles and of the model's best are.
 
 With --at the output is a table instead: what the oracle among the k best sentences of the model
 scores over the corpus, for every k; the k best of a list are its entries of the highest scores,
@@ -147,6 +153,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=size,
         help="maximum memory of such a search, such as 500M (default: 2G)",
     )
+    add_breakdown(parser)
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
@@ -186,12 +193,28 @@ def _check_curve(arguments: argparse.Namespace) -> None:
         "--resume": arguments.resume,
         "--summary": arguments.summary,
         "--engine": arguments.at and arguments.engine != "auto",
+        **_breakdown_options(arguments),
     }
     for other, there in given.items():
         if there:
             arguments.parser.error(f"{name} and {other} exclude one another")
     if arguments.plot == STANDARD:
         arguments.parser.error("--plot is a file")
+
+
+def _breakdown_options(arguments: argparse.Namespace) -> dict[str, bool]:
+    return {f"--{name}": bool(getattr(arguments, name)) for name in ("by", "top", "show")}
+
+
+def _check_breakdown(arguments: argparse.Namespace) -> bool:
+    """Tell whether errors are to be looked into, and refuse what that cannot be together with."""
+    given = [name for name, there in _breakdown_options(arguments).items() if there]
+    for name in given:
+        if arguments.resume:
+            arguments.parser.error(f"{name} and --resume exclude one another")
+        if arguments.quiet and not (arguments.summary and name != "--show"):
+            arguments.parser.error(f"{name} is part of the summary, which -q leaves out")
+    return bool(given)
 
 
 def _check_corpus(arguments: argparse.Namespace) -> None:
@@ -203,6 +226,7 @@ def _check_corpus(arguments: argparse.Namespace) -> None:
         "--worst": arguments.worst,
         "--model-weight": arguments.model_weight != 0,
         "--resume": arguments.resume,
+        **_breakdown_options(arguments),
     }
     for name, there in given.items():
         if there:
@@ -215,6 +239,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_running(arguments)
     _check_curve(arguments)
     _check_corpus(arguments)
+    looks_into = _check_breakdown(arguments)
     from decoding.cli.output import oracle as output
     from decoding.cli.output.tally import Tally
     from decoding.extraction.oracle import DEFAULT_BUDGET
@@ -238,11 +263,26 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.memory is not None:
         search["memory"] = arguments.memory
     settings = {name: search[name] for name in ("k", "worst", "model_weight")}
-    job: Job[Any] = output.OracleLines(metrics, references, line_format(arguments), search)
+    job: Job[Any] = output.OracleLines(
+        metrics, references, line_format(arguments), search, looks_into
+    )
     if arguments.corpus:
         search = {name: value for name, value in search.items() if name not in settings}
         job = output.CorpusLines(metrics, references, line_format(arguments), search)
     decision = output.CorpusDecision(metrics)
+    decide: Callable[[Iterator[Any]], Iterator[Any]] = iter
+    conclude = output.conclude
+    breakdown = None
+    if looks_into:
+        from decoding.cli.output.breakdown import Breakdown
+
+        kinds = dict(
+            zip(output.KINDS, ("worst" if arguments.worst else "oracle", "1-best"), strict=True)
+        )
+        breakdown = Breakdown(metrics, kinds, arguments.by, arguments.top, output.conclude)
+        decide, conclude = breakdown.watch, breakdown.conclude
+    elif arguments.corpus:
+        decide, conclude = decision.decide, decision.conclude
     return write_summarised(
         arguments,
         job,
@@ -257,9 +297,11 @@ def run(arguments: argparse.Namespace) -> int:
         },
         settings=settings,
         done="searched",
-        for_people=lambda summary: _for_people(summary, metrics, references),
-        decide=decision.decide if arguments.corpus else iter,
-        conclude=decision.conclude if arguments.corpus else output.conclude,
+        for_people=lambda summary: "\n".join(
+            [*_looked_into(breakdown, arguments), _for_people(summary, metrics, references)]
+        ),
+        decide=decide,
+        conclude=conclude,
     )
 
 
@@ -281,6 +323,25 @@ def _write_curve(
         for line in unscored_lines(summary, "the order of sentences"):
             say(line)
     return 1 if summary["failed"] else 0
+
+
+def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> list[str]:
+    """Return alignments, groups and errors, for people."""
+    if breakdown is None:
+        return []
+    from decoding.cli.output.breakdown import alignments, detail_tables
+    from decoding.cli.tables import table, wants_colour
+
+    shown = []
+    if arguments.show:
+        shown = alignments(
+            [found.system for found in breakdown.details],
+            every=arguments.show == "all",
+            colour=wants_colour(sys.stderr),
+            width=shutil.get_terminal_size((110, 24)).columns,
+        )
+    tables = detail_tables(breakdown.details, ())
+    return [*shown, *(table(each.header, each.rows, each.left) + "\n" for each in tables)]
 
 
 def _for_people(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from decoding.cli.arguments import (
+    add_breakdown,
     add_metrics,
     add_output,
     add_references,
@@ -14,7 +15,6 @@ from decoding.cli.arguments import (
     check_inputs,
     describe_system,
     parsed_metrics,
-    positive,
     report_failures,
     required_references,
     say,
@@ -51,23 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--intervals", action="store_true", help="bootstrap confidence intervals of corpus scores"
     )
     add_resampling(parser, 1000, "1000")
-    parser.add_argument(
-        "--by",
-        metavar="GROUP",
-        help="also write the scores of groups of segments: speaker (the id up to the first - or "
-        "_), length (of the reference), a FILE of 'id group', or a regular expression for ids",
-    )
-    parser.add_argument(
-        "--top",
-        metavar="N",
-        type=positive,
-        help="also write the N most frequent substitutions, insertions and deletions",
-    )
-    parser.add_argument(
-        "--show",
-        choices=("errors", "all"),
-        help="also print alignments to the references: of segments with errors, or of all",
-    )
+    add_breakdown(parser)
     add_table_format(
         parser, "; tsv, csv, parquet and latex have one table: systems, --segments, --by or --top"
     )

@@ -38,12 +38,15 @@ class OracleLines:
     metrics, references, search
         As in :class:`decoding.corpus.jobs.OracleJob`; ``search`` has the rest of its arguments.
     format : {"tsv", "jsonl"}
+    sentences : bool
+        Whether to send sentences and references, too.
     """
 
     metrics: tuple[Metric, ...]
     references: References | None
     format: str
     search: Mapping[str, Any]
+    sentences: bool = False
 
     def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the lines of each segment."""
@@ -51,7 +54,11 @@ class OracleLines:
         spelt = _tsv_lines if self.format == "tsv" else _json_lines
         return [
             Lines(
-                spelt(segment.id, result, self.metrics), _sums(result, self.metrics), result.engine
+                spelt(segment.id, result, self.metrics),
+                _sums(result, self.metrics),
+                result.engine,
+                sentences=(result.oracles[0].tokens, result.one_best) if self.sentences else (),
+                references=segment.references(self.references) if self.sentences else (),
             )
             for segment, result in zip(segments, found, strict=True)
         ]

@@ -6,32 +6,21 @@ import argparse
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import STANDARD
-from decoding.cli.tables import (
-    Report,
-    headings,
-    legend,
-    resampling_note,
-    side_by_side,
-    table,
-    wants_colour,
+from decoding.cli.output.breakdown import (
+    Details,
+    alignments,
+    detail_tables,
+    details_of,
+    four_digits,
+    table_part,
 )
-from fstmetrics.statistics.breakdown import (
-    LENGTH,
-    ErrorCount,
-    GroupScores,
-    frequent_errors,
-    grouping,
-    length_group,
-    scores_by_group,
-)
-from lattices.errors import OptionError
+from decoding.cli.tables import Report, headings, resampling_note, table, wants_colour
 
 if TYPE_CHECKING:
     from fstmetrics import Metric
-    from fstmetrics.alignment.family import Edit
     from fstmetrics.statistics import Estimate
     from fstmetrics.statistics.systems import System
 
@@ -50,7 +39,7 @@ def written(systems: Sequence[System], arguments: argparse.Namespace) -> bytes:
     if arguments.intervals:
         estimates = [system.estimates(**resampling) for system in systems]
         notes.append(resampling_note(**resampling))
-    details = [_details(system, arguments) for system in systems]
+    details = details_of(systems, arguments.by, arguments.top)
     header, *rows = _system_rows(systems, estimates, errors=arguments.format == "table")
     report = Report(
         header,
@@ -59,134 +48,52 @@ def written(systems: Sequence[System], arguments: argparse.Namespace) -> bytes:
         tsv_rows=lambda: _tsv_rows(systems, estimates),
         content=lambda: _content(systems, estimates, details, arguments.segments, resampling),
     )
-    parts = _parts(systems, details, arguments, notes)
+    parts = _parts(systems, details, arguments.segments, notes)
     if arguments.format == "table":
-        shown = _alignments(systems, arguments) if arguments.show else []
         tables = [table(part.header, part.rows, part.left) + "\n" for part in parts]
-        above = "".join(text + "\n" for text in [*shown, *tables])
+        above = "".join(text + "\n" for text in [*_shown(systems, arguments), *tables])
         return above.encode("utf-8") + report.written("table")
     if arguments.format != "json" and parts:
         (report,) = parts
     return report.written(arguments.format)
 
 
-class _Details(NamedTuple):
-    """What is known of a system beyond its scores, if it is asked for."""
-
-    groups: list[GroupScores] | None
-    errors: list[ErrorCount] | None
-
-
-def _details(system: System, arguments: argparse.Namespace) -> _Details:
-    groups = errors = None
-    if arguments.by == LENGTH:
-        groups = scores_by_group(system, lambda id: length_group(_length(system, id)))
-    elif arguments.by:
-        groups = scores_by_group(system, grouping(arguments.by))
-    if arguments.top:
-        aligned = ((id, found.edits) for id, found in system.judgements())
-        errors = frequent_errors(aligned, arguments.top)
-    return _Details(groups, errors)
-
-
-def _length(system: System, id: str) -> int:
-    """Return the words of the first reference of a segment."""
-    reference = system.sentences[id].references[0]
-    if not isinstance(reference, str):
-        raise OptionError(f"--by length: the reference of segment {id!r} has alternatives")
-    return len(reference.split())
-
-
 def _parts(
     systems: Sequence[System],
-    details: Sequence[_Details],
-    arguments: argparse.Namespace,
+    details: Sequence[Details],
+    segments: bool,
     notes: Sequence[str],
 ) -> list[Report]:
     """Return the tables of segments, groups and errors that are asked for."""
-    metrics = systems[0].metrics
-    labels, names = headings(metrics)[0], [str(metric) for metric in metrics]
-    # one system needs no column for its name, for people
-    named = 1 if len(systems) == 1 else 0
-    parts = []
-    if arguments.segments:
+    parts = detail_tables(details, notes)
+    if segments:
+        metrics = systems[0].metrics
         scored = list(_segment_scores(systems))
-        parts.append(
-            _part(
-                ["system", "segment", *labels],
-                [[system, id, *map(_four, scores)] for system, id, scores in scored],
-                [
-                    ["system", "segment", *names],
-                    *([system, id, *map(repr, scores)] for system, id, scores in scored),
-                ],
-                notes,
-                left=(0, 1),
-            )
+        of_segments = table_part(
+            ["system", "segment", *headings(metrics)[0]],
+            [[system, id, *map(four_digits, scores)] for system, id, scores in scored],
+            [
+                ["system", "segment", *map(str, metrics)],
+                *([system, id, *map(repr, scores)] for system, id, scores in scored),
+            ],
+            notes,
+            left=(0, 1),
         )
-    if arguments.by:
-        groups = [
-            ([system.name, group.group, str(group.segments)], group.scores)
-            for system, found in zip(systems, details, strict=True)
-            for group in found.groups or ()
-        ]
-        header = ["system", "group", "segments"]
-        parts.append(
-            _part(
-                [*header[named:], *labels],
-                [[*cells[named:], *map(_four, scores)] for cells, scores in groups],
-                [[*header, *names], *([*cells, *map(repr, scores)] for cells, scores in groups)],
-                notes,
-                left=(0, 1 - named),
-            )
-        )
-    if arguments.top:
-        errors = [
-            [system.name, error.operation, str(error.times), error.reference, error.hypothesis,
-             " ".join(error.segments)]
-            for system, found in zip(systems, details, strict=True)
-            for error in found.errors or ()
-        ]  # fmt: skip
-        header = ["system", "error", "times", "reference", "hypothesis", "segments"]
-        left = [column - named for column in (0, 1, 3, 4, 5)]
-        shown = [row[named:] for row in errors]
-        parts.append(_part(header[named:], shown, [header, *errors], (), left))
+        parts.insert(0, of_segments)
     return parts
 
 
-def _part(
-    header: list[str],
-    rows: list[list[str]],
-    for_programs: list[list[str]],
-    notes: Sequence[str],
-    left: Sequence[int],
-) -> Report:
-    return Report(header, rows, notes, lambda: for_programs, dict, left)
-
-
-def _four(score: float) -> str:
-    return f"{score:.4f}"
-
-
-def _alignments(systems: Sequence[System], arguments: argparse.Namespace) -> list[str]:
-    """Return the sentences of all systems below their references, word below word."""
+def _shown(systems: Sequence[System], arguments: argparse.Namespace) -> list[str]:
+    """Return the alignments that are asked for, as wide and coloured as the terminal can."""
+    if not arguments.show:
+        return []
     to_terminal = arguments.output == STANDARD
-    colour = to_terminal and wants_colour(sys.stdout)
-    width = shutil.get_terminal_size((110, 24)).columns if to_terminal else 110
-    # systems may be closest to different references
-    blocks: dict[str, dict[tuple[str, ...], list[tuple[str, Sequence[Edit]]]]] = {}
-    for system in systems:
-        label = "" if len(systems) == 1 else system.name
-        for id, found in system.judgements():
-            words = tuple(each.reference for each in found.edits if each.operation != "insertion")
-            blocks.setdefault(id, {}).setdefault(words, []).append((label, found.edits))
-    texts = []
-    for id, by_reference in blocks.items():
-        for words, alignments in by_reference.items():
-            is_wrong = any(each.operation != "match" for _, edits in alignments for each in edits)
-            if is_wrong or arguments.show == "all":
-                lines = side_by_side(words, alignments, label=id, width=width, colour=colour)
-                texts.append("".join(line + "\n" for line in lines))
-    return [*texts, legend(colour) + "\n"] if texts else []
+    return alignments(
+        systems,
+        every=arguments.show == "all",
+        colour=to_terminal and wants_colour(sys.stdout),
+        width=shutil.get_terminal_size((110, 24)).columns if to_terminal else 110,
+    )
 
 
 def _segment_scores(systems: Sequence[System]) -> Iterator[tuple[str, str, list[float]]]:
@@ -247,7 +154,7 @@ def _tsv_rows(systems: Sequence[System], estimates: Estimates) -> list[list[str]
 def _content(
     systems: Sequence[System],
     estimates: Estimates,
-    details: Sequence[_Details],
+    details: Sequence[Details],
     segments: bool,
     resampling: dict[str, Any],
 ) -> dict[str, Any]:
@@ -278,17 +185,7 @@ def _content(
                 {"id": name, "scores": dict(zip(names, scores, strict=True))}
                 for name, scores in system.segment_scores()
             ]
-        if (groups := details[place].groups) is not None:
-            entry["groups"] = [
-                {
-                    "group": each.group,
-                    "segments": each.segments,
-                    "scores": dict(zip(names, each.scores, strict=True)),
-                }
-                for each in groups
-            ]
-        if (errors := details[place].errors) is not None:
-            entry["errors"] = [each.to_dict() for each in errors]
+        entry.update(details[place].content())
         listed.append(entry)
     content: dict[str, Any] = {}
     if estimates is not None:

@@ -743,3 +743,42 @@ def test_lists_have_no_density(ranked: list[object], capsys: pytest.CaptureFixtu
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "--densities is for lattices, and this is an n-best list; --at is for" in printed.err
+
+
+def test_where_errors_are(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # the model says 'a hat', the lattice has 'the cat'
+    summary = tmp_path / "summary.json"
+    flags = ["--metric", "wer", "--by", "s(.)", "--top", 1, "--show", "errors"]
+    assert run(file, *flags, "--summary", summary) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "s0\t0.0\tthe cat\ns1\t0.0\tthe cat\ns2\t0.0\tthe cat\n"
+    lines = printed.err.splitlines()
+    assert lines[:3] == ["s0        the cat", "  oracle  the cat", "  1-best  [a] [hat]"]
+    assert [line.split() for line in lines if line.startswith(("oracle ", "1-best "))] == [
+        *(["oracle", place, "1", "0.0000"] for place in "012"),
+        *(["1-best", place, "1", "1.0000"] for place in "012"),
+        ["1-best", "substitution", "3", "the", "a", "s0", "s1", "s2"],
+    ]
+    found = json.loads(summary.read_text())["breakdown"]
+    assert found["oracle"]["errors"] == []
+    assert [each["scores"] for each in found["one_best"]["groups"]] == [{"wer": 1.0}] * 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--by", "speaker", "--at", "1"], "--at and --by exclude one another"),
+        (["--top", "3", "--corpus"], "--corpus and --top exclude one another"),
+        (["--show", "all", "-q"], "--show is part of the summary, which -q leaves out"),
+        (["--top", "1", "--resume", "-o", "x"], "--top and --resume exclude one another"),
+        (["--by", "("], "groups by '(', expected speaker"),
+        (["--by", "speaker"], "segment 's0' has no speaker before a - or _ in its id"),
+    ],
+)
+def test_what_a_breakdown_is_not_with(
+    file: Path, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file, *flags) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.out == ""
