@@ -23,6 +23,7 @@ from fstmetrics.contract import (
 )
 from fstmetrics.dependency.bllip import Bllip, bllip_score
 from fstmetrics.dependency.parses import PARSERS, Parse, ParseTable, load_parses
+from fstmetrics.external.utility import Utility
 from fstmetrics.machine import Machine
 from fstmetrics.matching.gtm import GTM
 from fstmetrics.matching.maxsim import MAXSIM
@@ -77,6 +78,7 @@ __all__ = [
     "ReferenceSet",
     "RowScorer",
     "Similarity",
+    "Utility",
     "WERModif",
     "WordVectors",
     "affix_distance",

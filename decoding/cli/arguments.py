@@ -225,6 +225,10 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     Of every command, before it does anything. Files are compared, not names: a link to an input
     is that input.
     """
+    if getattr(arguments, "format", None) == "parquet":
+        from lattices.optional import require
+
+        require("pyarrow", "arrow")
     written: dict[str, str] = {}
     for option, path in _files_written(arguments, ("ark", "symbols")):
         _check_writable(path)
@@ -262,7 +266,7 @@ _WRITTEN = {
     "write_option": "--write-option",
 }
 _READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
-         "human", "option", "write_option", "metric")  # fmt: skip
+         "human", "by", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
@@ -403,7 +407,9 @@ def tsv_cell(text: str) -> str:
     return text
 
 
-FORMATS = ("table", "tsv", "json", "latex")
+#: formats of tables that are made when all rows are there
+TABULAR = ("csv", "parquet")
+FORMATS = ("table", "tsv", "json", "latex", *TABULAR)
 
 
 def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
@@ -459,7 +465,7 @@ def required_references(arguments: argparse.Namespace) -> References:
     return references
 
 
-def write_report(arguments: argparse.Namespace, text: str, picture: bytes = b"") -> None:
+def write_report(arguments: argparse.Namespace, report: bytes, picture: bytes = b"") -> None:
     """Write a report to the output, and its picture, if it has one, to the file of ``--plot``."""
     from lattices.formats.streams import created
 
@@ -467,7 +473,7 @@ def write_report(arguments: argparse.Namespace, text: str, picture: bytes = b"")
         with created(arguments.plot) as output:
             output.write(picture)
     with created(arguments.output) as output:
-        output.write(text.encode("utf-8"))
+        output.write(report)
 
 
 def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
@@ -476,7 +482,29 @@ def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
         "--format",
         choices=FORMATS,
         default="table",
-        help=f"output format (default: table); latex needs the package booktabs{note}",
+        help=f"output format (default: table); latex needs the package booktabs, "
+        f"parquet pyarrow{note}",
+    )
+
+
+def add_breakdown(parser: argparse.ArgumentParser) -> None:
+    """Add what is asked of scores: where the errors are, and which."""
+    parser.add_argument(
+        "--by",
+        metavar="GROUP",
+        help="also write the scores of groups of segments: speaker (the id up to the first - or "
+        "_), length (of the reference), a FILE of 'id group', or a regular expression for ids",
+    )
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=positive,
+        help="also write the N most frequent substitutions, insertions and deletions",
+    )
+    parser.add_argument(
+        "--show",
+        choices=("errors", "all"),
+        help="also print alignments to the references: of segments with errors, or of all",
     )
 
 
@@ -548,6 +576,21 @@ def values(text: str) -> list[float]:
     if len(set(found)) < len(found):
         raise argparse.ArgumentTypeError(f"{text!r}: a number comes twice")
     return [float(number) for number in found]
+
+
+def counts(text: str) -> list[int]:
+    """Return the whole numbers from 1 on of such a list; for argparse.
+
+    Examples
+    --------
+    >>> counts("1,2,...,5,10")
+    [1, 2, 3, 4, 5, 10]
+    """
+    found = values(text)
+    wrong = next((number for number in found if number < 1 or number % 1), None)
+    if wrong is not None:
+        raise argparse.ArgumentTypeError(f"{text!r}: {wrong:g} is no whole number from 1 on")
+    return [int(number) for number in found]
 
 
 def _number(item: str) -> Decimal:

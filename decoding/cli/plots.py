@@ -231,6 +231,8 @@ class Panel:
     curves : sequence of Curve
     level : float or None
         Where a horizontal line is drawn.
+    doubling : bool
+        Whether a step to the right is a doubling, and places are marked.
     """
 
     title: str
@@ -239,6 +241,7 @@ class Panel:
     places: Sequence[float]
     curves: Sequence[Curve]
     level: float | None = None
+    doubling: bool = False
 
 
 def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
@@ -282,7 +285,7 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
             lw=1.2,
             ls="-" if number < _COLOURS else "--",
             # a single place makes no line
-            marker="." if len(panel.places) == 1 else None,
+            marker="." if panel.doubling or len(panel.places) == 1 else None,
             # names of files are no formulas, and those that begin so would be left out
             label=curve.label.replace("$", r"\$").lstrip("_"),
             zorder=3,
@@ -302,6 +305,9 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
             )
     if panel.level is not None:
         axis.axhline(panel.level, color="#888888", lw=0.8, ls=":", zorder=2)
+    if panel.doubling:
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter("{x:g}")
     axis.set_title(panel.title)
     axis.set_xlabel(panel.across)
     axis.set_ylabel(panel.upwards)

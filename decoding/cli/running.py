@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
-from decoding.cli.arguments import STANDARD, add_workers, report_failures, say, settling
+from decoding.cli.arguments import (
+    STANDARD,
+    TABULAR,
+    add_workers,
+    report_failures,
+    say,
+    settling,
+)
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -61,6 +68,10 @@ def check_running(arguments: argparse.Namespace) -> None:
         require("distributed", "dask")
     if not getattr(arguments, "resume", False):
         return
+    if getattr(arguments, "format", None) in TABULAR:
+        arguments.parser.error(
+            f"--resume goes on with lines, and --format {arguments.format} is written as a whole"
+        )
     if arguments.output == STANDARD:
         arguments.parser.error("--resume needs -o OUT: there is nothing to go on with in a pipe")
     if STANDARD in (*arguments.paths, *(arguments.refs or [])):
@@ -135,6 +146,31 @@ def _check_formats(files: Sequence[str], name: str | None) -> None:
     for file in files:
         known = namesake(file)
         check_requirements(*([known] if known else by_suffix(file, available())))
+
+
+def line_format(arguments: argparse.Namespace) -> str:
+    """Return the format of the lines of segments: of csv and parquet, what they are made of."""
+    return "jsonl" if arguments.format in TABULAR else arguments.format or "tsv"
+
+
+@contextmanager
+def _line_output(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
+    """Have lines written to another file if a table is asked for, and make it of them."""
+    if arguments.format not in TABULAR:
+        yield arguments
+        return
+    import json
+    from tempfile import TemporaryDirectory
+
+    from decoding.cli.tables import tabular
+    from decoding.frames import columns_of
+    from lattices.formats.streams import created
+
+    with TemporaryDirectory() as folder:
+        path = os.path.join(folder, "lines.jsonl")
+        yield argparse.Namespace(**{**vars(arguments), "output": path})
+        with open(path, encoding="utf-8") as lines, created(arguments.output) as output:
+            output.write(tabular(columns_of(map(json.loads, lines)), arguments.format))
 
 
 @contextmanager
@@ -237,6 +273,7 @@ def write_summarised(
     from lattices.formats.streams import created
 
     with ExitStack() as stack:
+        arguments = stack.enter_context(_line_output(arguments))
         summary_file = (
             _SummaryFile(stack.enter_context(created(arguments.summary)))
             if arguments.summary
@@ -272,6 +309,26 @@ def write_summarised(
     if not arguments.quiet:
         print(for_people(summary), file=sys.stderr)
     return 1 if tally.failures else 0
+
+
+def tallied(
+    arguments: argparse.Namespace,
+    job: Job[Any],
+    tally: Tally,
+    references: References | None,
+    done: str,
+) -> dict[str, Any]:
+    """Run a job over the corpus for nothing but its summary, report failures, and return it.
+
+    Arguments are those of :func:`write_summarised`.
+    """
+    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+        tally.start(None)
+        for outcome in outcomes:
+            tally.add(outcome)
+    _check(tally, references, done)
+    report_failures(tally.failures)
+    return tally.summary()
 
 
 def say_unweighted(names: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from decoding.cli.arguments import tsv_cell
+from decoding.cli.arguments import TABULAR, tsv_cell
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -390,6 +390,30 @@ def number_cell(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
+def tabular(columns: dict[str, list[Any]], format: str) -> bytes:
+    """Return columns as ``csv`` or ``parquet``."""
+    from decoding.frames import csv_bytes, parquet_bytes
+
+    return csv_bytes(columns) if format == "csv" else parquet_bytes(columns)
+
+
+def _typed(cells: Iterable[str]) -> list[Any]:
+    """Return the cells of a column as numbers, None where empty, if all of them are numbers.
+
+    Examples
+    --------
+    >>> _typed(["1", ""]), _typed(["0.5", "2"]), _typed(["a", "1"])
+    ([1, None], [0.5, 2.0], ['a', '1'])
+    """
+    texts = list(cells)
+    for number in (int, float):
+        try:
+            return [number(text) if text else None for text in texts]
+        except ValueError:
+            continue
+    return texts
+
+
 @dataclass(frozen=True)
 class Report:
     """What a command found, in all the forms in which it can be written.
@@ -415,8 +439,15 @@ class Report:
     content: Callable[[], dict[str, Any]]
     left: Sequence[int] = (0,)
 
-    def written(self, format: str) -> str:
-        """Return the report as ``table``, ``tsv``, ``json`` or ``latex``."""
+    def written(self, format: str) -> bytes:
+        """Return the report as ``table``, ``tsv``, ``json``, ``latex``, ``csv`` or ``parquet``."""
+        if format in TABULAR:
+            header, *rows = self.tsv_rows()
+            cells = zip(*rows, strict=True) if rows else ([] for _ in header)
+            return tabular(dict(zip(header, map(_typed, cells), strict=True)), format)
+        return self._text(format).encode("utf-8")
+
+    def _text(self, format: str) -> str:
         if format == "json":
             return document(self.content())
         if format == "tsv":

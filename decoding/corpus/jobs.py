@@ -14,9 +14,11 @@ from decoding.extraction.corpus import Candidates, candidates
 from decoding.extraction.oracle import (
     DEFAULT_BUDGET,
     Oracle,
+    density_curve,
     find_oracles,
     judged,
     oracle,
+    oracle_at,
     oracle_kbest,
     worst,
 )
@@ -29,7 +31,7 @@ from fstmetrics.fractions import decomposes
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.formats.references import References
 from lattices.formats.writing import kind_of
 from lattices.intersection.rows import MEMORY
@@ -283,6 +285,97 @@ class CandidatesJob:
                 )
             )
         return results
+
+
+@dataclass(frozen=True)
+class SegmentCurve:
+    """The oracles of one segment among more and more sentences, or in larger and larger lattices.
+
+    Attributes
+    ----------
+    stats : tuple of tuples of float64 columns
+        For each point, the statistics of its oracle under each metric.
+    sizes : tuple of int
+        For each point, the sentences of the list or the arcs of the lattice.
+    words : int
+        Those of the model's best.
+    engine : str
+        Who searched.
+    decomposes, unscored : bool
+        As in :class:`SegmentOracles`.
+    """
+
+    stats: tuple[tuple[FloatColumn, ...], ...]
+    sizes: tuple[int, ...]
+    words: int
+    engine: str
+    decomposes: bool
+    unscored: bool
+
+
+@dataclass(frozen=True)
+class CurveJob:
+    """Find the oracles of every segment at each size of its list, or density of its lattice.
+
+    Attributes
+    ----------
+    metrics, references
+        As in :class:`OracleJob`.
+    at : tuple of int
+        As in :func:`decoding.oracle_at`.
+    densities : tuple of float
+        As in :func:`decoding.density_curve`, instead.
+    engine : str
+        Of densities.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1], references=["the"]
+    ... )
+    >>> result, = CurveJob((WER(),), at=(1, 10))([Segment(0, "", 0, lattice)])
+    >>> result.sizes, [WER().score(row) for row, in result.stats]
+    ((1, 2), [1.0, 0.0])
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None = None
+    at: tuple[int, ...] = ()
+    densities: tuple[float, ...] = ()
+    engine: str = "auto"
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentCurve]:
+        """Return the points of each segment."""
+        return [self._of(segment) for segment in segments]
+
+    def _of(self, segment: Segment) -> SegmentCurve:
+        space = segment.space
+        references = segment.references(self.references, required=True)
+        first, *others = [metric.against(references) for metric in self.metrics]
+        points: list[tuple[int, Oracle]]
+        if self.at:
+            points = [(each.sentences, each.oracle) for each in oracle_at(space, first, self.at)]
+        elif isinstance(space, Lattice):
+            curve = density_curve(space, first, self.densities, engine=self.engine)
+            points = [(each.arcs, each.oracle) for each in curve]
+        else:
+            raise OptionError(
+                f"{argument('densities')} is for lattices, and this is "
+                f"{'an n-best list' if isinstance(space, NBest) else 'a forest'}; "
+                f"{argument('at')} is for all"
+            )
+        return SegmentCurve(
+            tuple(
+                (each.stats, *(other.stats(each.tokens) for other in others)) for _, each in points
+            ),
+            tuple(size for size, _ in points),
+            len(best_words(space)),
+            points[0][1].engine,
+            decomposes(first),
+            is_unscored(space),
+        )
 
 
 def _size(space: Space) -> int:

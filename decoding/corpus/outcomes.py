@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from fstmetrics.references import Reference
 from lattices.errors import OptionError
 from lattices.formats.ids import place
 from lattices.formats.references import References
+from lattices.records import Record, public_fields
 from lattices.spaces import Space
 
 R = TypeVar("R")
@@ -67,7 +68,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class _Outcome(Record):
     """What became of one segment."""
 
     position: int
@@ -86,6 +87,12 @@ class Done(_Outcome, Generic[R]):
     """What the job made of one segment; ``position``, ``path``, ``line`` and ``id`` say which."""
 
     result: R
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return which segment it is, and the fields of the result, or it as ``result``."""
+        found = public_fields(self)
+        result = found.pop("result")
+        return {**found, **(result if isinstance(result, dict) else {"result": result})}
 
 
 @dataclass(frozen=True)

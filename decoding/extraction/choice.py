@@ -21,6 +21,7 @@ from fstmetrics.contract import ROUNDING
 from fstmetrics.fractions import FractionMetric, has_fractions
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
+from lattices.records import Record
 
 #: as many selections are all tried
 _MOST_SELECTIONS = 4096
@@ -31,7 +32,7 @@ _MOST_STEPS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundedScore:
+class BoundedScore(Record):
     """The score of a corpus, and how good it could be.
 
     Attributes

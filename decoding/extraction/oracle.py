@@ -8,8 +8,10 @@ from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
+
 from decoding._native import search_words
-from decoding.extraction.ranked import ranked_entries, ranked_sentences, spell_out
+from decoding.extraction.ranked import ranked_entries, ranked_sentences, ranking, spell_out
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
 from fstmetrics import (
@@ -27,18 +29,19 @@ from fstmetrics.contract import (
     Prepared,
     compile_for,
     has_matches,
+    nbest_values,
 )
 from fstmetrics.machine import Machine
 from fstmetrics.overlap import Overlap, VocabularyWarning, compares_words, overlap
 from lattices._native import check_sums
-from lattices.algorithms import density_masks, max_marginals, subset
+from lattices.algorithms import density_masks, k_best, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.errors import OptionError, argument
 from lattices.intersection import Engine, choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import LATTICE, SPACE, SPACES, takes
+from lattices.spaces.arguments import LATTICE, SPACE, SPACES, check_filled, takes
 
 if TYPE_CHECKING:
     from decoding.extraction.labels import Labelled
@@ -519,6 +522,79 @@ def _no_machine(evaluator: Evaluator) -> OptionError:
     )
 
 
+class SizePoint(NamedTuple):
+    """One point of what longer lists buy.
+
+    Attributes
+    ----------
+    k : int
+        How many sentences were asked for.
+    sentences : int
+        How many there are among the first ``k``.
+    oracle : Oracle
+        The best of them; ``exact`` is about them, too.
+    """
+
+    k: int
+    sentences: int
+    oracle: Oracle
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point, and the fields of its oracle."""
+        return {"k": self.k, "sentences": self.sentences, **self.oracle.to_dict()}
+
+
+@takes(space=SPACE, evaluator=EVALUATOR)
+def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[SizePoint]:
+    """Return the oracle among the model's k best sentences for each k: what a longer list buys.
+
+    Every sentence is scored once, so that any metric will do. Cost: that of the longest list.
+
+    Parameters
+    ----------
+    space : NBest, Lattice or Forest
+        The k best of a list are its entries of the highest scores, whatever their order in the
+        file, equal ones in that order; those of a lattice or forest are different sentences.
+    evaluator : Evaluator
+    sizes : iterable of int
+        Each at least 1; the point of one beyond the space's own is that of all sentences.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> nbest = NBest.from_hypotheses(
+    ...     [Hypothesis(("a",), -1.0), Hypothesis(("the", "cat"), -3.0), Hypothesis(("cat",), -2.0)]
+    ... )
+    >>> [(point.k, point.oracle.text, point.oracle.score)
+    ...  for point in oracle_at(nbest, WER().against(["the cat"]), [1, 2, 100])]
+    [(1, 'a', 1.0), (2, 'cat', 0.5), (100, 'the cat', 0.0)]
+    """
+    asked = list(sizes)
+    wrong = next((k for k in asked if k < 1), None)
+    if wrong is not None:
+        raise OptionError(f"sizes has {wrong}, expected whole numbers from 1 on")
+    if not asked:
+        return []
+    found: NBest | list[Hypothesis]
+    if isinstance(space, NBest):
+        check_filled([space])
+        found = listed = space
+    else:
+        found = k_best(space, max(asked), distinct=True)
+        listed = NBest.from_hypotheses(Hypothesis(each.tokens, each.score) for each in found)
+    by_model = np.argsort(-listed.score, kind="stable")
+    rank = np.empty(len(listed), dtype=np.int64)
+    rank[by_model] = np.arange(len(listed))
+    worth, rounding = nbest_values(evaluator, listed)
+    by_metric = np.array(ranking(worth, listed.score, rounding))
+    points = []
+    for k in asked:
+        best = int(by_metric[rank[by_metric] < k][0])
+        judgement = judged(found[best], evaluator, True, "scorer")
+        points.append(SizePoint(k, min(k, len(listed)), judgement))
+    return points
+
+
 class DensityPoint(NamedTuple):
     """One point of a density curve.
 
@@ -533,6 +609,10 @@ class DensityPoint(NamedTuple):
     density: float
     arcs: int
     oracle: Oracle
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point, and the fields of its oracle."""
+        return {"density": self.density, "arcs": self.arcs, **self.oracle.to_dict()}
 
 
 @takes(lattice=LATTICE, evaluator=EVALUATOR)

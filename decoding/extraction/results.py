@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from fstmetrics import Edit, Evaluator
 from fstmetrics.alignment.family import Judgement
 from lattices.arrays import FloatColumn, floats
+from lattices.records import Record
 from lattices.spaces import Hypothesis
 from lattices.spaces.hypothesis import Deferred
 
 
 @dataclass(frozen=True, slots=True)
-class Oracle(Deferred):
+class Oracle(Deferred, Record):
     """A sentence chosen for its metric.
 
     Attributes
@@ -74,6 +75,19 @@ class Oracle(Deferred):
     def text(self) -> str:
         """The words, joined by blanks."""
         return self.hypothesis.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence, what the metric says of it, and how it was found."""
+        return {
+            **self.hypothesis.to_dict(),
+            "score": self.score,
+            "stats": self.stats.tolist(),
+            "reference": self.reference,
+            "alignment": [[edit.operation, edit.hypothesis, edit.reference] for edit in self.edits],
+            "exact": self.exact,
+            "bound": self.bound,
+            "engine": self.engine,
+        }
 
 
 def judged(

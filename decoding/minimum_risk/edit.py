@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import index
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,7 @@ from lattices.algorithms.semirings import LOG
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError, argument
+from lattices.records import public_fields
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled
 from lattices.vocabulary import EPSILON
@@ -280,6 +281,11 @@ class EditConsensus(Consensus):
     settled: bool
     _space: EditSpace = field(repr=False, compare=False)
     _words: list[int] = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision, and its words with confidences and times, without the bins."""
+        found = public_fields(self)
+        return {**found, "confidences": [word._asdict() for word in self.network.words]}
 
     @cached_property
     def network(self) -> ConfusionNetwork:

@@ -10,11 +10,12 @@ from typing import ClassVar
 from decoding.minimum_risk.evidence import Evidence, Spaces
 from fstmetrics import BLEU, AlignmentMetric, Metric
 from lattices.errors import OptionError
+from lattices.records import Record
 from lattices.spaces import Hypothesis, Space
 
 
 @dataclass(frozen=True)
-class Consensus:
+class Consensus(Record):
     """A sentence chosen for what can be expected of it.
 
     Attributes

@@ -24,6 +24,7 @@ from lattices.algorithms.ngrams import PRESENCE, check_kinds
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, argument
 from lattices.formats.references import References
+from lattices.records import Record
 from lattices.spaces import Space
 
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -118,7 +119,7 @@ class LinearGrid:
 
 
 @dataclass(frozen=True)
-class TuningPoint:
+class TuningPoint(Record):
     """What the corpus scores with certain parameters."""
 
     scale: float
@@ -129,7 +130,7 @@ class TuningPoint:
 
 
 @dataclass(frozen=True)
-class TuningTable:
+class TuningTable(Record):
     """All points of a grid with the score of each, the best first.
 
     Attributes

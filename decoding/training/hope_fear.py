@@ -36,6 +36,7 @@ from fstmetrics.contract import EVALUATOR, EVALUATORS
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
+from lattices.records import Record
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE, SPACES, check_filled, takes
 from lattices.spaces.features import Weights
@@ -45,7 +46,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class HopeFear:
+class HopeFear(Record):
     """Four sentences of a space, each with its model score, its features and its metric.
 
     Attributes

@@ -56,10 +56,11 @@ from fstmetrics.statistics.significance import (
 )
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
+from lattices.records import Record
 
 
 @dataclass(frozen=True)
-class Correlation:
+class Correlation(Record):
     """A coefficient, and how sure it is.
 
     Attributes
@@ -276,7 +277,7 @@ VARIANTS = {"wmt12": (-1, 1), "wmt13": (0, 0), "wmt14": (0, 1)}
 
 
 @dataclass(frozen=True)
-class PairCounts:
+class PairCounts(Record):
     """A tau, and the pairs it is made of.
 
     Attributes

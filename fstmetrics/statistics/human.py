@@ -26,6 +26,7 @@ from lattices.errors import FormatError
 from lattices.formats.base import decoded_lines, split_words
 from lattices.formats.references import References
 from lattices.formats.streams import display_name, opened
+from lattices.records import Record
 
 #: into which scores of segments are cut for kappa
 GRADES = 10
@@ -43,7 +44,7 @@ class _Sampling(TypedDict):
 
 
 @dataclass(frozen=True)
-class HumanScore:
+class HumanScore(Record):
     """One judgement; ``segment`` is empty where it is of a whole system."""
 
     system: str
@@ -154,7 +155,7 @@ def match_systems(human: HumanScores, paths: Sequence[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class MetricCorrelations:
+class MetricCorrelations(Record):
     """The coefficients of one metric, and the scores they are made of."""
 
     metric: Metric
@@ -163,7 +164,7 @@ class MetricCorrelations:
 
 
 @dataclass(frozen=True)
-class HumanCorrelations:
+class HumanCorrelations(Record):
     """Metrics against human scores; a point is a system, or a system and a segment.
 
     Attributes

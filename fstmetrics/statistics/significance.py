@@ -31,10 +31,11 @@ import numpy as np
 from fstmetrics.contract import Metric, quality, scores_of
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
+from lattices.records import Record
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Record):
     """A confidence interval.
 
     Examples
@@ -53,7 +54,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Record):
     """The score of one system, and how much it depends on the choice of segments.
 
     Attributes
@@ -80,7 +81,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Record):
     """One system against another.
 
     Attributes

@@ -32,6 +32,7 @@ from fstmetrics.statistics.systems import System, paired_matrices
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.formats.references import References
+from lattices.records import Record, plain
 
 
 class SweepPoint(NamedTuple):
@@ -51,6 +52,10 @@ class SweepPoint(NamedTuple):
     metric: Metric
     score: float
     stats: FloatColumn
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return {name: plain(value) for name, value in self._asdict().items()}
 
 
 def threshold_sweep(
@@ -124,6 +129,10 @@ class SystemsPoint(NamedTuple):
     metric: Metric
     scores: tuple[float, ...]
     correlation: Correlation | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return {name: plain(value) for name, value in self._asdict().items()}
 
 
 def with_option(metric: Metric, name: str, value: float) -> Metric:
@@ -273,7 +282,7 @@ def systems_point(
 
 
 @dataclass(frozen=True)
-class SystemsSweep:
+class SystemsSweep(Record):
     """Systems under many values of an option.
 
     Attributes
@@ -345,7 +354,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Equivalents:
+class Equivalents(Record):
     """What BLEU of one order in words has to do with BLEU of each order in characters.
 
     Attributes

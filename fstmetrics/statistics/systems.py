@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from fstmetrics.alignment.family import Judgement
 from fstmetrics.contract import Evaluator, Metric
 from fstmetrics.overlap import Overlap, compares_words, overlap
+from fstmetrics.references import Reference
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.algorithms.kbest import best_words
 from lattices.arrays import FloatColumn
-from lattices.errors import Error, FormatError
+from lattices.errors import Error, FormatError, OptionError
 from lattices.formats import Format, parse_record
 from lattices.formats.base import decoded_lines, split_words
 from lattices.formats.reading import available, named, sniffs
@@ -22,6 +24,7 @@ from lattices.formats.references.files import is_own_id
 from lattices.formats.references.ids import IdTemplate
 from lattices.formats.references.nist import READERS, Lines, looks_like, second_line
 from lattices.formats.streams import display_name, opened
+from lattices.records import Record
 from lattices.vocabulary import Vocabulary
 
 TEXT = "text"
@@ -46,6 +49,8 @@ class Scorer:
         How ids are made of the fields of trn or ctm.
     keep
         Whether to keep what was made ready: for more than one system.
+    sentences
+        Whether systems keep their sentences, too.
 
     Attributes
     ----------
@@ -60,11 +65,13 @@ class Scorer:
         id_template: str | None = None,
         *,
         keep: bool = True,
+        sentences: bool = False,
     ) -> None:
         self.metrics, self.references, self.id_template = metrics, references, id_template
         self.shared = Overlap.UNKNOWN
         self._compare_words = any(map(compares_words, metrics))
         self._keep = keep
+        self.sentences = sentences
         self._evaluators: dict[tuple[str, int], tuple[Evaluator, ...]] = {}
 
     def stats(self, name: str, position: int, words: Sequence[str]) -> list[FloatColumn]:
@@ -81,6 +88,13 @@ class Scorer:
             common = overlap(frozenset(words), self.references.get(name, position))
             self.shared = max(self.shared, common)
         return [evaluator.stats(words) for evaluator in evaluators]
+
+
+class Sentence(NamedTuple):
+    """What a system said of a segment, and the references of it."""
+
+    words: tuple[str, ...]
+    references: tuple[Reference, ...]
 
 
 @dataclass
@@ -100,6 +114,8 @@ class System:
         From the id of a segment to one row of statistics for each metric.
     failures : list of FormatError
         One for each segment that could not be scored.
+    sentences : dict
+        From the id of a segment to what was said, where the scorer is to keep it.
     """
 
     name: str
@@ -108,6 +124,29 @@ class System:
     problem: str = ""
     stats: dict[str, list[FloatColumn]] = field(default_factory=dict)
     failures: list[FormatError] = field(default_factory=list)
+    sentences: dict[str, Sentence] = field(default_factory=dict)
+
+    def add(self, scorer: Scorer, id: str, name: str, position: int, words: Sequence[str]) -> None:
+        """Score what was said of a segment; its references are found by name or position."""
+        self.stats[id] = scorer.stats(name, position, words)
+        if scorer.sentences:
+            self.sentences[id] = Sentence(tuple(words), scorer.references.get(name, position))
+
+    def judgements(self) -> Iterator[tuple[str, Judgement]]:
+        """Iterate over segments with their alignments, by the first metric that aligns.
+
+        Raises
+        ------
+        OptionError
+            If there is none.
+        """
+        for id, (words, references) in self.sentences.items():
+            evaluators = (metric.against(references) for metric in self.metrics)
+            judge = next((e.judge for e in evaluators if hasattr(e, "judge")), None)
+            if judge is None:
+                names = ", ".join(map(str, self.metrics))
+                raise OptionError(f"{names}: no metric that aligns words, such as wer")
+            yield id, judge(words)
 
     def segment_scores(self) -> Iterator[tuple[str, list[float]]]:
         """Iterate over the segments with their score under each metric."""
@@ -205,7 +244,7 @@ def paired_matrices(systems: Sequence[System], references: References) -> list[l
 
 
 @dataclass(frozen=True)
-class SystemComparison:
+class SystemComparison(Record):
     """One system against a baseline under one metric, by several tests.
 
     Attributes
@@ -293,7 +332,7 @@ def _score_lines(stream: BinaryIO, system: System, scorer: Scorer, format: str |
     else:
         _check_count(system.name, len(lines), "lines", scorer.references)
         for number, _, words in lines:
-            system.stats[str(number)] = scorer.stats(_unnamed(number), number - 1, words)
+            system.add(scorer, str(number), _unnamed(number), number - 1, words)
 
 
 def _add(
@@ -301,7 +340,7 @@ def _add(
 ) -> None:
     """Score one segment that has an id."""
     try:
-        system.stats[name] = scorer.stats(name, position, words)
+        system.add(scorer, name, name, position, words)
     except FormatError as problem:
         system.fail(name, line, problem)
 
@@ -387,7 +426,7 @@ def _score_lists(format: Format, stream: BinaryIO, system: System, scorer: Score
             name = space.id
             if name in system.stats:
                 raise FormatError("a second list with this id")
-            system.stats[name] = scorer.stats(name, position, best_words(space))
+            system.add(scorer, name, name, position, best_words(space))
         except Error as problem:
             system.fail(name, record.line, problem)
     if position >= 0:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-if TYPE_CHECKING:
-    pass
+from lattices.records import Record
 
 
 class Deferred:
@@ -38,7 +37,7 @@ class Deferred:
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis(Deferred):
+class Hypothesis(Deferred, Record):
     """A sentence with what the model says of it.
 
     Attributes
@@ -67,3 +66,12 @@ class Hypothesis(Deferred):
     def text(self) -> str:
         """The tokens, joined by blanks."""
         return " ".join(self.tokens)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return text, words, model score and features."""
+        return {
+            "text": self.text,
+            "words": list(self.tokens),
+            "model_score": self.score,
+            "features": dict(self.features),
+        }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
     STANDARD,
+    TABULAR,
     add_inputs,
     add_metrics,
     add_output,
@@ -24,6 +26,7 @@ from decoding.cli.running import (
     add_running,
     check_running,
     file_stamps,
+    line_format,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -56,6 +59,7 @@ examples:
   fstmetrics mbr nbest.gz --metric bleu:smooth=exp,effective_order=true --scale 10
   fstmetrics mbr lattices.jsonl.gz --metric wer --refs refs.txt --summary summary.json
   fstmetrics mbr one.gz --systems two.gz three.gz --system-weights 0.5 0.3 0.2 --metric wer
+  fstmetrics mbr --systems a.txt b.txt c.ctm --refs text     # ROVER
   fstmetrics mbr lattices.jsonl.gz --method linear --set p=0.7 --set r=0.8 --metric bleu
 """
 
@@ -99,7 +103,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         default=[],
-        help="spaces of other systems with the same ids, combined with SPACES",
+        help="spaces of other systems with the same ids, combined with SPACES; or what they said, "
+        "as lines 'id words', trn or .ctm: with sentences in all files words are voted on (ROVER), "
+        "under wer by default; without SPACES the first system takes their place",
     )
     parser.add_argument(
         "--system-weights",
@@ -130,7 +136,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
+        "--format",
+        choices=("tsv", "jsonl", *TABULAR),
+        default="tsv",
+        help="output format (default: tsv); parquet needs pyarrow",
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
@@ -138,6 +147,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    from tempfile import TemporaryDirectory
+
+    if not arguments.paths and arguments.systems:
+        first, *arguments.systems = arguments.systems
+        arguments.paths = [first]
+    with TemporaryDirectory() as folder:
+        _take_transcripts(arguments, folder)
+        return _run(arguments)
+
+
+def _take_transcripts(arguments: argparse.Namespace, folder: str) -> None:
+    """Put lattices of one path in the place of sentences in SPACES; then words are voted on."""
+    if not arguments.systems or STANDARD in arguments.paths:
+        return
+    import lattices
+    from decoding.corpus.transcripts import is_transcript, read_transcripts
+
+    taken = []
+    for place, path in enumerate(arguments.paths):
+        if os.path.isfile(path) and is_transcript(path):
+            taken.append(place)
+            if arguments.resume:
+                arguments.parser.error(f"--resume is for spaces, and {path} has sentences")
+            spaces = read_transcripts(path).values()
+            arguments.paths[place] = os.path.join(folder, f"{place}-{os.path.basename(path)}.jsonl")
+            lattices.write(arguments.paths[place], spaces)
+    if len(taken) == len(arguments.paths):
+        arguments.default_metrics = ["wer"]
+
+
+def _run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "SPACES")
     check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
@@ -162,7 +202,7 @@ def run(arguments: argparse.Namespace) -> int:
         "evidence": _table(arguments.evidence) if arguments.evidence else None,
         "systems": tuple(map(_table, arguments.systems)),
     }
-    job = MBRLines(metrics, references, arguments.format, {**decision, **tables})
+    job = MBRLines(metrics, references, line_format(arguments), {**decision, **tables})
     others = [*([arguments.evidence] if arguments.evidence else []), *arguments.systems]
     return write_summarised(
         arguments,
@@ -228,10 +268,13 @@ def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> s
     return "auto" if arguments.method == "auto" and not options else method
 
 
-def _table(path: str) -> dict[str, Space]:
+def _table(path: str) -> Mapping[str, Space]:
     """Return the spaces of a file by their ids."""
     import lattices
+    from decoding.corpus.transcripts import is_transcript, read_transcripts
 
+    if is_transcript(path):
+        return read_transcripts(path)
     return {space.id: space for space in lattices.read(path)}
 
 

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
+    FORMATS,
+    STANDARD,
+    TABULAR,
+    add_breakdown,
     add_inputs,
     add_metrics,
     add_output,
     add_references,
     check_inputs,
+    counts,
     finite,
     opened_references,
     parsed_metrics,
     positive,
+    say,
     size,
+    values,
+    write_report,
 )
 from decoding.cli.running import (
     add_resuming,
     add_running,
     check_running,
+    line_format,
     scores_table,
+    tallied,
     task_over_corpus,
     unscored_lines,
     write_summarised,
 )
 
 if TYPE_CHECKING:
+    from decoding.cli.output.breakdown import Breakdown
     from decoding.corpus.runner import Job
     from fstmetrics import Metric
     from lattices.formats.references import References
@@ -53,6 +66,13 @@ The best sentences need not make the best corpus, under BLEU and where reference
 lengths are given for a segment. With --corpus the sentences are chosen together, for the score
 of the corpus; the summary then has the sentence oracles, the corpus oracle, and a bound that no
 choice can surpass. All of the corpus is searched before anything is written.
+
+--by, --top and --show add to the summary where the errors of oracles and of the model's best are.
+
+With --at the output is a table instead: what the oracle among the k best sentences of the model
+scores over the corpus, for every k; the k best of a list are its entries of the highest scores,
+those of a lattice or forest are different sentences. With --densities it has the oracles of
+lattices that are pruned to so many arcs for each word of the model's best. --plot draws either.
 """
 EXAMPLES = """\
 examples:
@@ -61,7 +81,11 @@ examples:
   fstmetrics oracle lattices.jsonl.gz --metric bleu:smooth=add-k
   fstmetrics oracle lattices.jsonl.gz --metric bleu --corpus
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
+  fstmetrics oracle nbest.gz --refs refs.en --metric wer --at 1,2,4,8,16,100 --plot oracles.svg
+  fstmetrics oracle lattices.jsonl.gz --metric wer --densities 2,5,10,20,50 --format latex
 """
+#: formats of the lines of segments
+LINES = ("tsv", "jsonl", *TABULAR)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,6 +115,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="choose the sentences that together make the best corpus, with a bound; not with -k, "
         "--worst, --model-weight or --resume",
     )
+    curve = parser.add_mutually_exclusive_group()
+    curve.add_argument(
+        "--at",
+        metavar="K,K,...",
+        type=counts,
+        help="table of oracles among the K best sentences, such as 1,2,4,8,16,100",
+    )
+    curve.add_argument(
+        "--densities",
+        metavar="D,D,...",
+        type=_densities,
+        help="table of oracles of lattices pruned to D arcs a word, such as 2,5,10",
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="also draw that table: .png, .svg or .pdf; needs matplotlib",
+    )
     parser.add_argument(
         "--model-weight",
         metavar="W",
@@ -111,13 +153,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=size,
         help="maximum memory of such a search, such as 500M (default: 2G)",
     )
+    add_breakdown(parser)
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl"), default="tsv", help="output format (default: tsv)"
+        "--format",
+        choices=(*LINES, *(each for each in FORMATS if each not in LINES)),
+        help="output format: tsv (default) or jsonl; with --at and --densities table (default), "
+        "tsv, json or latex; csv and parquet for both (parquet needs pyarrow)",
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
+
+
+def _densities(text: str) -> list[float]:
+    found = values(text)
+    if min(found) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r}: {min(found):g} is not above 0")
+    return found
+
+
+def _check_curve(arguments: argparse.Namespace) -> None:
+    """Refuse what a table of oracles cannot be together with, and settle the format."""
+    name = "--at" if arguments.at else "--densities" if arguments.densities else ""
+    formats = FORMATS if name else LINES
+    arguments.format = arguments.format or formats[0]
+    if arguments.format not in formats:
+        where = name or "lines of segments"
+        arguments.parser.error(f"--format {arguments.format}: {where} can be {', '.join(formats)}")
+    if not name:
+        if arguments.plot:
+            arguments.parser.error("--plot draws the table of --at or --densities")
+        return
+    given = {
+        "-k": arguments.k > 1,
+        "--worst": arguments.worst,
+        "--corpus": arguments.corpus,
+        "--model-weight": arguments.model_weight != 0,
+        "--resume": arguments.resume,
+        "--summary": arguments.summary,
+        "--engine": arguments.at and arguments.engine != "auto",
+        **_breakdown_options(arguments),
+    }
+    for other, there in given.items():
+        if there:
+            arguments.parser.error(f"{name} and {other} exclude one another")
+    if arguments.plot == STANDARD:
+        arguments.parser.error("--plot is a file")
+
+
+def _breakdown_options(arguments: argparse.Namespace) -> dict[str, bool]:
+    return {f"--{name}": bool(getattr(arguments, name)) for name in ("by", "top", "show")}
+
+
+def _check_breakdown(arguments: argparse.Namespace) -> bool:
+    """Tell whether errors are to be looked into, and refuse what that cannot be together with."""
+    given = [name for name, there in _breakdown_options(arguments).items() if there]
+    for name in given:
+        if arguments.resume:
+            arguments.parser.error(f"{name} and --resume exclude one another")
+        if arguments.quiet and not (arguments.summary and name != "--show"):
+            arguments.parser.error(f"{name} is part of the summary, which -q leaves out")
+    return bool(given)
 
 
 def _check_corpus(arguments: argparse.Namespace) -> None:
@@ -129,6 +226,7 @@ def _check_corpus(arguments: argparse.Namespace) -> None:
         "--worst": arguments.worst,
         "--model-weight": arguments.model_weight != 0,
         "--resume": arguments.resume,
+        **_breakdown_options(arguments),
     }
     for name, there in given.items():
         if there:
@@ -139,7 +237,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
+    _check_curve(arguments)
     _check_corpus(arguments)
+    looks_into = _check_breakdown(arguments)
     from decoding.cli.output import oracle as output
     from decoding.cli.output.tally import Tally
     from decoding.extraction.oracle import DEFAULT_BUDGET
@@ -150,6 +250,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_requirements(ENGINES.get(arguments.engine))
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
+    if arguments.at or arguments.densities:
+        return _write_curve(arguments, metrics, references)
     search: dict[str, Any] = {
         "k": arguments.k,
         "worst": arguments.worst,
@@ -161,11 +263,26 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.memory is not None:
         search["memory"] = arguments.memory
     settings = {name: search[name] for name in ("k", "worst", "model_weight")}
-    job: Job[Any] = output.OracleLines(metrics, references, arguments.format, search)
+    job: Job[Any] = output.OracleLines(
+        metrics, references, line_format(arguments), search, looks_into
+    )
     if arguments.corpus:
         search = {name: value for name, value in search.items() if name not in settings}
-        job = output.CorpusLines(metrics, references, arguments.format, search)
+        job = output.CorpusLines(metrics, references, line_format(arguments), search)
     decision = output.CorpusDecision(metrics)
+    decide: Callable[[Iterator[Any]], Iterator[Any]] = iter
+    conclude = output.conclude
+    breakdown = None
+    if looks_into:
+        from decoding.cli.output.breakdown import Breakdown
+
+        kinds = dict(
+            zip(output.KINDS, ("worst" if arguments.worst else "oracle", "1-best"), strict=True)
+        )
+        breakdown = Breakdown(metrics, kinds, arguments.by, arguments.top, output.conclude)
+        decide, conclude = breakdown.watch, breakdown.conclude
+    elif arguments.corpus:
+        decide, conclude = decision.decide, decision.conclude
     return write_summarised(
         arguments,
         job,
@@ -180,10 +297,51 @@ def run(arguments: argparse.Namespace) -> int:
         },
         settings=settings,
         done="searched",
-        for_people=lambda summary: _for_people(summary, metrics, references),
-        decide=decision.decide if arguments.corpus else iter,
-        conclude=decision.conclude if arguments.corpus else output.conclude,
+        for_people=lambda summary: "\n".join(
+            [*_looked_into(breakdown, arguments), _for_people(summary, metrics, references)]
+        ),
+        decide=decide,
+        conclude=conclude,
     )
+
+
+def _write_curve(
+    arguments: argparse.Namespace, metrics: tuple[Metric, ...], references: References | None
+) -> int:
+    """Write the table of oracles among more and more sentences or arcs."""
+    from decoding.cli.output.oracle import CurveSums
+    from decoding.cli.plots import line_plots, plot_format
+    from decoding.corpus.jobs import CurveJob
+
+    picture_format = plot_format(arguments.plot) if arguments.plot else ""
+    sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
+    curve = CurveSums(CurveJob(metrics, references, sizes, densities, arguments.engine))
+    summary = tallied(arguments, curve, curve.tally(), references, "searched")
+    picture = line_plots(curve.panels(summary), picture_format) if arguments.plot else b""
+    write_report(arguments, curve.report(summary).written(arguments.format), picture)
+    if not arguments.quiet:
+        for line in unscored_lines(summary, "the order of sentences"):
+            say(line)
+    return 1 if summary["failed"] else 0
+
+
+def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> list[str]:
+    """Return alignments, groups and errors, for people."""
+    if breakdown is None:
+        return []
+    from decoding.cli.output.breakdown import alignments, detail_tables
+    from decoding.cli.tables import table, wants_colour
+
+    shown = []
+    if arguments.show:
+        shown = alignments(
+            [found.system for found in breakdown.details],
+            every=arguments.show == "all",
+            colour=wants_colour(sys.stderr),
+            width=shutil.get_terminal_size((110, 24)).columns,
+        )
+    tables = detail_tables(breakdown.details, ())
+    return [*shown, *(table(each.header, each.rows, each.left) + "\n" for each in tables)]
 
 
 def _for_people(

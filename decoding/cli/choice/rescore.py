@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from decoding.cli.arguments import (
     STANDARD,
+    TABULAR,
     add_inputs,
     add_metrics,
     add_references,
@@ -21,6 +22,7 @@ from decoding.cli.running import (
     add_running,
     check_running,
     corpus_outcomes,
+    line_format,
     say_unweighted,
     scores_table,
     segments_line,
@@ -89,7 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_running(parser)
     add_resuming(parser)
     parser.add_argument(
-        "--format", choices=("tsv", "jsonl", "text"), help="output format of lines (default: tsv)"
+        "--format",
+        choices=("tsv", "jsonl", "text", *TABULAR),
+        help="output format of lines (default: tsv); parquet needs pyarrow",
     )
     add_target(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
@@ -175,7 +179,7 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
 
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
-    format = arguments.format or "tsv"
+    format = line_format(arguments)
     job = RescoreLines(RescoreJob(weights, arguments.missing, metrics, references), format)
     return write_summarised(
         arguments,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from decoding.cli.arguments import (
+    add_breakdown,
     add_metrics,
     add_output,
     add_references,
@@ -34,6 +35,7 @@ examples:
   fstmetrics score system-a.txt system-b.txt --refs text --refs-format kaldi --format json
   fstmetrics score *.en --refs refs.en --metric bleu --metric grr --intervals --format latex
   fstmetrics score nbest.gz --refs refs.en --segments --format tsv
+  fstmetrics score hyps.txt --refs text --metric wer --by speaker --top 20 --show errors
 """
 
 
@@ -49,24 +51,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--intervals", action="store_true", help="bootstrap confidence intervals of corpus scores"
     )
     add_resampling(parser, 1000, "1000")
-    add_table_format(parser, "; tsv and latex have either segments or systems")
+    add_breakdown(parser)
+    add_table_format(
+        parser, "; tsv, csv, parquet and latex have one table: systems, --segments, --by or --top"
+    )
     add_output(parser)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse what a format has no room for."""
+    if arguments.show and arguments.format != "table":
+        arguments.parser.error(f"--show is for people, not for --format {arguments.format}")
+    if arguments.format in ("table", "json"):
+        return
+    given = [f"--{name}" for name in ("segments", "by", "top") if getattr(arguments, name)]
+    if len(given) > 1:
+        arguments.parser.error(
+            f"--format {arguments.format} has one table; {' and '.join(given)} exclude one another"
+        )
+    if given and arguments.intervals:
+        arguments.parser.error(
+            f"--format {arguments.format} has {given[0][2:]} or systems, and only systems have "
+            "intervals"
+        )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
-    if arguments.segments and arguments.intervals and arguments.format in ("tsv", "latex"):
-        arguments.parser.error(
-            f"--format {arguments.format} has segments or systems, and only systems have intervals"
-        )
+    _check(arguments)
     from decoding.cli.output.score import written
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_system
     from lattices.errors import FormatError
 
     references = required_references(arguments)
     several = len(arguments.paths) > 1
-    scorer = Scorer(parsed_metrics(arguments), references, arguments.refs_id, keep=several)
+    scorer = Scorer(
+        parsed_metrics(arguments),
+        references,
+        arguments.refs_id,
+        keep=several,
+        sentences=bool(arguments.top or arguments.show or arguments.by == "length"),
+    )
     failed = False
     systems = []
     for path in arguments.paths:

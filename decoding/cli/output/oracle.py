@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoding.cli.arguments import tsv_cell
-from decoding.cli.output.tally import Lines, sums_of
-from decoding.corpus.jobs import CandidatesJob, OracleJob, SegmentOracles
+from decoding.cli.output.tally import Lines, Tally, sums_of
+from decoding.cli.plots import Curve, Panel
+from decoding.cli.tables import Report, headings
+from decoding.corpus.jobs import CandidatesJob, CurveJob, OracleJob, SegmentOracles
 from decoding.corpus.outcomes import Done, Failure, Segment
 from decoding.extraction.choice import CorpusChoice
 from decoding.extraction.corpus import Candidates, choose, sum_of
@@ -36,12 +38,15 @@ class OracleLines:
     metrics, references, search
         As in :class:`decoding.corpus.jobs.OracleJob`; ``search`` has the rest of its arguments.
     format : {"tsv", "jsonl"}
+    sentences : bool
+        Whether to send sentences and references, too.
     """
 
     metrics: tuple[Metric, ...]
     references: References | None
     format: str
     search: Mapping[str, Any]
+    sentences: bool = False
 
     def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the lines of each segment."""
@@ -49,7 +54,11 @@ class OracleLines:
         spelt = _tsv_lines if self.format == "tsv" else _json_lines
         return [
             Lines(
-                spelt(segment.id, result, self.metrics), _sums(result, self.metrics), result.engine
+                spelt(segment.id, result, self.metrics),
+                _sums(result, self.metrics),
+                result.engine,
+                sentences=(result.oracles[0].tokens, result.one_best) if self.sentences else (),
+                references=segment.references(self.references) if self.sentences else (),
             )
             for segment, result in zip(segments, found, strict=True)
         ]
@@ -178,6 +187,102 @@ def conclude(summary: dict[str, Any]) -> dict[str, Any]:
     whole["decomposes"] = whole.pop("decomposing") == whole["segments"]
     whole["arcs_per_second"] = whole["arcs"] / whole["seconds"]
     return {**whole, **whole["metrics"][whole["metric"]]}
+
+
+@dataclass(frozen=True)
+class CurveSums:
+    """The job of the command with ``--at`` or ``--densities``: nothing but sums of every segment.
+
+    Attributes
+    ----------
+    job : CurveJob
+    """
+
+    job: CurveJob
+
+    def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
+        """Return no text, but the sums of each segment."""
+        return [
+            Lines(
+                "",
+                sums_of(
+                    self.job.metrics,
+                    (found.decomposes, found.unscored, found.words, *found.sizes),
+                    *found.stats,
+                ),
+                found.engine,
+            )
+            for found in self.job(segments)
+        ]
+
+    def tally(self) -> Tally:
+        """Return what adds them up; a kind of statistics is a point of the curve."""
+        points = tuple(map(str, self.job.at or self.job.densities))
+        sizes = tuple(f"size at {point}" for point in points)
+        return Tally(self.job.metrics, ("decomposing", "unscored", "words", *sizes), points)
+
+    def report(self, summary: dict[str, Any]) -> Report:
+        """Return the table: a line for each point, with the corpus scores of its oracles."""
+        metrics, points = self.job.metrics, self.job.at or self.job.densities
+        labels, notes = headings(metrics)
+        rows = self._rows(summary)
+        name, size = ("k", "sentences") if self.job.at else ("density", "arcs a word")
+        if summary["decomposing"] < summary["segments"]:
+            notes.append("sentence oracles: together they need not make the best corpus")
+        return Report(
+            [name, size, *labels],
+            [
+                [f"{point:g}", f"{size:.1f}", *(f"{score:.4f}" for score in scores)]
+                for point, size, *scores in rows
+            ],
+            [*notes, f"{summary['segments']} segments, {summary['failed']} failed"],
+            tsv_rows=lambda: [
+                [name, size.replace(" ", "_"), *map(str, metrics)],
+                *([repr(cell) for cell in row] for row in rows),
+            ],
+            content=lambda: {
+                "segments": summary["segments"],
+                "failed": summary["failed"],
+                "points": [
+                    {
+                        name: point,
+                        size.replace(" ", "_"): mean,
+                        "scores": dict(zip(map(str, metrics), scores, strict=True)),
+                    }
+                    for point, (_, mean, *scores) in zip(points, rows, strict=True)
+                ],
+            },
+            left=(),
+        )
+
+    def _rows(self, summary: dict[str, Any]) -> list[list[float]]:
+        """Return each point: what was asked for, the mean of what there was, the scores."""
+        whole = summary["segments"] if self.job.at else max(1, summary["words"])
+        return [
+            [
+                point,
+                summary[f"size at {point}"] / whole,
+                *(summary["metrics"][str(metric)][str(point)] for metric in self.job.metrics),
+            ]
+            for point in self.job.at or self.job.densities
+        ]
+
+    def panels(self, summary: dict[str, Any]) -> list[Panel]:
+        """Return a picture for each metric: densities are drawn where they were attained."""
+        rows = self._rows(summary)
+        return [
+            Panel(
+                label,
+                "k best sentences" if self.job.at else "arcs a word",
+                "oracle" if metric.higher_is_better else "oracle (lower is better)",
+                [row[0] if self.job.at else row[1] for row in rows],
+                [Curve("", [row[2 + place] for row in rows])],
+                doubling=True,
+            )
+            for place, (label, metric) in enumerate(
+                zip(headings(self.job.metrics)[0], self.job.metrics, strict=True)
+            )
+        ]
 
 
 @dataclass

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.tables import Report, headings, resampling_note, table
+from decoding.cli.arguments import STANDARD
+from decoding.cli.output.breakdown import (
+    Details,
+    alignments,
+    detail_tables,
+    details_of,
+    four_digits,
+    table_part,
+)
+from decoding.cli.tables import Report, headings, resampling_note, table, wants_colour
 
 if TYPE_CHECKING:
     from fstmetrics import Metric
@@ -17,34 +28,72 @@ if TYPE_CHECKING:
 Estimates = Sequence[Sequence["Estimate"]] | None
 
 
-def written(systems: Sequence[System], arguments: argparse.Namespace) -> str:
-    """Return the scores of systems in the format that is asked for."""
-    metrics = systems[0].metrics
-    labels, notes = headings(metrics)
-    segment_header = ["system", "segment", *labels]
-    segment_rows = [
-        [system, name, *(f"{score:.4f}" for score in scores)]
-        for system, name, scores in (_segment_scores(systems) if arguments.segments else ())
-    ]
+def written(systems: Sequence[System], arguments: argparse.Namespace) -> bytes:
+    """Return the scores of systems in the format that is asked for.
+
+    Tables for people stand one below the other, the systems last; other tables are alone.
+    """
+    _, notes = headings(systems[0].metrics)
     resampling = {name: getattr(arguments, name) for name in ("samples", "seed", "level")}
     estimates = None
     if arguments.intervals:
         estimates = [system.estimates(**resampling) for system in systems]
         notes.append(resampling_note(**resampling))
-    of_segments = arguments.segments and arguments.format == "latex"
+    details = details_of(systems, arguments.by, arguments.top)
     header, *rows = _system_rows(systems, estimates, errors=arguments.format == "table")
     report = Report(
-        segment_header if of_segments else header,
-        segment_rows if of_segments else rows,
+        header,
+        rows,
         notes,
-        tsv_rows=lambda: _tsv_rows(systems, estimates, arguments.segments),
-        content=lambda: _content(systems, estimates, arguments.segments, resampling),
-        left=(0, 1) if of_segments else (0,),
+        tsv_rows=lambda: _tsv_rows(systems, estimates),
+        content=lambda: _content(systems, estimates, details, arguments.segments, resampling),
     )
-    text = report.written(arguments.format)
-    if arguments.segments and arguments.format == "table":
-        return table(segment_header, segment_rows, left=(0, 1)) + "\n\n" + text
-    return text
+    parts = _parts(systems, details, arguments.segments, notes)
+    if arguments.format == "table":
+        tables = [table(part.header, part.rows, part.left) + "\n" for part in parts]
+        above = "".join(text + "\n" for text in [*_shown(systems, arguments), *tables])
+        return above.encode("utf-8") + report.written("table")
+    if arguments.format != "json" and parts:
+        (report,) = parts
+    return report.written(arguments.format)
+
+
+def _parts(
+    systems: Sequence[System],
+    details: Sequence[Details],
+    segments: bool,
+    notes: Sequence[str],
+) -> list[Report]:
+    """Return the tables of segments, groups and errors that are asked for."""
+    parts = detail_tables(details, notes)
+    if segments:
+        metrics = systems[0].metrics
+        scored = list(_segment_scores(systems))
+        of_segments = table_part(
+            ["system", "segment", *headings(metrics)[0]],
+            [[system, id, *map(four_digits, scores)] for system, id, scores in scored],
+            [
+                ["system", "segment", *map(str, metrics)],
+                *([system, id, *map(repr, scores)] for system, id, scores in scored),
+            ],
+            notes,
+            left=(0, 1),
+        )
+        parts.insert(0, of_segments)
+    return parts
+
+
+def _shown(systems: Sequence[System], arguments: argparse.Namespace) -> list[str]:
+    """Return the alignments that are asked for, as wide and coloured as the terminal can."""
+    if not arguments.show:
+        return []
+    to_terminal = arguments.output == STANDARD
+    return alignments(
+        systems,
+        every=arguments.show == "all",
+        colour=to_terminal and wants_colour(sys.stdout),
+        width=shutil.get_terminal_size((110, 24)).columns if to_terminal else 110,
+    )
 
 
 def _segment_scores(systems: Sequence[System]) -> Iterator[tuple[str, str, list[float]]]:
@@ -85,11 +134,8 @@ def _kinds_of_errors(metric: Metric) -> dict[str, str]:
     return kinds if counted else {}
 
 
-def _tsv_rows(systems: Sequence[System], estimates: Estimates, segments: bool) -> list[list[str]]:
+def _tsv_rows(systems: Sequence[System], estimates: Estimates) -> list[list[str]]:
     names = [str(metric) for metric in systems[0].metrics]
-    if segments:
-        rows = [[system, id, *map(repr, scores)] for system, id, scores in _segment_scores(systems)]
-        return [["system", "segment", *names], *rows]
     header = ["system", "segments"]
     for name in names:
         header += [name] if estimates is None else [name, f"{name} low", f"{name} high"]
@@ -106,7 +152,11 @@ def _tsv_rows(systems: Sequence[System], estimates: Estimates, segments: bool) -
 
 
 def _content(
-    systems: Sequence[System], estimates: Estimates, segments: bool, resampling: dict[str, Any]
+    systems: Sequence[System],
+    estimates: Estimates,
+    details: Sequence[Details],
+    segments: bool,
+    resampling: dict[str, Any],
 ) -> dict[str, Any]:
     names = [str(metric) for metric in systems[0].metrics]
     listed = []
@@ -135,6 +185,7 @@ def _content(
                 {"id": name, "scores": dict(zip(names, scores, strict=True))}
                 for name, scores in system.segment_scores()
             ]
+        entry.update(details[place].content())
         listed.append(entry)
     content: dict[str, Any] = {}
     if estimates is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Failures
 from fstmetrics import Metric
+from fstmetrics.references import Reference
 from lattices.arrays import FloatColumn
 
 #: statistics under each metric; None for one under which there are none, or for all
@@ -31,12 +32,18 @@ class Lines(NamedTuple):
         The engine that searched, or the method that decided.
     unweighted : tuple of str
         Features that have no weight.
+    sentences : tuple of tuples of str
+        What a breakdown looks at: the words of each kind, such as oracle and 1-best.
+    references : tuple
+        What it compares them with.
     """
 
     text: str
     sums: tuple[float, ...]
     engine: str
     unweighted: tuple[str, ...] = ()
+    sentences: tuple[tuple[str, ...], ...] = ()
+    references: tuple[Reference, ...] = ()
 
 
 def sums_of(metrics: Sequence[Metric], counts: Sequence[float], *kinds: Rows) -> tuple[float, ...]:

@@ -658,3 +658,127 @@ def test_normalised_oracle(
     shown = capsys.readouterr()
     assert shown.out == "s\t0.0\tTHE cat,\n"
     assert "WER     1.0000  0.0000" in shown.err
+
+
+LISTS = """\
+a\t1\t-1.0\tthe hat
+a\t2\t-2.0\ta cat
+a\t3\t-3.0\tthe cat
+b\t1\t-1.0\tdogs bark
+b\t2\t-2.0\tdog bark
+"""
+
+
+@pytest.fixture
+def ranked(tmp_path: Path) -> list[object]:
+    (tmp_path / "lists.tsv").write_text(LISTS)
+    (tmp_path / "refs.txt").write_text("a the cat\nb dog barks\n")
+    refs = ["--refs", tmp_path / "refs.txt", "--refs-format", "kaldi"]
+    return [tmp_path / "lists.tsv", *refs, "--metric", "wer"]
+
+
+def test_oracles_at_k(ranked: list[object], capsys: pytest.CaptureFixture[str]) -> None:
+    # errors of the best so far: 1 and 2 of 4 words, then 1 and 1, then 0 and 1
+    assert run(*ranked, "--at", "3,1,2,50") == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines() == [
+        " k  sentences     WER",
+        " 1        1.0  0.7500",
+        " 2        2.0  0.5000",
+        " 3        2.5  0.2500",
+        "50        2.5  0.2500",
+        "",
+        "2 segments, 0 failed",
+    ]
+    assert run(*ranked, "--at", "1,3", "--format", "tsv") == 0
+    assert table(capsys.readouterr().out) == [
+        ["k", "sentences", "wer"],
+        ["1", "1.0", "0.75"],
+        ["3", "2.5", "0.25"],
+    ]
+    assert run(*ranked, "--at", "2", "--format", "json", "--workers", 2) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["points"] == [{"k": 2, "sentences": 2.0, "scores": {"wer": 0.5}}]
+
+
+def test_oracles_of_lattices_at_k_and_by_density(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # 'a hat', 'the hat', 'a cat', 'the cat' by their scores
+    assert run(file, "--metric", "wer", "--at", "1,2,4", "--format", "tsv") == 0
+    assert [row[2] for row in table(capsys.readouterr().out)[1:]] == ["1.0", "0.5", "0.0"]
+    plot = tmp_path / "curve.svg"
+    flags = ["--metric", "wer", "--densities", "1,1.5,9", "--format", "tsv", "--plot", plot]
+    assert run(file, *flags) == 0
+    assert table(capsys.readouterr().out) == [
+        ["density", "arcs_a_word", "wer"],
+        ["1.0", "1.0", "1.0"],
+        ["1.5", "1.5", "0.5"],
+        ["9.0", "2.0", "0.0"],
+    ]
+    assert "<svg" in plot.read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--at", "0,1"], "'0,1': 0 is no whole number from 1 on"),
+        (["--densities", "0,1"], "'0,1': 0 is not above 0"),
+        (["--at", "1", "-k", "2"], "--at and -k exclude one another"),
+        (["--at", "1", "--summary", "x.json"], "--at and --summary exclude one another"),
+        (["--at", "1", "--format", "jsonl"], "--format jsonl: --at can be table, tsv, json"),
+        (["--format", "latex"], "--format latex: lines of segments can be tsv, jsonl"),
+        (["--plot", "x.svg"], "--plot draws the table of --at or --densities"),
+    ],
+)
+def test_what_a_table_of_oracles_is_not_with(
+    file: Path, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file, *flags) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_lists_have_no_density(ranked: list[object], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*ranked, "--densities", "1,2") == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "--densities is for lattices, and this is an n-best list; --at is for" in printed.err
+
+
+def test_where_errors_are(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # the model says 'a hat', the lattice has 'the cat'
+    summary = tmp_path / "summary.json"
+    flags = ["--metric", "wer", "--by", "s(.)", "--top", 1, "--show", "errors"]
+    assert run(file, *flags, "--summary", summary) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "s0\t0.0\tthe cat\ns1\t0.0\tthe cat\ns2\t0.0\tthe cat\n"
+    lines = printed.err.splitlines()
+    assert lines[:3] == ["s0        the cat", "  oracle  the cat", "  1-best  [a] [hat]"]
+    assert [line.split() for line in lines if line.startswith(("oracle ", "1-best "))] == [
+        *(["oracle", place, "1", "0.0000"] for place in "012"),
+        *(["1-best", place, "1", "1.0000"] for place in "012"),
+        ["1-best", "substitution", "3", "the", "a", "s0", "s1", "s2"],
+    ]
+    found = json.loads(summary.read_text())["breakdown"]
+    assert found["oracle"]["errors"] == []
+    assert [each["scores"] for each in found["one_best"]["groups"]] == [{"wer": 1.0}] * 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--by", "speaker", "--at", "1"], "--at and --by exclude one another"),
+        (["--top", "3", "--corpus"], "--corpus and --top exclude one another"),
+        (["--show", "all", "-q"], "--show is part of the summary, which -q leaves out"),
+        (["--top", "1", "--resume", "-o", "x"], "--top and --resume exclude one another"),
+        (["--by", "("], "groups by '(', expected speaker"),
+        (["--by", "speaker"], "segment 's0' has no speaker before a - or _ in its id"),
+    ],
+)
+def test_what_a_breakdown_is_not_with(
+    file: Path, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file, *flags) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.out == ""

@@ -233,3 +233,106 @@ def test_normalised_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "did you mean lower?" in capsys.readouterr().err
     assert main([*argv[:-1], "wer:normalise=lower", "--normalize", "nfkc"]) == 2
     assert "--normalize nfkc, and wer:normalise=lower has normalisers" in capsys.readouterr().err
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> list[object]:
+    (tmp_path / "text").write_text("ann-1 the cat sat\nann-2 the hat\nbob-1 a b c d\n")
+    (tmp_path / "hyps").write_text("ann-1 a cat sat\nann-2 a hat up\nbob-1 a b c d\n")
+    return ["score", tmp_path / "hyps", "--refs", tmp_path / "text", "--metric", "wer"]
+
+
+def test_groups_and_errors_stand_above_the_systems(
+    talk: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*talk, "--by", "speaker", "--top", 5) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[:7]] == [
+        ["group", "segments", "WER"],
+        ["ann", "2", "0.6000"],
+        ["bob", "1", "0.0000"],
+        [],
+        ["error", "times", "reference", "hypothesis", "segments"],
+        ["substitution", "2", "the", "a", "ann-1", "ann-2"],
+        ["insertion", "1", "up", "ann-2"],
+    ]
+    assert lines[8].split()[:3] == ["system", "segments", "WER"]
+
+
+def test_groups_and_errors_for_programs(
+    talk: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*talk, "--by", "length", "--format", "tsv") == 0
+    rows = [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()]
+    assert rows == [
+        ["group", "segments", "wer"],
+        ["2-3", "2", "0.6"],
+        ["4-7", "1", "0.0"],
+    ]
+    assert run(*talk, "--by=-(.)", "--top", 1, "--format", "json") == 0
+    (system,) = json.loads(capsys.readouterr().out)["systems"]
+    assert [(each["group"], each["scores"]["wer"]) for each in system["groups"]] == [
+        ("1", 1 / 7),
+        ("2", 1.0),
+    ]
+    assert system["errors"][0] == {
+        "operation": "substitution",
+        "reference": "the",
+        "hypothesis": "a",
+        "times": 2,
+        "segments": ["ann-1", "ann-2"],
+    }
+
+
+def test_alignments_are_shown(
+    talk: list[object], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(*talk, "--show", "errors") == 0
+    assert capsys.readouterr().out.startswith(
+        "ann-1  the cat sat\n"
+        "       [a] cat sat\n"
+        "\n"
+        "ann-2  the hat\n"
+        "       [a] hat {up}\n"
+        "\n"
+        "[word] substitution   {word} insertion   *** deletion\n"
+    )
+    assert run(*talk, "--show", "all") == 0
+    assert "bob-1  a b c d\n       a b c d\n" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert run(*talk, "--show", "errors") == 0
+    assert "\x1b[33m[a]\x1b[0m" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run(*talk, "--show", "errors") == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--show", "all", "--format", "json"], "--show is for people, not for --format json"),
+        (
+            ["--by", "speaker", "--top", "3", "--format", "csv"],
+            "--by and --top exclude one another",
+        ),
+        (["--by", "speaker", "--intervals", "--format", "csv"], "only systems have intervals"),
+        (["--top", "3", "--metric", "bleu"], ""),
+        (["--by", "("], "groups by '(', expected speaker, length, a file"),
+    ],
+)
+def test_what_breakdowns_are_not_with(
+    talk: list[object], flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*talk, *flags) == (2 if said else 0)
+    assert said in capsys.readouterr().err
+
+
+def test_errors_need_a_metric_that_aligns(
+    talk: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*talk[:-1], "bleu", "--top", 3) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "no metric that aligns words, such as wer" in printed.err

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 import pickle
 from functools import partial
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decoding
-from decoding import density_curve, oracle, oracle_kbest, oracles, worst
+from decoding import density_curve, oracle, oracle_at, oracle_kbest, oracles, worst
 from decoding.extraction.oracle import find_oracles
 from fstmetrics import CER, GRR, WER, WRR
 from fstmetrics.contract import quality
@@ -80,6 +81,41 @@ def test_a_density_curve_is_the_oracle_of_each_pruned_lattice(lattice, reference
     scores = [point.oracle.score for point in curve]
     assert scores == sorted(scores)
     assert scores[-1] == oracle(lattice, evaluator).score
+
+
+@given(small_lattices(exact=True), sentences())
+def test_the_oracle_at_k_is_the_best_of_the_k_best_sentences(lattice, reference):
+    evaluator = WER().against([reference])
+    scores: dict[tuple[str, ...], float] = {}
+    for path in lattice.paths():
+        scores[path.tokens] = max(path.score, scores.get(path.tokens, -math.inf))
+    by_model = sorted(scores.values(), reverse=True)
+    for point in oracle_at(lattice, evaluator, [1, 2, 5, 1000]):
+        assert point.sentences == min(point.k, len(scores))
+        last = by_model[point.sentences - 1]
+        # which of those that tie at the border is among the k best is not specified
+        inside = [evaluator.score(tokens) for tokens, s in scores.items() if s > last]
+        border = [evaluator.score(tokens) for tokens, s in scores.items() if s == last]
+        assert point.oracle.score in [min([*inside, each]) for each in border]
+    assert point.oracle.score == oracle(lattice, evaluator).score
+
+
+@given(nbest_lists, sentences("abc"))
+def test_the_oracle_at_k_of_a_list_goes_by_its_scores(nbest, reference):
+    evaluator = WER().against([reference])
+    entries = sorted(nbest, key=lambda entry: -entry.score)
+    for point in oracle_at(nbest, evaluator, [3, 1, 1000]):
+        among = entries[: point.k]
+        assert point.sentences == len(among)
+        assert point.oracle.score == min(evaluator.score(entry.tokens) for entry in among)
+        assert point.oracle.hypothesis in among
+
+
+def test_the_oracle_at_no_k_and_at_zero():
+    nbest = NBest.from_hypotheses([Hypothesis(("a",), -1.0)])
+    assert oracle_at(nbest, WER().against(["a"]), []) == []
+    with pytest.raises(OptionError, match="sizes has 0, expected whole numbers from 1 on"):
+        oracle_at(nbest, WER().against(["a"]), [1, 0])
 
 
 @given(small_lattices(features=True), sentences())

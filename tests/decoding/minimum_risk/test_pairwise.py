@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lattices
+from decoding import mbr
 from decoding.minimum_risk import pairwise as pairwise_module
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked, score_matrix
@@ -28,6 +29,7 @@ from fstmetrics import (
     Bllip,
     Parse,
     ParseTable,
+    Utility,
     WERModif,
     WordVectors,
     parse_metric,
@@ -223,3 +225,33 @@ def test_real_lists(shared_data, metric):
     for nbest in islice(lattices.read(path), 2):
         few = NBest.from_hypotheses([nbest[entry] for entry in range(0, 100, 20)])
         check(nbest, few, metric)
+
+
+def test_a_utility_is_called_once_and_decides_as_a_loop_does() -> None:
+    rng = np.random.default_rng(11)
+    some = [
+        Hypothesis(tuple(rng.choice(list("abcd"), rng.integers(1, 5)).tolist()), float(score))
+        for score in rng.normal(size=12)
+    ]
+    nbest = NBest.from_hypotheses(some)
+    calls = []
+
+    def jaccard(pairs):
+        calls.append(pairs)
+        words = [({*a.split()}, {*b.split()}) for a, b in pairs]
+        return [len(a & b) / len(a | b) for a, b in words]
+
+    found = mbr(nbest, Utility(jaccard, "jaccard"))
+    (pairs,) = calls
+    assert len(pairs) == len(set(pairs)) == len({each.tokens for each in some}) ** 2
+    weights = np.exp([each.score for each in some])
+    weights /= weights.sum()
+    expected = {
+        each.text: sum(
+            weight * jaccard([(each.text, other.text)])[0]
+            for weight, other in zip(weights, some, strict=True)
+        )
+        for each in some
+    }
+    assert found.expected == pytest.approx(max(expected.values()))
+    assert found.expected == pytest.approx(expected[found.text])

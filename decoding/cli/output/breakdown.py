@@ -1,0 +1,225 @@
+"""Groups of segments, frequent errors and alignments, for ``score`` and ``oracle``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from decoding.cli.tables import Report, headings, legend, side_by_side
+from decoding.corpus.outcomes import Done, Failure
+from fstmetrics.statistics.breakdown import (
+    LENGTH,
+    ErrorCount,
+    GroupScores,
+    frequent_errors,
+    grouping,
+    length_group,
+    scores_by_group,
+)
+from fstmetrics.statistics.systems import Sentence, System
+from lattices.errors import OptionError
+
+if TYPE_CHECKING:
+    from decoding.cli.output.tally import Lines
+    from fstmetrics import Metric
+    from fstmetrics.alignment.family import Edit
+
+
+class Details(NamedTuple):
+    """What is known of a system beyond its scores, if it is asked for.
+
+    Attributes
+    ----------
+    system : System
+        With its sentences, unless there are but groups by id.
+    groups : list of GroupScores or None
+    errors : list of ErrorCount or None
+    """
+
+    system: System
+    groups: list[GroupScores] | None
+    errors: list[ErrorCount] | None
+
+    def content(self) -> dict[str, Any]:
+        """Return what JSON has of it."""
+        found: dict[str, Any] = {}
+        if self.groups is not None:
+            names = [str(metric) for metric in self.system.metrics]
+            found["groups"] = [
+                {
+                    "group": each.group,
+                    "segments": each.segments,
+                    "scores": dict(zip(names, each.scores, strict=True)),
+                }
+                for each in self.groups
+            ]
+        if self.errors is not None:
+            found["errors"] = [each.to_dict() for each in self.errors]
+        return found
+
+
+def details_of(systems: Sequence[System], by: str | None, top: int | None) -> list[Details]:
+    """Return the groups and the most frequent errors of each system."""
+    group_of = grouping(by) if by and by != LENGTH else None
+    found = []
+    for system in systems:
+        groups = errors = None
+        if group_of is not None:
+            groups = scores_by_group(system, group_of)
+        elif by:
+            lengths = {id: length_group(_length(system, id)) for id in system.stats}
+            groups = scores_by_group(system, lengths.__getitem__)
+        if top:
+            aligned = ((id, judgement.edits) for id, judgement in system.judgements())
+            errors = frequent_errors(aligned, top)
+        found.append(Details(system, groups, errors))
+    return found
+
+
+def _length(system: System, id: str) -> int:
+    """Return the words of the first reference of a segment."""
+    reference = system.sentences[id].references[0]
+    if not isinstance(reference, str):
+        raise OptionError(f"--by length: the reference of segment {id!r} has alternatives")
+    return len(reference.split())
+
+
+def detail_tables(details: Sequence[Details], notes: Sequence[str]) -> list[Report]:
+    """Return the tables of groups and errors, as far as there are any."""
+    metrics = details[0].system.metrics
+    labels, names = headings(metrics)[0], [str(metric) for metric in metrics]
+    # one system needs no column for its name, for people
+    named = 1 if len(details) == 1 else 0
+    tables = []
+    if details[0].groups is not None:
+        groups = [
+            ([system.name, group.group, str(group.segments)], group.scores)
+            for system, found, _ in details
+            for group in found or ()
+        ]
+        header = ["system", "group", "segments"]
+        tables.append(
+            table_part(
+                [*header[named:], *labels],
+                [[*cells[named:], *map(four_digits, scores)] for cells, scores in groups],
+                [[*header, *names], *([*cells, *map(repr, scores)] for cells, scores in groups)],
+                notes,
+                left=(0, 1 - named),
+            )
+        )
+    if details[0].errors is not None:
+        errors = [
+            [system.name, error.operation, str(error.times), error.reference, error.hypothesis,
+             " ".join(error.segments)]
+            for system, _, found in details
+            for error in found or ()
+        ]  # fmt: skip
+        header = ["system", "error", "times", "reference", "hypothesis", "segments"]
+        left = [column - named for column in (0, 1, 3, 4, 5)]
+        shown = [row[named:] for row in errors]
+        tables.append(table_part(header[named:], shown, [header, *errors], (), left))
+    return tables
+
+
+def table_part(
+    header: list[str],
+    rows: list[list[str]],
+    for_programs: list[list[str]],
+    notes: Sequence[str],
+    left: Sequence[int],
+) -> Report:
+    """Return a table that stands above that of systems, or in its place."""
+    return Report(header, rows, notes, lambda: for_programs, dict, left)
+
+
+def four_digits(score: float) -> str:
+    """Return a score as tables for people have it."""
+    return f"{score:.4f}"
+
+
+def alignments(
+    systems: Sequence[System], *, every: bool, colour: bool, width: int = 110
+) -> list[str]:
+    """Return the sentences of all systems below their references, word below word.
+
+    Parameters
+    ----------
+    systems
+        With their sentences.
+    every
+        Whether to have segments without errors, too.
+    colour, width
+        As in :func:`decoding.cli.tables.side_by_side`.
+    """
+    # systems may be closest to different references
+    blocks: dict[str, dict[tuple[str, ...], list[tuple[str, Sequence[Edit]]]]] = {}
+    for system in systems:
+        label = "" if len(systems) == 1 else f"  {system.name}"
+        for id, found in system.judgements():
+            words = tuple(each.reference for each in found.edits if each.operation != "insertion")
+            blocks.setdefault(id, {}).setdefault(words, []).append((label, found.edits))
+    texts = []
+    for id, by_reference in blocks.items():
+        for words, aligned in by_reference.items():
+            is_wrong = any(each.operation != "match" for _, edits in aligned for each in edits)
+            if is_wrong or every:
+                lines = side_by_side(words, aligned, label=id, width=width, colour=colour)
+                texts.append("".join(line + "\n" for line in lines))
+    return [*texts, legend(colour) + "\n"] if texts else []
+
+
+@dataclass
+class Breakdown:
+    """Sentences of a run over a corpus, as systems to look into.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+    kinds : mapping
+        From the kinds of the summary, in the order of the sentences of lines, to their names.
+    by, top
+        As in :func:`details_of`.
+    conclude_otherwise : function
+        What the summary would be made by without it.
+    details : list of Details
+        Of the kinds, when all segments are there.
+    """
+
+    metrics: tuple[Metric, ...]
+    kinds: Mapping[str, str]
+    by: str | None
+    top: int | None
+    conclude_otherwise: Callable[[dict[str, Any]], dict[str, Any]]
+    details: list[Details] = field(default_factory=list)
+    _systems: list[System] = field(init=False)
+    _group_of: Callable[[str], str] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the groups ready: what is wrong with them is said before the work."""
+        self._group_of = grouping(self.by) if self.by and self.by != LENGTH else None
+        self._systems = [System(name, self.metrics) for name in self.kinds.values()]
+
+    def watch(self, outcomes: Iterator[Done[Lines] | Failure]) -> Iterator[Done[Lines] | Failure]:
+        """Iterate over the outcomes, and keep what is looked into."""
+        for outcome in outcomes:
+            if isinstance(outcome, Done):
+                found = outcome.result
+                id = outcome.id or str(outcome.position + 1)
+                if self._group_of is not None:
+                    # one that has none is told before its line is written
+                    self._group_of(id)
+                evaluators = [metric.against(found.references) for metric in self.metrics]
+                for system, words in zip(self._systems, found.sentences, strict=True):
+                    system.sentences[id] = Sentence(words, found.references)
+                    system.stats[id] = [evaluator.stats(words) for evaluator in evaluators]
+            yield outcome
+
+    def conclude(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """Return the summary as it is written, with what was found."""
+        whole = self.conclude_otherwise(summary)
+        self.details = details_of(self._systems, self.by, self.top)
+        contents = {
+            kind: found.content() for kind, found in zip(self.kinds, self.details, strict=True)
+        }
+        return {**whole, "breakdown": contents} if self.by or self.top else whole

@@ -1,0 +1,243 @@
+"""Scores by groups of segments, and the errors that are made most often."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from fstmetrics.alignment.family import Edit
+from fstmetrics.statistics.systems import System
+from lattices.errors import FormatError, OptionError
+from lattices.formats.base import decoded_lines
+from lattices.formats.streams import display_name, opened
+from lattices.records import plain
+
+SPEAKER, LENGTH = "speaker", "length"
+#: the group of ids that a regular expression does not match
+OTHERS = "(others)"
+OPERATIONS = ("substitution", "insertion", "deletion")
+
+
+def grouping(by: str) -> Callable[[str], str]:
+    """Return what gives the group of a segment by its id.
+
+    Parameters
+    ----------
+    by
+        ``speaker``: what stands before the first ``-`` or ``_`` of the id, as in Kaldi's ids; the
+        name of a file with lines ``id group``, as Kaldi's utt2spk, or with the group of each line;
+        or a regular expression, whose first group, or whole match, is the name: ids without a
+        match are ``(others)``.
+
+    Raises
+    ------
+    OptionError
+        If it is none of these, or, when called, if an id has no group.
+    FormatError
+        If a line of the file has more or less than it should.
+
+    Examples
+    --------
+    >>> grouping("speaker")("116-288045-0000"), grouping(r"(dev|test)\\d")("my-dev3")
+    ('116', 'dev')
+    """
+    if by == SPEAKER:
+        return _speaker
+    if os.path.isfile(by):
+        return _by_file(by)
+    try:
+        pattern = re.compile(by)
+    except re.error as problem:
+        raise OptionError(
+            f"groups by {by!r}, expected speaker, length, a file of 'id group', or a regular "
+            f"expression ({problem})"
+        ) from None
+
+    def matched(id: str) -> str:
+        found = pattern.search(id)
+        if found is None:
+            return OTHERS
+        return (found[1] if pattern.groups else found[0]) or OTHERS
+
+    return matched
+
+
+def _speaker(id: str) -> str:
+    name, *rest = re.split("[-_]", id, maxsplit=1)
+    if not rest or not name:
+        raise OptionError(
+            f"segment {id!r} has no speaker before a - or _ in its id; give a file of 'id speaker'"
+        )
+    return name
+
+
+def _by_file(path: str) -> Callable[[str], str]:
+    groups: dict[str, str] = {}
+    with opened(path) as (_, stream):
+        name = display_name(path)
+        for number, text in decoded_lines(stream, name):
+            words = text.split()
+            if len(words) not in (1, 2):
+                raise FormatError(f"{len(words)} words, expected 'id group'", name, number)
+            # without an id it is the group of that line
+            id = words[0] if len(words) == 2 else str(number)
+            if groups.setdefault(id, words[-1]) != words[-1]:
+                raise FormatError(f"a second group of {id!r}", name, number)
+
+    def looked_up(id: str) -> str:
+        if id not in groups:
+            raise OptionError(f"{name} has no group for segment {id!r}")
+        return groups[id]
+
+    return looked_up
+
+
+def length_group(words: int) -> str:
+    """Return the group of a reference by its length, from a power of two to the next.
+
+    Examples
+    --------
+    >>> [length_group(words) for words in (0, 1, 2, 3, 4, 40)]
+    ['0', '1', '2-3', '2-3', '4-7', '32-63']
+    """
+    if words < 2:
+        return str(words)
+    low = 1 << (words.bit_length() - 1)
+    return f"{low}-{2 * low - 1}"
+
+
+class GroupScores(NamedTuple):
+    """A group of segments.
+
+    Attributes
+    ----------
+    group : str
+    segments : int
+    scores : tuple of float
+        Of the corpus that the group is, under each metric of the system.
+    """
+
+    group: str
+    segments: int
+    scores: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return {name: plain(value) for name, value in self._asdict().items()}
+
+
+def scores_by_group(system: System, group_of: Callable[[str], str]) -> list[GroupScores]:
+    """Return the scores of each group of segments, in the order of their names and numbers.
+
+    Parameters
+    ----------
+    system
+        With the statistics of its segments.
+    group_of
+        Gives the group of a segment by its id, see :func:`grouping`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fstmetrics import WER
+    >>> system = System("a", (WER(),))
+    >>> for id, errors in [("s1-1", 1.0), ("s1-2", 0.0), ("s2-1", 2.0)]:
+    ...     system.stats[id] = [np.array([4 - errors, errors, 0, 0, 4])]
+    >>> [tuple(group) for group in scores_by_group(system, grouping("speaker"))]
+    [('s1', 2, (0.125,)), ('s2', 1, (0.5,))]
+    """
+    members: dict[str, list[str]] = {}
+    for id in system.stats:
+        members.setdefault(group_of(id), []).append(id)
+    return [
+        GroupScores(
+            group,
+            len(ids),
+            tuple(
+                metric.score(matrix.sum(axis=0))
+                for metric, matrix in zip(system.metrics, system.matrices(ids), strict=True)
+            ),
+        )
+        for group, ids in sorted(members.items(), key=lambda item: _natural(item[0]))
+    ]
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Return a key that has 9 before 10; others come last."""
+    parts = [part for part in re.split(r"(\d+)", name) if part]
+    key = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
+    return [(2, 0, "")] if name == OTHERS else key
+
+
+class ErrorCount(NamedTuple):
+    """An error that was made.
+
+    Attributes
+    ----------
+    operation : {"substitution", "insertion", "deletion"}
+    reference, hypothesis : str
+        The words, empty where there is none.
+    times : int
+        How often.
+    segments : tuple of str
+        The ids of the first segments that have it.
+    """
+
+    operation: str
+    reference: str
+    hypothesis: str
+    times: int
+    segments: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return {name: plain(value) for name, value in self._asdict().items()}
+
+
+def frequent_errors(
+    alignments: Iterable[tuple[str, Sequence[Edit]]], top: int, examples: int = 3
+) -> list[ErrorCount]:
+    """Return the substitutions, insertions and deletions that come most often, ``top`` of each.
+
+    Parameters
+    ----------
+    alignments
+        The ids of segments and their alignments.
+    top
+        How many of each kind; equals are in the order in which they come up first.
+    examples
+        How many ids are kept with each.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> alignments = [
+    ...     (id, WER().against(["the cat sat"]).judge(text).edits)
+    ...     for id, text in [("s1", "a cat sat"), ("s2", "a cat"), ("s3", "the cat sat")]
+    ... ]
+    >>> for error in frequent_errors(alignments, 5):
+    ...     print(*error)
+    substitution the a 2 ('s1', 's2')
+    deletion sat  1 ('s2',)
+    """
+    counts: dict[tuple[str, str, str], int] = {}
+    places: dict[tuple[str, str, str], dict[str, None]] = {}
+    for id, edits in alignments:
+        for edit in edits:
+            if edit.operation not in OPERATIONS:
+                continue
+            error = (edit.operation, edit.reference, edit.hypothesis)
+            counts[error] = counts.get(error, 0) + 1
+            seen = places.setdefault(error, {})
+            if len(seen) < examples:
+                seen[id] = None
+    found = []
+    for operation in OPERATIONS:
+        of_kind = [error for error in counts if error[0] == operation]
+        of_kind.sort(key=lambda error: -counts[error])
+        found += [
+            ErrorCount(*error, counts[error], tuple(places[error])) for error in of_kind[:top]
+        ]
+    return found

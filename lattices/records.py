@@ -1,0 +1,65 @@
+"""Results as plain data: what JSON, tables and data frames are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+
+class Record:
+    """A result, whose fields can be had as plain data."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields: numbers, texts, lists, and mappings for what has fields of its own."""
+        return public_fields(self)
+
+
+def public_fields(record: Any, *others: str) -> dict[str, Any]:
+    """Return the fields of a dataclass and some other attributes, without private ones, as plain
+    data; a hypothesis among them lends its own.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Found(Record):
+    ...     score: np.ndarray
+    ...     _kept: int = 3
+    >>> Found(np.array([0.5])).to_dict()
+    {'score': [0.5]}
+    """
+    found: dict[str, Any] = {}
+    for name in [*(each.name for each in fields(record)), *others]:
+        if name == "hypothesis":
+            found.update(plain(getattr(record, name)))
+        elif not name.startswith("_"):
+            found[name] = plain(getattr(record, name))
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain data; what is neither data nor a result becomes its text.
+
+    Examples
+    --------
+    >>> plain({"stats": np.arange(2.0), "words": ("a", None), "count": np.int32(3)})
+    {'stats': [0.0, 1.0], 'words': ['a', None], 'count': 3}
+    """
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if hasattr(value, "_asdict"):
+        return {name: plain(one) for name, one in value._asdict().items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(one) for one in value]
+    return str(value)
