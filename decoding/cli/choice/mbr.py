@@ -141,6 +141,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="tsv",
         help="output format (default: tsv); parquet needs pyarrow",
     )
+    parser.add_argument(
+        "--confidences",
+        action="store_true",
+        help="add the words with confidences, times and alternatives to jsonl; needs the method "
+        "edit",
+    )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
 
@@ -179,6 +185,8 @@ def _take_transcripts(arguments: argparse.Namespace, folder: str) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "SPACES")
+    if arguments.confidences and arguments.format != "jsonl":
+        arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
     check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
@@ -202,7 +210,9 @@ def _run(arguments: argparse.Namespace) -> int:
         "evidence": _table(arguments.evidence) if arguments.evidence else None,
         "systems": tuple(map(_table, arguments.systems)),
     }
-    job = MBRLines(metrics, references, line_format(arguments), {**decision, **tables})
+    job = MBRLines(
+        metrics, references, line_format(arguments), {**decision, **tables}, arguments.confidences
+    )
     others = [*([arguments.evidence] if arguments.evidence else []), *arguments.systems]
     return write_summarised(
         arguments,
@@ -215,6 +225,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "evidence": bool(arguments.evidence),
             "others": file_stamps(others),
             "format": arguments.format,
+            **({"confidences": True} if arguments.confidences else {}),
             "method": arguments.method,
             "options": options,
             **decision,

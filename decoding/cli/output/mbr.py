@@ -10,8 +10,11 @@ from decoding.cli.arguments import tsv_cell
 from decoding.cli.output.tally import Lines, sums_of
 from decoding.corpus.jobs import MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
+from decoding.minimum_risk.edit import EditConsensus
+from decoding.minimum_risk.results import Consensus
 from decoding.plain_json import json_text
 from fstmetrics import Metric
+from lattices.errors import OptionError
 from lattices.formats.references import References
 
 #: what is counted of a segment
@@ -30,12 +33,15 @@ class MBRLines:
     metrics, references, decision
         As in :class:`decoding.corpus.jobs.MBRJob`; ``decision`` has the rest of its arguments.
     format : {"tsv", "jsonl"}
+    confidences : bool
+        Whether JSON has the words with confidences, times and alternatives.
     """
 
     metrics: tuple[Metric, ...]
     references: References | None
     format: str
     decision: Mapping[str, Any]
+    confidences: bool = False
 
     def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the lines of each segment."""
@@ -57,9 +63,41 @@ class MBRLines:
                 for found in result.consensus
             )
         return "".join(
-            json_text(_fields(id, result, rank, self.metrics)) + "\n"
-            for rank in range(len(result.consensus))
+            json_text(
+                {
+                    **_fields(id, result, rank, self.metrics),
+                    **({"confidences": confidences(found)} if self.confidences else {}),
+                }
+            )
+            + "\n"
+            for rank, found in enumerate(result.consensus)
         )
+
+
+def confidences(found: Consensus) -> list[dict[str, Any]]:
+    """Return the words of a decision with confidences, times and alternatives.
+
+    Each has ``word``, ``confidence``, ``begin`` and ``end`` (null without times), and
+    ``alternatives``, the other words of its place, "" for none, with their posteriors.
+
+    Raises
+    ------
+    OptionError
+        If the method has no confusion network.
+    """
+    if not isinstance(found, EditConsensus):
+        raise OptionError(f"method {found.method} has no confidences; use --method edit")
+    # the bins of words have bins without words between them
+    bins = found.network.bins[1::2]
+    return [
+        {
+            **word._asdict(),
+            "alternatives": [
+                [each.word, each.posterior] for each in alternatives if each.word != word.word
+            ],
+        }
+        for word, alternatives in zip(found.network.words, bins, strict=True)
+    ]
 
 
 def _fields(

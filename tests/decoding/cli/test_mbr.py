@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +233,23 @@ def test_only_what_should_be_exact_says_that_it_is_not(
     shown = capsys.readouterr().err
     assert "not proven" not in shown
     assert ("perhaps not the best there are" in shown) == told
+
+
+def test_confidences_and_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.jsonl"
+    # two places that do not depend on each other: posteriors are those of each alone
+    path.write_text(lattice_line("s1", CAT, times=[0.0, 0.25, 0.75]))
+    flags = [path, "--metric", "wer", "-q", "--confidences"]
+    assert run(*flags, "--format", "jsonl") == 0
+    first, second = json.loads(capsys.readouterr().out)["confidences"]
+    article, noun = 1 / (1 + math.exp(-0.8)), 1 / (1 + math.exp(-0.5))
+    assert (first["word"], second["word"]) == ("a", "hat")
+    assert first["confidence"] == pytest.approx(article)
+    assert second["confidence"] == pytest.approx(noun)
+    ((other, posterior),) = first["alternatives"]
+    assert (other, posterior) == ("the", pytest.approx(1 - article))
+    assert (first["begin"], first["end"], second["end"]) == (0.0, 0.25, 0.75)
+    assert run(*flags) == 2
+    assert "--confidences are for --format jsonl, not tsv" in capsys.readouterr().err
+    assert run(*flags, "--format", "jsonl", "--method", "pairwise") == 2
+    assert "method pairwise has no confidences; use --method edit" in capsys.readouterr().err
