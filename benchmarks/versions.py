@@ -71,8 +71,6 @@ class Measured(NamedTuple):
     #: milliseconds of the fastest round, of the processor or by the clock where there are threads
     old: float
     new: float
-    #: the new version on one thread, by the clock, where the job has several; else 0
-    single: float
     items: int
     #: the sums of scores and of model scores
     old_sums: list[float]
@@ -96,8 +94,8 @@ def measure(wanted: str = "", rounds: int = ROUNDS) -> list[str]:
     if not (DATA / "multi30k-deen").exists():
         return ["Not measured: the lattices of Multi30k are not here."]
     rows = [
-        "| job | items | old, ms | new, ms | old / new | 1 thread / 2 | answers |",
-        "|---|--:|--:|--:|--:|--:|---|",
+        "| job | items | old, ms | new, ms | old / new | answers |",
+        "|---|--:|--:|--:|--:|---|",
     ]
     print("\n".join(rows))
     found: dict[str, Measured] = {}
@@ -109,15 +107,14 @@ def measure(wanted: str = "", rounds: int = ROUNDS) -> list[str]:
             rows.append(_row(name, found[name]))
         except (EOFError, BrokenPipeError):
             # its own words are on standard error
-            rows.append(f"| {name} | | | | | | failed |")
+            rows.append(f"| {name} | | | | | failed |")
         print(rows[-1], flush=True)
     return [*rows, "", *kaldi.reported(found)]
 
 
 def _row(name: str, one: Measured) -> str:
-    gain = f"{one.single / one.new:.2f}" if one.single else ""
     return (
-        f"| {name} | {one.items:,} | {one.old:.2f} | {one.new:.2f} | {one.ratio:.2f} | {gain} "
+        f"| {name} | {one.items:,} | {one.old:.2f} | {one.new:.2f} | {one.ratio:.2f} "
         f"| {_difference(one.old_sums, one.new_sums)} |"
     )
 
@@ -146,8 +143,7 @@ def _measured(name: str, pythons: Sequence[Path], rounds: int) -> Measured:
     kind = 1 if name.endswith(TWO) else 0
     before, after = (1e3 * min(each[kind] for each in some) for some in answers)
     (_, _, _, count, *first), (_, _, _, _, *second) = (some[0] for some in answers)
-    single = 1e3 * min(each[2] for each in answers[1])
-    return Measured(before, after, single, int(count), first, second)
+    return Measured(before, after, int(count), first, second)
 
 
 def _line(worker: subprocess.Popen[str]) -> str:
@@ -186,6 +182,28 @@ def _worker(python: Path, name: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def threads() -> list[str]:
+    """Return how long batches take on one thread and on two, by the clock, in turns."""
+    rows = ["| job | items | 1 thread, ms | 2 threads, ms | ratio |", "|---|--:|--:|--:|--:|"]
+    print("\n".join(rows))
+    for name in _output([sys.executable, SCRIPT, DATA]).splitlines():
+        if not name.endswith(TWO):
+            continue
+        answers: list[list[float]] = []
+        with _worker(Path(sys.executable), name) as worker:
+            _line(worker)
+            begin = time.perf_counter()
+            while time.perf_counter() - begin < 2 * SHORT:
+                print(file=worker.stdin, flush=True)
+                answers.append(json.loads(_line(worker)))
+        two, one = (1e3 * min(each[kind] for each in answers) for kind in (1, 2))
+        count = int(answers[0][3])
+        job = name.removesuffix(TWO)
+        rows.append(f"| {job} | {count:,} | {one:.2f} | {two:.2f} | {one / two:.2f} |")
+        print(rows[-1], flush=True)
+    return rows
+
+
 def starting(rounds: int = 10) -> list[str]:
     """Return how long starting takes, from start to exit, beside importing scipy's matrices."""
     with tempfile.TemporaryDirectory() as name:
@@ -204,6 +222,7 @@ def starting(rounds: int = 10) -> list[str]:
             "`fstmetrics oracle`, one lattice": [
                 str(Path(sys.executable).with_name("fstmetrics")),
                 *("oracle", str(folder / "one.jsonl"), "--refs", str(folder / "refs.txt"), "-q"),
+                *("--refs-format", "plain"),
             ],
         }
         times: dict[str, list[float]] = {what: [] for what in asked}
