@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from decoding.extraction.oracle import (
 from decoding.extraction.ranked import LABELS, ranked_places, ranking
 from fstmetrics import Evaluator, Metric, nbest_stats, scores_of
 from fstmetrics.contract import EVALUATOR, METRIC, ROUNDING, has_matches
-from fstmetrics.fractions import by_denominator, has_fractions
+from fstmetrics.fractions import FractionMetric, by_denominator
 from fstmetrics.references import Reference
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
@@ -387,8 +387,7 @@ class _Sentences:
         return [row]
 
     def _add_if_attained(self, found: Oracle) -> bool:
-        metric = self.evaluator.metric
-        assert has_fractions(metric)
+        metric = cast(FractionMetric, self.evaluator.metric)
         rows = np.array([found.stats, self.evaluator.stats(found.tokens)])
         wanted, attained = metric.fractions(rows)[1].tolist()
         if wanted == attained:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -45,11 +46,12 @@ class Normaliser(Protocol):
         """Tell whether the law holds for all sentences of these words."""
 
 
-class _ByWord:
+class _ByWord(ABC):
     """A normaliser that looks at one word at a time."""
 
+    @abstractmethod
     def word(self, word: str) -> str:
-        raise NotImplementedError
+        """Return what a word becomes."""
 
     def sentence(self, words: Words) -> Words:
         return tuple([each for word in words for each in split_words(self.word(word))])
