@@ -26,8 +26,8 @@ FUNCTION_WORDS = frozenset(
     tokens_of(
         "a an the and or but if of to in on at by for from with as than that this these those it "
         "its i you he she we they me him her us them my your his our their is am are was were be "
-        "been being do does did has have had will would can could may might must shall should not no "
-        "so there here what which who when where how um uh oh er"
+        "been being do does did has have had will would can could may might must shall should "
+        "not no so there here what which who when where how um uh oh er"
     )
 )
 
