@@ -2,8 +2,8 @@
 
 The cluster is one of local processes; on a real one only the address differs. The lattices are
 those that come with fstmetrics, pruned, again and again under new ids. The command runs once in
-one process and once on the cluster, where a worker is killed as soon as it has results; the two
-files have to be the same, byte for byte: pip install 'fstmetrics[dask]'
+one process and once on the cluster, where a worker is killed while it is at work; the two files
+have to be the same, byte for byte: pip install 'fstmetrics[dask]'
 """
 
 from __future__ import annotations
@@ -72,14 +72,15 @@ def main() -> None:
             print(f"\non {args.workers} workers, one of which is killed:", flush=True)
             began = time.monotonic()
             running = command(folder, "cluster.tsv", "--dask", cluster.scheduler_address)
-            partial = folder / ".cluster.tsv.partial"  # what is done so far
-            while running.poll() is None and not (partial.exists() and partial.stat().st_size):
+            busy: list[str] = []
+            while not busy and running.poll() is None:
+                busy = [worker for worker, tasks in client.processing().items() if tasks]
                 time.sleep(0.01)
-            if running.poll() is not None:
+            if not busy:
                 sys.exit("it was done before a worker could be killed: take a larger --count")
-            victim = next(iter(client.run(os.getpid).values()))
+            victim = client.run(os.getpid)[busy[0]]
             os.kill(victim, signal.SIGKILL)
-            print(f"killed worker {victim} after {time.monotonic() - began:.1f} s", flush=True)
+            print(f"killed process {victim} after {time.monotonic() - began:.1f} s", flush=True)
             finish(running)
         alone, cluster_file = (folder / "alone.tsv").read_bytes(), folder / "cluster.tsv"
         if cluster_file.read_bytes() != alone:
