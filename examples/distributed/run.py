@@ -20,6 +20,8 @@ from pathlib import Path
 import lattices
 from decoding import sample_data
 
+# Dask says at length that a worker has died, here and in the command; we know
+os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
 try:
     import distributed
 except ImportError:
