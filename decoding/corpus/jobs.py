@@ -33,7 +33,6 @@ from lattices.algorithms import best, best_words, density, path_count, path_leng
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, argument
 from lattices.formats.references import References
-from lattices.formats.writing import kind_of
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled
@@ -444,7 +443,7 @@ def _graph_info(space: Lattice | Forest) -> SpaceInfo:
     else:
         states, arcs, used = space.num_nodes, space.num_edges, space.symbol[space.symbol > 0]
     return SpaceInfo(
-        kind=kind_of(space),
+        kind=space.kind,
         states=states,
         arcs=arcs,
         paths=paths,

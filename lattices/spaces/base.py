@@ -105,7 +105,7 @@ class SpaceBase:
 
     def _weighable(self) -> FeatureMatrix:
         if self.features is None:
-            raise SpaceError(f"{type(self).__name__} {self.id!r} has no features to weight")
+            raise SpaceError(f"{self.kind} {self.id!r} has no features to weight")
         return self.features
 
     def _check_values(self) -> None:

@@ -36,6 +36,8 @@ from lattices.formats.base import (
     Losses,
     Record,
     choice,
+    note_losses,
+    of_kind,
     split_words,
 )
 from lattices.formats.forests.lines import NODE, TAGS, EdgeLines, separate
@@ -44,7 +46,6 @@ from lattices.formats.forests.scores import (
     SCORES,
     WEIGHTS,
     nodes_below_root,
-    note_losses,
     spelled_words,
     target_sides,
     written_features,
@@ -98,10 +99,9 @@ class Hypergraph(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write Moses' dialect, every digit of a number."""
-        for space in spaces:
-            if isinstance(space, Forest):
-                lines = _lines(space, losses, options)
-                stream.write(("\n".join(lines) + "\n").encode("utf-8"))
+        for forest in of_kind(Forest, spaces, losses):
+            lines = _lines(forest, losses, options)
+            stream.write(("\n".join(lines) + "\n").encode("utf-8"))
 
 
 FORMAT = Hypergraph()
@@ -171,7 +171,7 @@ def _is_number(text: str) -> bool:
 
 def _lines(forest: Forest, losses: Losses, options: Mapping[str, Any]) -> list[str]:
     where = f"segment {forest.id!r}"
-    note_losses(forest, losses, where, frozenset())
+    note_losses(forest, losses, "features")
     nodes = nodes_below_root(forest, losses, where)
     spelled = spelled_words(forest, losses, where, NODE)
     offset, tails = forest.tail_offset.tolist(), forest.tail.tolist()

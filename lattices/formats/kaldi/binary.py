@@ -29,7 +29,7 @@ import numpy as np
 from lattices._native import distinct_labels, kaldi_end, kaldi_states, symbols_end
 from lattices.arrays import Array, FloatColumn, IntColumn, ints
 from lattices.errors import FormatError, SpaceError
-from lattices.formats.base import Format, Losses, Record, choice
+from lattices.formats.base import Format, Losses, Record, choice, of_kind
 from lattices.formats.kaldi.costs import (
     READ_OPTIONS,
     Costs,
@@ -300,9 +300,7 @@ class KaldiBinary(Format):
     ) -> None:
         """Write vector FSTs whose states and arcs stand in the order of the lattice."""
         arc_type = choice(options, "arc_type", tuple(ARC_TYPES))
-        for number, lattice in enumerate(spaces):
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"kaldi-binary holds lattices, not {type(lattice).__name__}")
+        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
             key, costs = key_of(lattice, number), costs_of(lattice, losses)
             stream.write(f"{key} ".encode())
             stream.write(_encoded(lattice, costs, arc_type, options.get("symbols")))

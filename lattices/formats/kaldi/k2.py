@@ -41,10 +41,9 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 
 from lattices.arrays import Array, IntColumn, floats, ints
-from lattices.errors import FormatError, OptionError
-from lattices.formats.base import Format, Losses, Record
+from lattices.errors import OptionError
+from lattices.formats.base import Format, Losses, Record, note_losses, of_kind
 from lattices.formats.fields import LABEL_OPTIONS, label_names, label_words, number_column
-from lattices.formats.openfst.text import note_losses
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -107,9 +106,7 @@ class K2(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write an acceptor: the start as state 0, then the others in order."""
-        for lattice in spaces:
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"k2 holds lattices, not {type(lattice).__name__}")
+        for lattice in of_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             names = label_names(lattice, options.get("symbols"), ("-1", "[", "]"))
             stream.write("".join(_lines(lattice, names)).encode("utf-8"))

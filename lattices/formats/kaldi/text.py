@@ -45,7 +45,7 @@ import numpy as np
 from lattices._native import empty_line_ends, kaldi_text
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice, of_kind
 from lattices.formats.fields import label_names, label_words
 from lattices.formats.kaldi.costs import (
     READ_OPTIONS,
@@ -177,9 +177,7 @@ class KaldiArchive(Format):
     ) -> None:
         """Write the start state first, then the others in order."""
         compact = choice(options, "type", ("compact", "lattice")) == "compact"
-        for number, lattice in enumerate(spaces):
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"kaldi holds lattices, not {type(lattice).__name__}")
+        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
             key, costs = key_of(lattice, number), costs_of(lattice, losses)
             names = label_names(lattice, options.get("symbols"))
             lines = [f"{key} \n", *_lines(lattice, costs, names, compact), "\n"]

@@ -20,11 +20,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Losses, Record, choice
+from lattices.errors import OptionError, argument
+from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
 from lattices.formats.openfst.codec import DecodedFst, SymbolTable, decode, encode, is_fst
 from lattices.formats.openfst.symbols import extended_symbols, no_table, read_symbols
-from lattices.formats.openfst.text import note_losses
 from lattices.interop import from_columns, symbol_table, to_columns
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
@@ -68,9 +67,7 @@ class OpenFstBinary(Format):
     ) -> None:
         """Write an acceptor whose states and arcs stand in the order of the lattice."""
         arc_type = choice(options, "arc_type", ("standard", "log", "log64"))
-        for lattice in spaces:
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"openfst holds lattices, not {type(lattice).__name__}")
+        for lattice in of_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             stream.write(_encoded(lattice, arc_type, options.get("symbols")))
 

@@ -36,7 +36,7 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Losses, Record, choice
+from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
 from lattices.formats.openfst.codec import FstColumns, SymbolTable
 from lattices.formats.openfst.symbols import check_symbol, extended_symbols, no_table, read_symbols
 from lattices.interop import from_columns, to_columns
@@ -119,29 +119,13 @@ class OpenFstText(Format):
         if kind == "numbers" and "symbols" not in options:
             needed = argument("write.symbols", "FILE")
             raise OptionError(f"labels=numbers needs {needed}, where the words are kept")
-        for lattice in spaces:
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"openfst-text holds lattices, not {type(lattice).__name__}")
+        for lattice in of_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             names = _names(lattice, kind, options.get("symbols"))
             stream.write("".join(_lines(lattice, names, twice)).encode("utf-8"))
 
 
 FORMAT = OpenFstText()
-
-
-def note_losses(lattice: Lattice, losses: Losses) -> None:
-    """Give to ``losses`` what no OpenFst file can hold."""
-    carried = {
-        "features": lattice.features is not None or lattice.final_features is not None,
-        "times": lattice.times is not None,
-        "source texts": bool(lattice.source),
-        "references": bool(lattice.references),
-        "metadata": bool(lattice.metadata),
-    }
-    for what, present in carried.items():
-        if present:
-            losses.add(what, f"segment {lattice.id!r}")
 
 
 def _is_k2(rows: Rows) -> bool:

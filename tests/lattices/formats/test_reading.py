@@ -429,16 +429,16 @@ def rich_nbest() -> NBest:
 
 def test_losses_are_errors_unless_allowed_and_warned_of_once(tmp_path: Path) -> None:
     spaces = [rich_nbest(), rich_nbest().replaced(id="b")]
-    with pytest.raises(FormatError, match=r"x\.tsv: nbest-tsv cannot hold the source of segment"):
+    with pytest.raises(FormatError, match=r"x\.tsv: nbest-tsv cannot hold the features of segment"):
         write(tmp_path / "x.tsv", spaces)
     assert os.listdir(tmp_path) == []
     with pytest.warns(LossWarning) as caught:
         write(tmp_path / "x.tsv", spaces, lossy=True)
     (warning,) = caught
     assert str(warning.message) == (
-        "nbest-tsv cannot hold, and left out: source (first in segment 'a'); references (first "
-        "in segment 'a'); metadata (first in segment 'a'); features (first in segment 'a'); "
-        "words with blanks in them (first in segment 'a')"
+        "nbest-tsv cannot hold, and left out: features (first in segment 'a'); source texts "
+        "(first in segment 'a'); references (first in segment 'a'); metadata (first in segment "
+        "'a'); words with blanks in them (first in segment 'a')"
     )
     assert warning.filename == __file__
     assert (
