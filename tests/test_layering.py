@@ -167,7 +167,6 @@ TESTED_IN = {
     "fstmetrics/contract": "fstmetrics/test_metrics",
     "fstmetrics/dependency/trees": "fstmetrics/dependency/test_parses",
     "fstmetrics/external/tokenizers": "golden/test_bleu",
-    "fstmetrics/fractions": "decoding/extraction/test_corpus",
     "fstmetrics/list_units": "fstmetrics/test_list_stats",
     "fstmetrics/machine": "fstmetrics/test_machines",
     "fstmetrics/matching/family": "fstmetrics/matching/test_gtm",

@@ -26,8 +26,7 @@ from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Evaluator, Metric, has_machine
-from fstmetrics.contract import can_search, has_matches
-from fstmetrics.fractions import decomposes
+from fstmetrics.contract import can_search, decomposes, has_matches
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words, density, path_count, path_lengths
 from lattices.arrays import FloatColumn

@@ -60,7 +60,7 @@ from lattices.formats.confusion.slots import (
     alternatives_of,
     lattice_of,
 )
-from lattices.formats.fields import number_column
+from lattices.formats.fields import finite_number, is_whole, number_column
 from lattices.formats.kaldi.costs import key_of
 from lattices.formats.streams import STANDARD_INPUT, without_suffix
 from lattices.spaces import Lattice, Space
@@ -233,7 +233,7 @@ class _Lines:
         return slot
 
     def _whole(self, text: bytes, place: int) -> int:
-        if not text.isdigit() or len(text) > _LONGEST_NUMBER:
+        if not is_whole(text, _LONGEST_NUMBER):
             shown = text.decode("utf-8")
             raise self.record.error(
                 f"{shown!r:.40}, expected a whole number of {_LONGEST_NUMBER} digits at most", place
@@ -241,11 +241,11 @@ class _Lines:
         return int(text)
 
     def _number(self, text: bytes, place: int) -> float:
-        values, bad = number_column([text])
-        if bad >= 0 or not np.isfinite(values[0]):
+        value = finite_number(text)
+        if value is None:
             shown = text.decode("utf-8")
             raise self.record.error(f"{shown!r:.40}, expected a finite number", place)
-        return float(values[0])
+        return value
 
     def alternatives(self, vocabulary: Vocabulary) -> Alternatives:
         """Return the words and probabilities of all slots, in order."""

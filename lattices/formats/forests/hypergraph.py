@@ -40,6 +40,7 @@ from lattices.formats.base import (
     of_kind,
     split_words,
 )
+from lattices.formats.fields import is_whole
 from lattices.formats.forests.lines import NODE, TAGS, EdgeLines, separate
 from lattices.formats.forests.scores import (
     BAR,
@@ -122,7 +123,7 @@ class _Lines:
         row = split_words(line)
         if not row:
             raise self.record.error(f"the file ends where {what} should be", self.place)
-        if len(row) != count or not all(map(_is_number, row)):
+        if len(row) != count or not all(is_whole(each, _MOST_DIGITS) for each in row):
             raise self.record.error(f"{line!r:.80}, expected {what}", self.place)
         return list(map(int, row))
 
@@ -163,10 +164,6 @@ class _Lines:
         if not nodes:
             raise self.record.error("an empty forest: the decoder has found no derivation")
         return edges, nodes
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def _lines(forest: Forest, losses: Losses, options: Mapping[str, Any]) -> list[str]:

@@ -343,6 +343,8 @@ STATES_WITHOUT_ARCS = 1_000_000
 
 _OPENING = re.compile(rb'\s*\{\s*["}]')
 _OTHERS = (CDEC_OPENING, TRAVATAR_OPENING)
+#: a key that no rows and no recognisers have; within a text its quotes would be escaped
+_OWN_KEY = re.compile(rb'"(?:arcs|states|finals)"\s*:')
 
 
 class JsonLines(Format):
@@ -358,13 +360,9 @@ class JsonLines(Format):
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line begins an object, and none of another format."""
-        others = any(other.match(head) for other in _OTHERS)
-        return (
-            bool(_OPENING.match(head))
-            and not others
-            and not is_row(head)
-            and not is_recogniser(head)
-        )
+        if not _OPENING.match(head) or any(other.match(head) for other in _OTHERS):
+            return False
+        return bool(_OWN_KEY.search(head)) or not (is_row(head) or is_recogniser(head))
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the segment of one line, in time linear in its length."""

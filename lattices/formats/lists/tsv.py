@@ -7,7 +7,6 @@ is the empty hypothesis.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO
@@ -48,8 +47,8 @@ class NBestTable(Format):
         columns = head.split(b"\n", 1)[0].rstrip(b"\r").split(b"\t")
         if len(columns) != 4 or not columns[1].isdigit():
             return False
-        arc = columns[0].isdigit() and _is_number(columns[3])
-        return _is_number(columns[2]) and not arc
+        arc = columns[0].isdigit() and finite_number(columns[3]) is not None
+        return finite_number(columns[2]) is not None and not arc
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the first column changes."""
@@ -95,10 +94,3 @@ class NBestTable(Format):
 
 
 FORMAT = NBestTable()
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False

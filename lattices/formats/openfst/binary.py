@@ -23,7 +23,7 @@ import numpy as np
 from lattices.errors import OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
 from lattices.formats.openfst.codec import DecodedFst, SymbolTable, decode, encode, is_fst
-from lattices.formats.openfst.symbols import extended_symbols, no_table, read_symbols
+from lattices.formats.openfst.symbols import no_table, read_symbols, table_labels
 from lattices.interop import from_columns, symbol_table, to_columns
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
@@ -91,13 +91,8 @@ def _symbols(found: DecodedFst, side: str, options: Mapping[str, Any]) -> Symbol
 
 def _encoded(lattice: Lattice, arc_type: str, table: str | None) -> bytes:
     columns = to_columns(lattice)
-    used = np.unique(lattice.label)
     if table is None:
-        attached = symbol_table(lattice.vocabulary, used.tolist())
+        attached = symbol_table(lattice.vocabulary, np.unique(lattice.label).tolist())
         return encode(columns, arc_type, isymbols=attached, osymbols=attached)
-    words = {label: lattice.vocabulary.word(label) for label in used.tolist() if label}
-    numbers = extended_symbols(table, words.values())
-    # the numbers of the used labels, in their order; epsilon, which has no word, keeps 0
-    keys = np.array([numbers[words[label]] if label else 0 for label in used.tolist()], np.int32)
-    label = keys[np.searchsorted(used, lattice.label)]
+    label = table_labels(lattice, table)
     return encode(replace(columns, ilabel=label, olabel=label), arc_type)
