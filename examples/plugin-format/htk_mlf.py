@@ -83,7 +83,7 @@ class MasterLabelFile(Format):
         if rest.strip() or not pattern.lstrip().startswith((b'"', b"'")):
             raise record.error(f"{pattern!r:.60}, expected the quoted name of one label file")
         if not lines or lines.pop().strip() != _END:
-            raise record.error("the entry ends without a period", len(lines))
+            raise record.error("the entry ends without a period", record.payload.count(b"\n"))
         words: list[list[str]] = [[]]
         scores = [0.0]
         for place, line in enumerate(lines, start=1):

@@ -44,7 +44,8 @@ class Speaker:
         self._library = ctypes.CDLL(espeakng_loader.get_library_path())
         data = espeakng_loader.get_data_path().encode()
         self._rate = self._library.espeak_Initialize(self.SYNCHRONOUS, 0, data, 0)
-        self._library.espeak_SetVoiceByName(voice.encode())
+        if self._rate <= 0 or self._library.espeak_SetVoiceByName(voice.encode()):
+            sys.exit(f"eSpeak NG cannot be started, or has no voice {voice}")
         self._library.espeak_SetParameter(1, speed, 0)
         kind = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
