@@ -83,7 +83,8 @@ def test_includes_go_one_way(path):
 
 #: the rooms of a package that a room may import from, beside itself and the package's own modules
 ROOMS = {
-    "lattices.spaces": set(),
+    "lattices.drawing": set(),
+    "lattices.spaces": {"lattices.drawing"},
     "lattices.algorithms": {"lattices.spaces", "lattices.interop"},
     "lattices.interop": {"lattices.spaces", "lattices.formats"},
     "lattices.formats": {"lattices.spaces", "lattices.algorithms", "lattices.interop"},
@@ -147,6 +148,8 @@ TESTED_IN = {
     "lattices/algorithms/paths": "lattices/algorithms/test_kbest",
     "lattices/algorithms/trimming": "lattices/algorithms/test_pruning",
     "lattices/arrays": "lattices/spaces/test_normal_form",
+    "lattices/drawing/layout": "lattices/test_drawing",
+    "lattices/drawing/markup": "lattices/test_drawing",
     "lattices/errors": "lattices/formats/test_reading",
     "lattices/formats/json/fields": "lattices/formats/test_jsonl",
     "lattices/formats/json/lines": "lattices/formats/test_jsonl",
@@ -161,6 +164,7 @@ TESTED_IN = {
     "lattices/registry": "test_plugins",
     "lattices/tokens/language_model": "laws/test_posteriors",
     "lattices/tokens/transduction": "laws/test_posteriors",
+    "lattices/spaces/pictures": "lattices/test_drawing",
     "lattices/testing/samples": "lattices/formats/test_round_trips",
     "fstmetrics/alignment/family": "fstmetrics/test_metrics",
     "fstmetrics/alignment/rates": "fstmetrics/test_metrics",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, IntColumn, floats
+from lattices.arrays import FloatColumn, IntColumn, floats, isotonic
 from lattices.formats.confusion.slots import Alternatives, lattice_of
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -173,8 +173,7 @@ class ConfusionNetwork:
 def in_order(begins: FloatColumn, ends: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
     """Return the times nearest to these, by least squares, of which none is before another.
 
-    Times that are out of order are replaced by their mean, as many as it takes: isotonic
-    regression by pooling adjacent violators.
+    Times that are out of order are replaced by their mean, see :func:`lattices.arrays.isotonic`.
 
     Examples
     --------
@@ -185,16 +184,7 @@ def in_order(begins: FloatColumn, ends: FloatColumn) -> tuple[FloatColumn, Float
     both = np.stack((begins, ends), axis=1).reshape(-1)
     if not (both[1:] < both[:-1]).any():
         return floats(begins), floats(ends)
-    pools: list[tuple[float, int]] = []
-    for time in both.tolist():
-        total, count = time, 1
-        while pools and pools[-1][0] * count > total * pools[-1][1]:
-            more, others = pools.pop()
-            total, count = total + more, count + others
-        pools.append((total, count))
-    means, counts = zip(*((total / count, count) for total, count in pools), strict=True)
-    # two means that are equal may have been rounded apart
-    both = np.maximum.accumulate(np.repeat(means, counts))
+    both = isotonic(both)
     return floats(both[::2]), floats(both[1::2])
 
 
