@@ -180,7 +180,6 @@ TESTED_IN = {
     "fstmetrics/testing": "fstmetrics/test_metrics",
     "decoding/cli/arguments": "decoding/cli/test_main",
     "decoding/cli/choice/tune_mbr": "decoding/minimum_risk/test_tuning",
-    "decoding/cli/plots": "decoding/cli/test_correlate",
     "decoding/cli/running": "decoding/cli/test_oracle",
     "decoding/cli/training/decoder": "decoding/cli/test_train",
     "decoding/cli/training/options": "decoding/cli/test_train",

@@ -310,8 +310,8 @@ def _write_curve(
 ) -> int:
     """Write the table of oracles among more and more sentences or arcs."""
     from decoding.cli.output.oracle import CurveSums
-    from decoding.cli.plots import line_plots, plot_format
     from decoding.corpus.jobs import CurveJob
+    from decoding.plots import line_plots, plot_format
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if "-" in (arguments.human, arguments.plot):
         arguments.parser.error("--human and --plot are files")
     from decoding.cli.output.correlate import pictures, report_of
-    from decoding.cli.plots import plot_format, scatter_plots
+    from decoding.plots import plot_format, scatter_plots
     from fstmetrics.statistics.human import correlate_human, read_human
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""

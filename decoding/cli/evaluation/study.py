@@ -23,8 +23,8 @@ from decoding.cli.arguments import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decoding.cli.plots import Panel
     from decoding.cli.tables import Report
+    from decoding.plots import Panel
     from fstmetrics.statistics.human import HumanScores
 
 SUMMARY = "study a metric: BLEU in characters, or many values of an option"
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot == "-":
         arguments.parser.error("--plot is a file")
     if arguments.plot:
-        from decoding.cli.plots import plot_format
+        from decoding.plots import plot_format
 
         plot_format(arguments.plot)
     code: int = arguments.run_study(arguments)
@@ -236,7 +236,7 @@ def _judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
 
 def _write(arguments: argparse.Namespace, report: Report, panels: Sequence[Panel]) -> None:
     """Write the picture, if there is to be one, and the table."""
-    from decoding.cli.plots import line_plots, plot_format
+    from decoding.plots import line_plots, plot_format
 
     picture = line_plots(panels, plot_format(arguments.plot)) if arguments.plot else b""
     write_report(arguments, report.written(arguments.format), picture)
