@@ -168,6 +168,7 @@ TESTED_IN = {
     "lattices/testing/samples": "lattices/formats/test_round_trips",
     "fstmetrics/alignment/family": "fstmetrics/test_metrics",
     "fstmetrics/alignment/rates": "fstmetrics/test_metrics",
+    "fstmetrics/alignment/marks": "decoding/test_frames",
     "fstmetrics/contract": "fstmetrics/test_metrics",
     "fstmetrics/dependency/trees": "fstmetrics/dependency/test_parses",
     "fstmetrics/external/tokenizers": "golden/test_bleu",

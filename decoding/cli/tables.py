@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fstmetrics import Metric
     from fstmetrics.alignment.family import Edit
 
-DELETED = "***"
-LEGEND = (("[word]", "substitution"), ("{word}", "insertion"), (DELETED, "deletion"))
 _COLOURS = {"substitution": "33", "insertion": "36", "deletion": "31"}
 _GAP = "  "
 
@@ -164,12 +162,9 @@ _EMPTY = _Cell("", "")
 
 
 def _cell(edit: Edit) -> _Cell:
-    spelled = {
-        "substitution": f"[{edit.hypothesis}]",
-        "insertion": f"{{{edit.hypothesis}}}",
-        "deletion": DELETED,
-    }
-    return _Cell(spelled.get(edit.operation, edit.hypothesis), edit.operation)
+    from fstmetrics.alignment.marks import marked
+
+    return _Cell(marked(edit.operation, edit.hypothesis), edit.operation)
 
 
 def legend(colour: bool = False) -> str:
@@ -180,6 +175,8 @@ def legend(colour: bool = False) -> str:
     >>> legend()
     '[word] substitution   {word} insertion   *** deletion'
     """
+    from fstmetrics.alignment.marks import LEGEND
+
     return "   ".join(f"{_Cell(mark, name).shown(0, colour)} {name}" for mark, name in LEGEND)
 
 

@@ -7,7 +7,7 @@ in a bin, and how probably, is what the alignment leaves behind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,9 @@ from lattices.arrays import FloatColumn, IntColumn, floats, isotonic
 from lattices.formats.confusion.slots import Alternatives, lattice_of
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, Vocabulary
+
+#: posteriors below this are not shown in a notebook
+_LEAST_SHOWN = 0.001
 
 
 class Alternative(NamedTuple):
@@ -102,6 +105,33 @@ class ConfusionNetwork:
     def __repr__(self) -> str:
         """Return the segment's name and the size."""
         return f"<ConfusionNetwork {self.id!r} of {len(self)} bins>"
+
+    def _repr_html_(self) -> str:
+        """Return the bins for a notebook, a column each.
+
+        Those in which no alternative has a word are not shown, nor are words below one in a
+        thousand.
+        """
+        from lattices.drawing import cell, html_table
+
+        word_of = self.vocabulary.word
+        columns: list[list[str]] = []
+        for place, row in enumerate(self.bins):
+            if all(found.word == "" for found in row):
+                continue
+            chosen = word_of(int(self.label[self.chosen[place]]))
+            columns.append(
+                [
+                    cell(found.word or "ε", "strong" if found.word == chosen else "match")
+                    + " "
+                    + cell(f"{found.posterior:.3f}", "muted")
+                    for found in row
+                    if found.posterior >= _LEAST_SHOWN or found.word == chosen
+                ]
+            )
+        rows = zip_longest(*columns, fillvalue="")
+        caption = f"{self.id or 'confusion network'}: the sentence is bold, with posteriors"
+        return html_table(rows, caption=caption)
 
     @property
     def bins(self) -> tuple[tuple[Alternative, ...], ...]:
