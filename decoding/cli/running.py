@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
@@ -15,9 +14,9 @@ from decoding.cli.arguments import (
     TABULAR,
     add_workers,
     report_failures,
-    say,
     settling,
 )
+from decoding.cli.terminal import detail, is_verbose, note, print_summary, say
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -33,19 +32,13 @@ R = TypeVar("R")
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
-    """Add who does the work, and whether to tell about it."""
+    """Add who does the work."""
     add_workers(parser)
     parser.add_argument(
         "--dask",
         metavar="ADDRESS",
         help="scheduler address (tcp://host:8786) or scheduler file of a Dask cluster to run on, "
         "instead of --workers",
-    )
-    parser.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="print only errors and warnings to standard error",
     )
 
 
@@ -93,6 +86,8 @@ def corpus_outcomes(
 
     inputs = Inputs(arguments.paths, arguments.input_format)
     _check_formats(inputs.files, arguments.input_format)
+    if is_verbose():
+        _tell_inputs(inputs.files, arguments)
     with ExitStack() as stack:
         cluster: dict[str, Any] = {"workers": arguments.workers}
         if arguments.dask:
@@ -126,10 +121,25 @@ def corpus_outcomes(
                 shown.done(isinstance(outcome, Failure))
                 yield outcome
             shown.close()
+            detail(f"{shown.segments:,} segments in {shown.seconds:.2f} s")
             for problem in problems:
                 say(f"warning: {problem}")
 
         yield watched()
+
+
+def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:
+    from lattices.formats.reading import namesake
+
+    for file in files:
+        known = namesake(file)
+        name = arguments.input_format or (known.name if known else "what its content is")
+        size = f" ({os.path.getsize(file):,} bytes)" if os.path.isfile(file) else ""
+        detail(f"reading {file}{size} as {name}")
+    if arguments.dask:
+        detail(f"on the Dask cluster {arguments.dask}")
+    else:
+        detail(f"{arguments.workers} worker{'s' if arguments.workers > 1 else ', this process'}")
 
 
 def _check_formats(files: Sequence[str], name: str | None) -> None:
@@ -187,9 +197,9 @@ def resumable_output(
     with journalled(
         arguments.output, task, resume=arguments.resume, on_failure=on_failure
     ) as journal:
-        if arguments.resume and not arguments.quiet:
+        if arguments.resume:
             done = journal.earlier.outcomes
-            say(f"going on after {done} segments" if done else "there is nothing to resume")
+            note(f"going on after {done} segments" if done else "there is nothing to resume")
         try:
             yield journal
         except (KeyboardInterrupt, EngineError, OSError):
@@ -307,7 +317,8 @@ def write_summarised(
     report_failures(tally.failures)
     say_unweighted(list(tally.unweighted))
     if not arguments.quiet:
-        print(for_people(summary), file=sys.stderr)
+        print_summary(for_people(summary))
+    detail(f"searched by {'+'.join(sorted(tally.engines)) or 'nothing'}")
     return 1 if tally.failures else 0
 
 

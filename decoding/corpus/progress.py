@@ -41,6 +41,16 @@ class Progress:
         self._failed += failed
         self._refresh()
 
+    @property
+    def segments(self) -> int:
+        """How many segments are finished."""
+        return self._segments
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.monotonic() - self._started
+
     def close(self) -> None:
         """Say that all are, and leave the line to others."""
         if self._width:
@@ -57,7 +67,8 @@ class Progress:
         rate = self._segments / max(seconds, 1e-9)
         text = f", {self._segments:,} segments, {rate:,.0f}/s{failures}"
         if not self._total:
-            return f"{self._bytes / 1e6:,.1f} MB read, {_clock(seconds)}{text}"
+            read = f"{self._bytes / 1e6:,.1f} MB read, " if self._bytes else ""
+            return f"{read}{_clock(seconds)}{text}"
         part = min(1.0, self._bytes / self._total)
         left = _clock(seconds / part - seconds) if part else "?"
         times = f"| {_clock(seconds)}<{left}"

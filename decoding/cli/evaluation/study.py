@@ -15,10 +15,10 @@ from decoding.cli.arguments import (
     parsed_metric,
     positive,
     read_systems,
-    say,
     values,
     write_report,
 )
+from decoding.cli.terminal import add_volume, note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         add_table_format(study)
         add_output(study)
+        add_volume(study)
         study.set_defaults(run_study=run_study, study_parser=study)
 
 
@@ -210,8 +211,8 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
         level=arguments.level,
         seed=arguments.seed,
     )
-    for note in sweep.notes():
-        say(note)
+    for line in sweep.notes():
+        note(line)
     _write(arguments, sweep_report(sweep, arguments), sweep_panels(sweep))
     return 0
 
@@ -225,10 +226,10 @@ def _judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
     scores = {found[one.system]: one.score for one in human.entries if one.system in found}
     for entry in human.entries:
         if entry.system not in found:
-            say(f"{human.path}: {entry.system}: no file of this name; left out")
+            note(f"{human.path}: {entry.system}: no file of this name; left out")
     for path in paths:
         if path not in scores:
-            say(f"{path}: no human score; left out")
+            note(f"{path}: no human score; left out")
     if len(scores) < 3:
         raise FormatError(f"scores of {len(scores)} of the systems, expected 3 or more", human.path)
     return scores
