@@ -75,6 +75,9 @@ def html_frame(results: Iterable[Any]) -> Html:
     from lattices.drawing import Html, html_table
 
     columns = columns_of(results)
+    if "text" in columns:
+        # the same once more
+        columns.pop("words", None)
     rows = zip(*columns.values(), strict=True)
     return Html(
         html_table(

@@ -22,8 +22,11 @@ class Record:
         """Return the fields for a notebook, a row each."""
         from lattices.drawing import cell, html_table
 
-        fields = self.to_dict().items()
-        return html_table([[cell(name, "muted"), shown(value)] for name, value in fields])
+        found = self.to_dict()
+        if "text" in found:
+            # the same once more
+            found.pop("words", None)
+        return html_table([[cell(name, "muted"), shown(value)] for name, value in found.items()])
 
 
 #: items of a list, and letters of a text, that a cell of a table shows
@@ -41,7 +44,8 @@ def shown(value: Any) -> str:
     """
     from lattices.drawing import cell
 
-    return cell(_text(value))
+    text = _text(value)
+    return cell(text if len(text) <= LETTERS else text[:LETTERS] + "…")
 
 
 def _text(value: Any) -> str:
@@ -54,8 +58,7 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         rest = f" … {len(value)} in all" if len(value) > SHOWN else ""
         return " ".join(map(_text, value[:SHOWN])) + rest
-    text = str(value)
-    return text if len(text) <= LETTERS else text[:LETTERS] + "…"
+    return str(value)
 
 
 def public_fields(record: Any, *others: str) -> dict[str, Any]:
