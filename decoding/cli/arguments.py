@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.terminal import detail, note, say
+from decoding.cli.terminal import detail, note, progress, say
 
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures, Segment
@@ -331,7 +331,7 @@ def parsed_metric(
     """Return a metric; with ``check``, what it needs and cannot be had is said here."""
     from fstmetrics import Normalised, parse_metric
     from lattices.errors import OptionError
-    from lattices.optional import check_requirements
+    from lattices.registry import check_requirements
 
     metric = parse_metric(specification)
     if normalise is not None:
@@ -454,8 +454,6 @@ def read_systems(
 @contextmanager
 def scoring_progress(scorer: Scorer, arguments: argparse.Namespace) -> Iterator[None]:
     """Show the progress of reading and scoring systems, on a terminal."""
-    from decoding.corpus.progress import progress
-
     detail(f"reading {', '.join(arguments.paths)}")
     with progress(None, wanted=not arguments.quiet) as shown:
         scorer.on_scored = shown.done

@@ -16,7 +16,7 @@ from decoding.cli.arguments import (
     report_failures,
     settling,
 )
-from decoding.cli.terminal import detail, is_verbose, note, print_summary, say
+from decoding.cli.terminal import detail, is_verbose, note, print_summary, progress, say
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -80,7 +80,6 @@ def corpus_outcomes(
     earlier: Earlier | None = None,
 ) -> Iterator[Iterator[Done[R] | Failure]]:
     """Run a job as the arguments say, with progress on a terminal."""
-    from decoding.corpus.progress import progress
     from decoding.corpus.runner import Failure, Inputs
     from decoding.corpus.runner import run as run_corpus
 
@@ -148,7 +147,7 @@ def _check_formats(files: Sequence[str], name: str | None) -> None:
     This also loads the formats that are asked whose a file is: no part of the work.
     """
     from lattices.formats.reading import available, by_suffix, named, namesake
-    from lattices.optional import check_requirements
+    from lattices.registry import check_requirements
 
     if name is not None:
         check_requirements(named(name))
@@ -225,10 +224,10 @@ def file_stamps(paths: list[str]) -> list[list[Any]]:
 
 def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return what every output depends on: a run is resumed by one that has the same task."""
-    import decoding
+    from importlib.metadata import version
 
     return {
-        "version": decoding.__version__,
+        "version": version("fstmetrics"),
         "input": file_stamps(arguments.paths),
         "input format": arguments.input_format,
         "references": file_stamps(arguments.refs or []),

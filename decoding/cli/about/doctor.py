@@ -219,7 +219,7 @@ def self_tests() -> Iterator[Finding]:
     from lattices.errors import MissingDependencyError
     from lattices.formats.references import read_references
     from lattices.intersection import ENGINES
-    from lattices.optional import check_requirements
+    from lattices.registry import check_requirements
 
     lattice = next(read(sample_data() / "s035.slf.gz"))
     known = read_references([sample_data() / "refs.txt"], [lattice.id])

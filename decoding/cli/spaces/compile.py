@@ -16,7 +16,7 @@ from decoding.cli.arguments import (
     opened_references,
     parsed_metric,
 )
-from decoding.cli.terminal import detail
+from decoding.cli.terminal import detail, progress
 
 if TYPE_CHECKING:
     from fstmetrics import CompiledEvaluator, Machine
@@ -101,7 +101,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from decoding.corpus.progress import progress
     from lattices.formats.streams import created
     from lattices.vocabulary import Vocabulary
 

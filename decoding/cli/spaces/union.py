@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import add_inputs, check_inputs, positive
-from decoding.cli.terminal import detail, note
+from decoding.cli.terminal import Progress, detail, note, progress
 from decoding.cli.writing import add_target, made_ready, target_of, write_outcomes
 
 if TYPE_CHECKING:
     from decoding.corpus.encoding import Ready, Target
-    from decoding.corpus.progress import Progress
     from decoding.corpus.runner import Done, Failure
     from lattices.spaces import Space
 
@@ -57,7 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("one input only; a union is of two or more")
     target = target_of(arguments)
     from decoding.corpus.inputs import Inputs
-    from decoding.corpus.progress import progress
 
     total = Inputs(arguments.paths, arguments.input_format).bytes
     with progress(total, wanted=not arguments.quiet) as shown:

@@ -13,7 +13,7 @@ import pytest
 from decoding.cli.main import COMMANDS, build_parser, main
 from decoding.cli.terminal import wants_colour
 from tests.decoding.cli.commandline import cats, words
-from tests.decoding.corpus.test_progress import on_a_terminal
+from tests.decoding.cli.test_running import on_a_terminal
 
 
 class Terminal(io.StringIO):
@@ -149,7 +149,7 @@ def test_failures_are_told_to_the_quiet_too(files, capsys):
 
 
 SLOW_SCORES = (
-    "import sys, time, decoding.cli.main, decoding.corpus.progress as p;"
+    "import sys, time, decoding.cli.main, decoding.cli.terminal as p;"
     "p.REFRESH = 0.0; sys.exit(decoding.cli.main.main())"
 )
 

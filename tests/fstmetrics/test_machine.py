@@ -15,7 +15,7 @@ from lattices.arrays import floats, ints
 from lattices.intersection import ENGINES, Automaton, Part
 from lattices.intersection.automata import ANY
 from tests.judges import score_by_recursion
-from tests.laws.test_engines import METRICS
+from tests.laws.test_intersection import METRICS
 from tests.strategies import sentences, small_lattices
 
 
