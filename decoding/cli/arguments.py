@@ -443,6 +443,7 @@ def read_systems(
 
     references = required_references(arguments)
     scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
+    detail(f"reading {', '.join(paths)}")
     with scoring_progress(scorer, arguments):
         systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
     for system in systems:
@@ -454,7 +455,6 @@ def read_systems(
 @contextmanager
 def scoring_progress(scorer: Scorer, arguments: argparse.Namespace) -> Iterator[None]:
     """Show the progress of reading and scoring systems, on a terminal."""
-    detail(f"reading {', '.join(arguments.paths)}")
     with progress(None, wanted=not arguments.quiet) as shown:
         scorer.on_scored = shown.done
         yield

@@ -317,7 +317,7 @@ def write_summarised(
     say_unweighted(list(tally.unweighted))
     if not arguments.quiet:
         print_summary(for_people(summary))
-    detail(f"searched by {'+'.join(sorted(tally.engines)) or 'nothing'}")
+    _tell_engines(tally)
     return 1 if tally.failures else 0
 
 
@@ -338,7 +338,12 @@ def tallied(
             tally.add(outcome)
     _check(tally, references, done)
     report_failures(tally.failures)
+    _tell_engines(tally)
     return tally.summary()
+
+
+def _tell_engines(tally: Tally) -> None:
+    detail(f"searched by {'+'.join(sorted(tally.engines))}")
 
 
 def say_unweighted(names: Sequence[str]) -> None:

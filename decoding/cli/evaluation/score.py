@@ -20,7 +20,7 @@ from decoding.cli.arguments import (
     scoring_progress,
     write_report,
 )
-from decoding.cli.terminal import note, say
+from decoding.cli.terminal import detail, note, say
 
 SUMMARY = "score hypotheses, or the best of n-best lists, against references"
 DESCRIPTION = """\
@@ -97,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     failed = False
     systems = []
     for path in arguments.paths:
+        detail(f"reading {path}")
         with scoring_progress(scorer, arguments):
             system = read_system(path, arguments.input_format, scorer)
         report_failures(system.failures)

@@ -89,8 +89,12 @@ def _join(arguments: argparse.Namespace, target: Target, shown: Progress) -> int
         shown.done()
         return target.ready(joined(parts))
 
-    code = write_outcomes(arguments, target, made_ready(merged(inputs), ready))
-    shown.close()
+    def watched() -> Iterator[Done[Ready] | Failure]:
+        yield from made_ready(merged(inputs), ready)
+        # what is said now has a line of its own
+        shown.close()
+
+    code = write_outcomes(arguments, target, watched())
     if incomplete:
         note(f"{incomplete} segments are not in all {len(inputs)} inputs")
     return code
