@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from decoding.minimum_risk.pairwise import Pairwise
     from decoding.minimum_risk.results import Consensus
     from decoding.minimum_risk.search import Search
+    from decoding.plots import plot
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
     from decoding.training.mert import MERT
     from decoding.training.mira import MIRA
@@ -82,6 +83,7 @@ __all__ = [
     "oracle_at",
     "oracle_kbest",
     "oracles",
+    "plot",
     "rerank",
     "run",
     "sample_data",
@@ -128,6 +130,7 @@ _HOMES = {
     "oracle_at": "extraction.oracle",
     "oracle_kbest": "extraction.oracle",
     "oracles": "extraction.oracle",
+    "plot": "plots",
     "rerank": "lists",
     "run": "corpus.runner",
     "statistics_front": "extraction.corpus",

@@ -8,16 +8,18 @@ import math
 import os
 import re
 import stat
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from decoding.cli.terminal import detail, note, progress, say
+
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures, Segment
     from fstmetrics import Metric
-    from fstmetrics.statistics.systems import System
+    from fstmetrics.statistics.systems import Scorer, System
     from lattices.errors import FormatError
     from lattices.formats.references import References
 
@@ -348,7 +350,9 @@ def parsed_metrics(arguments: argparse.Namespace, *, check: bool = True) -> tupl
         parsed_metric(specification, check=check, normalise=arguments.normalise)
         for specification in given
     ]
-    return tuple({str(metric): metric for metric in metrics}.values())
+    found = {str(metric): metric for metric in metrics}
+    detail(f"metrics {', '.join(found)}")
+    return tuple(found.values())
 
 
 def opened_references(arguments: argparse.Namespace) -> References | None:
@@ -357,6 +361,7 @@ def opened_references(arguments: argparse.Namespace) -> References | None:
         return None
     from lattices.formats.references import read_references
 
+    detail(f"references from {', '.join(arguments.refs)}")
     return read_references(
         arguments.refs,
         format=arguments.refs_format,
@@ -379,11 +384,6 @@ def settling(references: References | None) -> Callable[[Iterator[Segment]], Non
         references.settle(segment.id for segment in islice(segments, LOOKED_AT))
 
     return settle
-
-
-def say(text: str) -> None:
-    """Print a line for the user to see."""
-    print(f"fstmetrics: {text}", file=sys.stderr)
 
 
 def report_failures(failures: Failures | Sequence[FormatError], *, but_last: bool = False) -> None:
@@ -443,17 +443,27 @@ def read_systems(
 
     references = required_references(arguments)
     scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
-    systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
+    detail(f"reading {', '.join(paths)}")
+    with scoring_progress(scorer, arguments):
+        systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
     for system in systems:
         describe_system(system)
-    say(describe_layout(references))
+    note(describe_layout(references))
     return systems, references
+
+
+@contextmanager
+def scoring_progress(scorer: Scorer, arguments: argparse.Namespace) -> Iterator[None]:
+    """Show the progress of reading and scoring systems, on a terminal."""
+    with progress(None, wanted=not arguments.quiet) as shown:
+        scorer.on_scored = shown.done
+        yield
 
 
 def describe_system(system: System) -> None:
     """Say how a system was read, and what is suspicious about it."""
     if system.note:
-        say(f"{system.name}: {system.note}")
+        note(f"{system.name}: {system.note}")
     if system.problem:
         say(f"warning: {system.name}: {system.problem}")
 

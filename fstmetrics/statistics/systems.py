@@ -55,6 +55,8 @@ class Scorer:
     ----------
     shared : Overlap
         What references and sentences have in common, so far.
+    on_scored : function
+        Called after each segment; nothing by default.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Scorer:
         self._keep = keep
         self.sentences = sentences
         self._evaluators: dict[tuple[str, int], tuple[Evaluator, ...]] = {}
+        self.on_scored: Callable[[], None] = lambda: None
 
     def stats(self, name: str, position: int, words: Sequence[str]) -> list[FloatColumn]:
         """Return the statistics of one segment under each metric."""
@@ -86,7 +89,9 @@ class Scorer:
         if self._compare_words and self.shared < Overlap.WORDS:
             common = overlap(frozenset(words), self.references.get(name, position))
             self.shared = max(self.shared, common)
-        return [evaluator.stats(words) for evaluator in evaluators]
+        found = [evaluator.stats(words) for evaluator in evaluators]
+        self.on_scored()
+        return found
 
 
 class Sentence(NamedTuple):

@@ -23,7 +23,6 @@ from decoding.cli.arguments import (
     opened_references,
     parsed_metrics,
     positive,
-    say,
     size,
     values,
     write_report,
@@ -39,6 +38,7 @@ from decoding.cli.running import (
     unscored_lines,
     write_summarised,
 )
+from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
     from decoding.cli.output.breakdown import Breakdown
@@ -310,8 +310,8 @@ def _write_curve(
 ) -> int:
     """Write the table of oracles among more and more sentences or arcs."""
     from decoding.cli.output.oracle import CurveSums
-    from decoding.cli.plots import line_plots, plot_format
     from decoding.corpus.jobs import CurveJob
+    from decoding.plots import line_plots, plot_format
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
@@ -319,9 +319,8 @@ def _write_curve(
     summary = tallied(arguments, curve, curve.tally(), references, "searched")
     picture = line_plots(curve.panels(summary), picture_format) if arguments.plot else b""
     write_report(arguments, curve.report(summary).written(arguments.format), picture)
-    if not arguments.quiet:
-        for line in unscored_lines(summary, "the order of sentences"):
-            say(line)
+    for line in unscored_lines(summary, "the order of sentences"):
+        note(line)
     return 1 if summary["failed"] else 0
 
 
@@ -330,7 +329,8 @@ def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> 
     if breakdown is None:
         return []
     from decoding.cli.output.breakdown import alignments, detail_tables
-    from decoding.cli.tables import table, wants_colour
+    from decoding.cli.tables import table
+    from decoding.cli.terminal import wants_colour
 
     shown = []
     if arguments.show:

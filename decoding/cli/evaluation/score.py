@@ -17,9 +17,10 @@ from decoding.cli.arguments import (
     parsed_metrics,
     report_failures,
     required_references,
-    say,
+    scoring_progress,
     write_report,
 )
+from decoding.cli.terminal import detail, note, say
 
 SUMMARY = "score hypotheses, or the best of n-best lists, against references"
 DESCRIPTION = """\
@@ -96,7 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
     failed = False
     systems = []
     for path in arguments.paths:
-        system = read_system(path, arguments.input_format, scorer)
+        detail(f"reading {path}")
+        with scoring_progress(scorer, arguments):
+            system = read_system(path, arguments.input_format, scorer)
         report_failures(system.failures)
         if not system.stats:
             raise FormatError("no segment could be scored", system.name)
@@ -106,6 +109,6 @@ def run(arguments: argparse.Namespace) -> int:
         failed = failed or bool(system.failures) or left > 0
         describe_system(system)
         systems.append(system)
-    say(describe_layout(references))
+    note(describe_layout(references))
     write_report(arguments, written(systems, arguments))
     return 1 if failed else 0

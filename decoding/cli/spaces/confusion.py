@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
@@ -17,6 +16,7 @@ from decoding.cli.arguments import (
     settling,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes
+from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures
@@ -143,10 +143,9 @@ def run(arguments: argparse.Namespace) -> int:
             stream.write(outcome.result.data)
         _check(segments, records, failures, sentences)
     report_failures(failures)
-    if not arguments.quiet:
-        share = f" ({edits / words:.2%})" if words else ""
-        print(f"{segments} segments, {len(failures)} failed", file=sys.stderr)
-        print(f"{edits:.1f} edits expected in {words} words{share}", file=sys.stderr)
+    share = f" ({edits / words:.2%})" if words else ""
+    print_summary(f"{segments} segments, {len(failures)} failed")
+    print_summary(f"{edits:.1f} edits expected in {words} words{share}")
     return 1 if failures else 0
 
 

@@ -1,4 +1,4 @@
-"""Plots of scores and correlations. They need matplotlib, the extra ``[plot]``."""
+"""Plots of curves, grids, histories and correlations by matplotlib, the extra ``[plot]``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lattices.errors import OptionError
 from lattices.optional import require
+
+if TYPE_CHECKING:
+    from decoding.extraction.oracle import DensityPoint, SizePoint
+    from decoding.minimum_risk.tuning import TuningTable
+    from decoding.training.learner import History
 
 #: what a picture can be, by the end of its name
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -315,3 +320,121 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
     axis.set_axisbelow(True)
     if any(curve.label for curve in panel.curves):
         axis.legend(fontsize=6, ncols=1 + (len(panel.curves) > 8))
+
+
+@dataclass(frozen=True, repr=False)
+class Plot:
+    """Panels side by side: a notebook shows them, ``str()`` is SVG, :meth:`save` writes a file."""
+
+    panels: tuple[Panel, ...]
+
+    def __str__(self) -> str:
+        """Return the picture as SVG."""
+        return line_plots(self.panels, "svg").decode()
+
+    def __repr__(self) -> str:
+        """Return how much there is to see."""
+        return f"<Plot of {', '.join(repr(panel.title) for panel in self.panels)}>"
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file whose name ends in .png, .svg or .pdf."""
+        from lattices.formats.streams import created
+
+        content = line_plots(self.panels, plot_format(os.fspath(path)))
+        with created(path) as stream:
+            stream.write(content)
+
+
+def plot(results: Sequence[DensityPoint] | Sequence[SizePoint] | TuningTable | History) -> Plot:
+    """Return a picture of results over something: a curve, a grid, or the rounds of training.
+
+    Parameters
+    ----------
+    results
+        What :func:`decoding.density_curve` or :func:`decoding.oracle_at` returns: the oracle
+        over arcs a word, or over k. What ``tune_linear`` of :mod:`decoding.minimum_risk.tuning`
+        returns: the score over scales, a curve for each p with its best r and T, the best point
+        marked, and the 1-best as a dotted line. The ``history`` of a learner: its objective and its
+        weights, the ten largest, over the rounds.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    OptionError
+        For other results, or none.
+
+    Examples
+    --------
+    >>> from decoding import density_curve
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1])
+    >>> plot(density_curve(lattice, WER().against(["the"]), [1, 2]))
+    <Plot of 'oracle'>
+    """
+    from decoding.extraction.oracle import DensityPoint, SizePoint
+    from decoding.minimum_risk.tuning import TuningTable
+    from decoding.training.learner import History
+
+    require("matplotlib", "plot")
+    if isinstance(results, TuningTable):
+        return Plot((_grid_panel(results),))
+    rows: list[Any] = list(results) if isinstance(results, Sequence) else []
+    if not rows:
+        raise OptionError("nothing to plot")
+    if isinstance(results, History):
+        return Plot(_history_panels(results))
+    if all(isinstance(row, DensityPoint) for row in rows):
+        return Plot((oracle_panel("oracle", "arcs a word", [
+            (row.density, row.oracle.score) for row in rows]),))  # fmt: skip
+    if all(isinstance(row, SizePoint) for row in rows):
+        return Plot((oracle_panel("oracle", BEST_K, [
+            (row.k, row.oracle.score) for row in rows]),))  # fmt: skip
+    raise OptionError(
+        f"a list of {type(rows[0]).__name__} to plot, expected a density curve, oracles at k, "
+        "a table of tuning or a history"
+    )
+
+
+#: along the axis of a curve of oracles among the first sentences
+BEST_K = "k best sentences"
+
+
+def oracle_panel(
+    title: str, across: str, points: Sequence[tuple[float, float]], note: str = ""
+) -> Panel:
+    """Return the panel of oracles over sizes, whose steps are doublings."""
+    places, values = zip(*points, strict=True)
+    return Panel(title, across, f"oracle{note}", places, [Curve("", values)], doubling=True)
+
+
+def _grid_panel(table: TuningTable) -> Panel:
+    # the best is first, whichever direction that is
+    best = table.points[0]
+    choose = max if best.score >= table.points[-1].score else min
+    scales = sorted({point.scale for point in table.points})
+    curves = []
+    for p in sorted({point.p for point in table.points}):
+        values = [
+            choose(point.score for point in table.points if (point.scale, point.p) == (scale, p))
+            for scale in scales
+        ]
+        curves.append(
+            Curve(f"p = {p:g}", values, mark=scales.index(best.scale) if p == best.p else None)
+        )
+    return Panel(table.metric, "scale", "score", scales, curves, table.one_best, doubling=True)
+
+
+def _history_panels(history: History) -> tuple[Panel, Panel]:
+    rounds = [one.number for one in history]
+    objective = Panel(
+        "Training", "round", "objective", rounds, [Curve("", [one.score for one in history])]
+    )
+    last = history[-1].weights
+    names = sorted(last, key=lambda name: -abs(last[name]))[:_COLOURS]
+    curves = [Curve(name, [one.weights.get(name, math.nan) for one in history]) for name in names]
+    return objective, Panel("Weights", "round", "weight", rounds, curves)
