@@ -31,6 +31,7 @@ COMMANDS = {
     "score": "evaluation",
     "compare": "evaluation",
     "correlate": "evaluation",
+    "calibrate": "evaluation",
     "study": "evaluation",
     "info": "spaces",
     "convert": "spaces",

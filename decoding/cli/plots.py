@@ -210,6 +210,8 @@ class Curve:
         The ends of intervals, drawn as a band.
     mark : int or None
         The place to point out, counted from 0.
+    places : sequence of float
+        Its own, where they are not those of the panel; they are marked.
     """
 
     label: str
@@ -217,6 +219,7 @@ class Curve:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     mark: int | None = None
+    places: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -278,25 +281,26 @@ def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
 def _draw_curves(axis: Any, panel: Panel) -> None:
     for number, curve in enumerate(panel.curves):
         colour = f"C{number % _COLOURS}"
+        places = curve.places or panel.places
         axis.plot(
-            panel.places,
+            places,
             curve.values,
             color=colour,
             lw=1.2,
             ls="-" if number < _COLOURS else "--",
             # a single place makes no line
-            marker="." if panel.doubling or len(panel.places) == 1 else None,
+            marker="." if panel.doubling or curve.places or len(places) == 1 else None,
             # names of files are no formulas, and those that begin so would be left out
             label=curve.label.replace("$", r"\$").lstrip("_"),
             zorder=3,
         )
         if curve.low:
             axis.fill_between(
-                panel.places, curve.low, curve.high, color=colour, alpha=0.15, lw=0, zorder=1
+                places, curve.low, curve.high, color=colour, alpha=0.15, lw=0, zorder=1
             )
         if curve.mark is not None and not math.isnan(curve.values[curve.mark]):
             axis.plot(
-                panel.places[curve.mark],
+                places[curve.mark],
                 curve.values[curve.mark],
                 "o",
                 color=colour,
