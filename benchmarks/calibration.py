@@ -28,11 +28,11 @@ TEXT = """# Calibrated word confidences
 Written by `python -m benchmarks.calibration`, which does what `fstmetrics calibrate` does. A
 calibration, a scale of the model's scores and a piecewise linear map of the confidences, is
 fitted to every other segment and judged on the segments between them, and the other way round;
-the rows "held out" have all words, each under the calibration that was not fitted to it. The words are
-those of the sentences with the fewest expected edits, as `fstmetrics mbr --confidences` writes
-them, and so depend a little on the scale. NCE is NIST's normalised cross entropy (1 is best, 0 is
-what one confidence for all words has, and what misleads is below), ECE the expected calibration
-error over 10 bins (0 is best).
+the rows "held out" have all words, each under the calibration that was not fitted to it. The words
+are those of the sentences with the fewest expected edits, as `fstmetrics mbr --confidences` writes
+them, and so depend a little on the scale. A word is right if sclite's alignment matches it. NCE is
+NIST's normalised cross entropy (1 is best, 0 is what one confidence for all words has, and what
+misleads is below), ECE the expected calibration error over 10 bins (0 is best).
 
 {table}
 
@@ -41,8 +41,8 @@ error over 10 bins (0 is best).
 - `librispeech`: 10-best lists of ESPnet. Most words are in all ten entries and so have
   confidence 1, and of these {unanimous}: each costs 23 bits, which no scale can
   change and the map does. It is why NCE is below 0 before.
-- `pocketsphinx`: the {small} utterances of the demonstration. Half of them are {few} words, of which a
-  dozen are wrong: numbers this small say that the posteriors of the links in these files
+- `pocketsphinx`: the {small} utterances of the demonstration. Half of them are {few} words, of
+  which a dozen are wrong: numbers this small say no more than that the posteriors in these files
   are good as they are, and that a map from so few words makes them no better.
 
 ![Reliability diagrams](calibration.svg)

@@ -306,6 +306,7 @@ _WRITTEN = {
     "history": "--history",
     "checkpoint": "--checkpoint",
     "plot": "--plot",
+    "pra": "--pra",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
@@ -549,6 +550,11 @@ def add_breakdown(parser: argparse.ArgumentParser) -> None:
         "--show",
         choices=("errors", "all"),
         help="also print alignments to the references: of segments with errors, or of all",
+    )
+    parser.add_argument(
+        "--pra",
+        metavar="FILE",
+        help="also write the alignments of all segments as sclite's pra has them",
     )
 
 

@@ -4,7 +4,7 @@ The scale is the one under which the confidences of the words of the model's bes
 least cross entropy with their being right: those sentences are the same at every scale, so that
 all scales are judged by the same words. The map is fitted to what is decided at that scale: words
 of the sentences with the fewest expected edits, with the confidences that ``mbr`` writes. A word is
-right if the alignment of its sentence to the reference, with the fewest errors, matches it.
+right if the alignment of its sentence to the reference, which is sclite's, matches it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.edit import EditConsensus, edit
 from decoding.minimum_risk.evidence import checked_scale
 from fstmetrics import WER, Metric, Normalised
+from fstmetrics.alignment.rates import SCLITE
 from fstmetrics.references import Reference
 from fstmetrics.statistics.calibration import (
     Calibration,
@@ -53,7 +54,7 @@ class JudgedWords(NamedTuple):
 def right_words(
     words: Sequence[str], references: Iterable[Reference], normalise: str | None = None
 ) -> list[bool | None]:
-    """Return whether each word is right: matched by an alignment with the fewest errors.
+    """Return whether each word is right: matched by the alignment of sclite to the reference.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def right_words(
             )
         references = [metric.reference(each) for each in references]
     said = [part for some in parts for part in some]
-    edits = WER().against(references).judge(said).edits
+    edits = SCLITE.against(references).judge(said).edits
     matched = iter([each.operation == "match" for each in edits if each.operation != "deletion"])
     taken = [list(islice(matched, len(some))) for some in parts]
     return [all(some) if some else None for some in taken]
