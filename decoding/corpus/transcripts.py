@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import Any
 
+from decoding.minimum_risk.rover import CONFIDENCE
 from lattices.errors import FormatError
 from lattices.formats.base import decoded_lines
 from lattices.formats.reading import available, sniffs
@@ -47,8 +49,9 @@ def is_transcript(path: str) -> bool:
 def read_transcripts(path: str) -> dict[str, Lattice]:
     """Return what was said about each segment, by its id, as a lattice of one path.
 
-    The words of a ctm keep their times. Of several such systems :func:`decoding.mbr` makes one by
-    the votes of their words, which is known as ROVER (J. Fiscus, 1997).
+    The words of a ctm keep their times and, if all of a segment have one, their confidences, as the
+    feature ``confidence``. Of several such systems :func:`decoding.mbr` makes one by the votes of
+    their words, which is known as ROVER (J. Fiscus, 1997).
 
     Parameters
     ----------
@@ -96,16 +99,21 @@ def _untimed(words: Sequence[str], vocabulary: Vocabulary, id: str) -> Lattice:
 
 
 def _timed(words: Sequence[TimedWord], vocabulary: Vocabulary, id: str) -> Lattice:
-    """Return the path of the words, with no word where nothing is said between two of them."""
-    arcs: list[tuple[int, int, str]] = []
+    """Return the path of the words, with no word where nothing is said between two of them.
+
+    If all words have confidences, these are a feature.
+    """
+    arcs: list[tuple[Any, ...]] = []
     times: list[float] = []
+    sure = all(word.confidence is not None for word in words)
     for word, following in zip_longest(words, words[1:]):
         if not times or times[-1] < word.begin:
             arcs += [(len(times) - 1, len(times), "")] if times else []
             times.append(word.begin)
         # who speaks over the next word ends with its begin
         end = word.end if following is None else min(word.end, following.begin)
-        arcs.append((len(times) - 1, len(times), word.word))
+        confidence = ({CONFIDENCE: word.confidence},) if sure else ()
+        arcs.append((len(times) - 1, len(times), word.word, 0.0, *confidence))
         times.append(end)
     return Lattice.from_arcs(arcs, [len(times) - 1], vocabulary=vocabulary, id=id, times=times)
 

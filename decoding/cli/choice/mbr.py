@@ -65,6 +65,7 @@ examples:
   fstmetrics mbr one.gz --systems two.gz three.gz --system-weights 0.5 0.3 0.2 --metric wer
   fstmetrics mbr --systems a.txt b.txt c.ctm --refs text     # ROVER
   fstmetrics mbr --systems a.ctm b.ctm c.ctm --format ctm -o rover.ctm
+  fstmetrics mbr --systems a.ctm b.ctm c.ctm --format ctm --method rover --set alpha=0.7
   fstmetrics mbr lattices.jsonl.gz --method linear --set p=0.7 --set r=0.8 --metric bleu
 """
 
@@ -79,8 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         type=str.lower,
         default="auto",
-        help="auto, pairwise, linear, consensus, edit, exact or search (default: auto: edit for "
-        "wer and wrr over lattices, pairwise for all else)",
+        help="auto, pairwise, linear, consensus, edit, exact, search or rover (default: auto: edit "
+        "for wer and wrr over lattices, pairwise for all else)",
     )
     add_calibration(parser)
     parser.add_argument(
@@ -138,14 +139,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("tsv", "jsonl", "ctm", *TABULAR),
         default="tsv",
-        help="output format (default: tsv); ctm needs the method edit and times in the input, "
-        "parquet needs pyarrow",
+        help="output format (default: tsv); ctm needs the method edit or rover, and times in the "
+        "input; parquet needs pyarrow",
     )
     parser.add_argument(
         "--confidences",
         action="store_true",
         help="add the words with confidences, times and alternatives to jsonl; needs the method "
-        "edit",
+        "edit or rover",
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")

@@ -273,7 +273,7 @@ def run(arguments: argparse.Namespace) -> int:
         job = output.CorpusLines(metrics, references, line_format(arguments), search)
     decision = output.CorpusDecision(metrics)
     decide: Callable[[Iterator[Any]], Iterator[Any]] = iter
-    conclude = output.conclude
+    conclude: Callable[[dict[str, Any]], dict[str, Any]] = output.conclude
     breakdown = None
     if looks_into:
         from decoding.cli.output.breakdown import Breakdown

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from decoding.cli.arguments import tsv_cell
 from decoding.cli.output.confusion import ctm_lines, words_of
 from decoding.cli.output.tally import Lines, sums_of
@@ -18,6 +20,7 @@ from decoding.plain_json import json_text
 from fstmetrics import Metric
 from lattices.errors import OptionError
 from lattices.formats.references import References
+from lattices.vocabulary import EPSILON
 
 if TYPE_CHECKING:
     from fstmetrics.statistics.calibration import Calibration
@@ -94,7 +97,8 @@ class MBRLines:
         ``alternatives``, the other words of its place, "" for none, with their posteriors.
         """
         network = _network(found)
-        # the bins of words have bins without words between them
+        spoken = np.flatnonzero(network.label[network.chosen] != EPSILON).tolist()
+        bins = network.bins
         return [
             {
                 **word._asdict(),
@@ -103,7 +107,7 @@ class MBRLines:
                 ],
             }
             for word, alternatives in zip(
-                words_of(network, self.calibration), network.bins[1::2], strict=True
+                words_of(network, self.calibration), [bins[place] for place in spoken], strict=True
             )
         ]
 

@@ -70,7 +70,8 @@ def pra(system: str, alignments: Iterable[tuple[str, Sequence[Edit]]], width: in
     --------
     >>> from fstmetrics import WER
     >>> edits = WER().against(["the cat sat"]).judge("the hat sat down").edits
-    >>> print(pra("one", [("s1-u1", edits)])[85:].replace(" \\n", "\\n"), end="")
+    >>> for line in pra("one", [("s1-u1", edits)]).splitlines()[9:]:
+    ...     print(line.rstrip())
     Speaker sentences   0:  s1   #utts: 1
     id: (s1-u1)
     Scores: (#C #S #D #I) 2 1 0 1
