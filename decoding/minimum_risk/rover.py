@@ -109,11 +109,12 @@ def rover(
 
 def _check(system: Space) -> None:
     """Refuse what is not one sentence whose words have confidences."""
-    if not isinstance(system, Lattice) or (np.bincount(system.dst, minlength=1) > 1).any():
+    ends = () if not isinstance(system, Lattice) else (system.src, system.dst)
+    if not ends or any((np.bincount(each, minlength=1) > 1).any() for each in ends):
         raise OptionError(
             f"method {Rover.name} is for systems that said one sentence, as a ctm has"
         )
-    if CONFIDENCE not in system.feature_names and system.num_arcs:
+    if isinstance(system, Lattice) and system.num_arcs and CONFIDENCE not in system.feature_names:
         raise OptionError(
             f"method {Rover.name} needs a confidence for each word, as a ctm may have; "
             "method edit counts systems"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from decoding.cli.arguments import (
     opened_references,
     positive,
     report_failures,
+    say,
     settling,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes
@@ -96,11 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     from lattices.errors import FormatError
     from lattices.formats.streams import created
+    from lattices.optional import check_requirements
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     references = opened_references(arguments)
     scales = tuple(dict.fromkeys([*(arguments.scales or SCALES), PLAIN_SCALE]))
     job = CalibrationJob(scales, references, arguments.normalise)
+    check_requirements(*job.metrics)
     failures = Failures()
     found: list[SegmentWords] = []
     records = 0
@@ -126,6 +130,9 @@ def run(arguments: argparse.Namespace) -> int:
         if path:
             with created(path) as output:
                 output.write(content)
+    if math.isnan(report.fitted.nce):
+        kind = "right" if report.fitted.correct else "wrong"
+        say(f"warning: all words are {kind}, which no confidence can tell from others")
     if not arguments.quiet:
         print(_for_people(report, len(failures)), file=sys.stderr)
     return 1 if failures else 0
@@ -142,7 +149,9 @@ def _for_people(report: CalibrationReport, failed: int) -> str:
         ("scale and map, as fitted", report.fitted),
     ):
         right = percent(quality.correct / quality.words) if quality.words else "-"
-        numbers = (f"{each:.4f}" for each in (quality.nce, quality.ece))
+        numbers = [
+            "-" if math.isnan(each) else f"{each:.4f}" for each in (quality.nce, quality.ece)
+        ]
         rows.append([name, str(quality.words), right, *numbers])
     calibration = report.calibration
     return "\n".join(

@@ -110,7 +110,7 @@ def test_what_has_no_confidences_is_refused() -> None:
     plain = Lattice.from_arcs([(0, 1, "a")], [1])
     with pytest.raises(OptionError, match="a confidence for each word"):
         rover([said([("a", 1.0)]), plain])
-    several = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], [1])
+    several = Lattice.from_arcs([(0, 1, "a"), (0, 2, "b")], [1, 2])
     nbest = NBest.from_hypotheses([Hypothesis(("a",), 0.0)])
     for space in (several, nbest):
         with pytest.raises(OptionError, match="one sentence"):
