@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lattices.errors import OptionError
 from lattices.optional import require
+
+if TYPE_CHECKING:
+    from fstmetrics.statistics.calibration import Quality
 
 #: what a picture can be, by the end of its name
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -245,6 +248,29 @@ class Panel:
     curves: Sequence[Curve]
     level: float | None = None
     doubling: bool = False
+
+
+def reliability_panel(title: str, kinds: Mapping[str, Quality]) -> Panel:
+    """Return a reliability diagram: of words with a confidence, how many are right.
+
+    Parameters
+    ----------
+    title
+        Over the picture.
+    kinds
+        The qualities of confidences by their names.
+    """
+    curves = [Curve("as many as it says", (0.0, 1.0))]
+    for name, quality in kinds.items():
+        bins = [each for each in quality.bins if each.words]
+        curves.append(
+            Curve(
+                f"{name}: NCE {quality.nce:.3f}, ECE {quality.ece:.3f}",
+                [each.correct for each in bins],
+                places=[each.confidence for each in bins],
+            )
+        )
+    return Panel(title, "confidence", "share of right words", (0.0, 1.0), curves)
 
 
 def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:

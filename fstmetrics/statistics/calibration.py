@@ -49,7 +49,7 @@ BINS = 10
 #: to which confidences are told apart, and written
 DIGITS = 6
 #: the map has as many pieces at most, each from as many words at least
-PIECES, WORDS = 20, 10
+PIECES, WORDS = 100, 20
 
 
 class ReliabilityBin(NamedTuple):
@@ -330,9 +330,9 @@ def fit_map(
 
     Examples
     --------
-    >>> points = fit_map([0.2] * 10 + [0.9] * 20, [True] * 4 + [False] * 6 + [True] * 20)
+    >>> points = fit_map([0.2] * 20 + [0.9] * 40, [True] * 8 + [False] * 12 + [True] * 40)
     >>> [(round(each, 2), round(becomes, 3)) for each, becomes in points]
-    [(0.2, 0.436), (0.9, 0.99)]
+    [(0.2, 0.419), (0.9, 0.995)]
     """
     # takes long to import, and who applies a map does not fit one
     from scipy.optimize import isotonic_regression

@@ -18,13 +18,11 @@ from decoding.cli.arguments import (
     opened_references,
     positive,
     report_failures,
-    say,
     settling,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes
 
 if TYPE_CHECKING:
-    from decoding.cli.plots import Panel
     from decoding.minimum_risk.calibration import CalibrationReport
 
 SUMMARY = "calibrate word confidences on a development set; NCE, ECE and reliability"
@@ -86,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--plot and --summary are files")
     if arguments.folds < 2:
         arguments.parser.error("--folds is 1, and what is held out takes two parts or more")
-    from decoding.cli.plots import line_plots, plot_format
+    from decoding.cli.plots import line_plots, plot_format, reliability_panel
     from decoding.cli.tables import document
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.minimum_risk.calibration import (
@@ -121,7 +119,11 @@ def run(arguments: argparse.Namespace) -> int:
     if references is not None:
         references.finish(records)
     report = fit_calibration(found, scales, arguments.folds)
-    picture = line_plots([_panel(report)], picture_format) if arguments.plot else b""
+    picture = b""
+    if arguments.plot:
+        kinds = {"before": report.before, "held out": report.mapped}
+        panel = reliability_panel(f"Reliability of {report.mapped.words} words", kinds)
+        picture = line_plots([panel], picture_format)
     for path, content in (
         (arguments.plot, picture),
         (arguments.summary, document({**report.to_dict(), "failed": len(failures)}).encode()),
@@ -130,9 +132,6 @@ def run(arguments: argparse.Namespace) -> int:
         if path:
             with created(path) as output:
                 output.write(content)
-    if math.isnan(report.fitted.nce):
-        kind = "right" if report.fitted.correct else "wrong"
-        say(f"warning: all words are {kind}, which no confidence can tell from others")
     if not arguments.quiet:
         print(_for_people(report, len(failures)), file=sys.stderr)
     return 1 if failures else 0
@@ -154,27 +153,15 @@ def _for_people(report: CalibrationReport, failed: int) -> str:
         ]
         rows.append([name, str(quality.words), right, *numbers])
     calibration = report.calibration
+    nothing = []
+    if math.isnan(report.fitted.nce):
+        kind = "right" if report.fitted.correct else "wrong"
+        nothing = [f"all words are {kind}: there is nothing that confidences could tell apart"]
     return "\n".join(
         [
             table(["", "words", "right", "NCE", "ECE"], rows),
+            *nothing,
             f"scale {calibration.scale:.4g}, a map of {len(calibration.points)} points",
             f"{report.segments} segments in {report.folds} parts, {failed} failed",
         ]
     )
-
-
-def _panel(report: CalibrationReport) -> Panel:
-    from decoding.cli.plots import Curve, Panel
-
-    curves = [Curve("as many as it says", (0.0, 1.0))]
-    for name, quality in (("before", report.before), ("held out", report.mapped)):
-        bins = [each for each in quality.bins if each.words]
-        curves.append(
-            Curve(
-                f"{name}: NCE {quality.nce:.3f}, ECE {quality.ece:.3f}",
-                [each.correct for each in bins],
-                places=[each.confidence for each in bins],
-            )
-        )
-    title = f"Reliability of {report.mapped.words} words"
-    return Panel(title, "confidence", "share of right words", (0.0, 1.0), curves)
