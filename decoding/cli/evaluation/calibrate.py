@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     from lattices.errors import FormatError
     from lattices.formats.streams import created
-    from lattices.optional import check_requirements
+    from lattices.registry import check_requirements
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     references = opened_references(arguments)
