@@ -32,7 +32,7 @@ from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
 from decoding.minimum_risk.evidence import Evidence, Spaces
 from decoding.minimum_risk.results import Method, is_word_error
 from fstmetrics import Metric
-from lattices.arrays import FloatColumn, floats, ints
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON
@@ -122,16 +122,15 @@ def _check(system: Space) -> None:
 
 
 def _voted(
-    space: EditSpace, words: np.ndarray, network: ConfusionNetwork, alpha: float, null: float
+    space: EditSpace, words: IntColumn, network: ConfusionNetwork, alpha: float, null: float
 ) -> ConfusionNetwork:
     """Return the network with shares of votes as posteriors, and the winners as its sentence."""
     lattice = space.lattice
-    # the bins of an alternative have the moments of any potential of states: the rise of this one
-    # along an arc is the arc's confidence, so that the moments differ by the sum of confidences
-    *_, offset, chosen = columns = edit_bins(
-        lattice.columns, space.scale, _potential(lattice), ints(words)
+    # with times an alternative has the sums of begins and of ends of its words; with this potential
+    # in their place, which rises along an arc by its confidence, they differ by the confidences
+    label, number, offset, chosen = edit_bins(
+        lattice.columns, space.scale, _potential(lattice), words
     )
-    label, number = columns[:2]
     counted = number[:, 0]
     confident = np.where(label == EPSILON, null * counted, number[:, 2] - number[:, 1])
     votes = alpha * counted + (1.0 - alpha) * confident
@@ -141,7 +140,7 @@ def _voted(
     share = np.clip(np.divide(votes, sums, out=counted.copy(), where=sums > 0.0), 0.0, 1.0)
     is_chosen = np.zeros(len(label), dtype=np.bool_)
     is_chosen[chosen] = True
-    # the highest share of a bin comes first, of equals the one that has more systems
+    # the highest share of a bin comes first, of equals the one that wins if systems are counted
     order = np.lexsort((~is_chosen, -share.round(12), bins))
 
     def ordered(column: FloatColumn | None) -> FloatColumn | None:
@@ -149,7 +148,7 @@ def _voted(
 
     return replace(
         network,
-        label=ints(network.label[order]),
+        label=ints(label[order]),
         posterior=floats(share[order]),
         chosen=ints(offset[:-1]),
         begin=ordered(network.begin),
