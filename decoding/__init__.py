@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from decoding.minimum_risk.mbr import mbr, mbr_kbest
     from decoding.minimum_risk.pairwise import Pairwise
     from decoding.minimum_risk.results import Consensus
+    from decoding.minimum_risk.rover import Rover
     from decoding.minimum_risk.search import Search
     from decoding.plots import plot
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
@@ -66,6 +67,7 @@ __all__ = [
     "Pairwise",
     "Perceptron",
     "Risk",
+    "Rover",
     "Search",
     "Segment",
     "SizePoint",
@@ -113,6 +115,7 @@ _HOMES = {
     "Pairwise": "minimum_risk.pairwise",
     "Perceptron": "training.perceptron",
     "Risk": "training.risk.learner",
+    "Rover": "minimum_risk.rover",
     "Search": "minimum_risk.search",
     "Segment": "corpus.runner",
     "SizePoint": "extraction.oracle",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from decoding.extraction.oracle import DensityPoint, SizePoint
     from decoding.minimum_risk.tuning import TuningTable
     from decoding.training.learner import History
+    from fstmetrics.statistics.calibration import Quality
 
 #: what a picture can be, by the end of its name
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -215,6 +216,8 @@ class Curve:
         The ends of intervals, drawn as a band.
     mark : int or None
         The place to point out, counted from 0.
+    places : sequence of float
+        Its own, where they are not those of the panel; they are marked.
     """
 
     label: str
@@ -222,6 +225,7 @@ class Curve:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     mark: int | None = None
+    places: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -247,6 +251,29 @@ class Panel:
     curves: Sequence[Curve]
     level: float | None = None
     doubling: bool = False
+
+
+def reliability_panel(title: str, kinds: Mapping[str, Quality]) -> Panel:
+    """Return a reliability diagram: of words with a confidence, how many are right.
+
+    Parameters
+    ----------
+    title
+        Over the picture.
+    kinds
+        The qualities of confidences by their names.
+    """
+    curves = [Curve("as many as it says", (0.0, 1.0))]
+    for name, quality in kinds.items():
+        bins = [each for each in quality.bins if each.words]
+        curves.append(
+            Curve(
+                f"{name}: NCE {quality.nce:.3f}, ECE {quality.ece:.3f}",
+                [each.correct for each in bins],
+                places=[each.confidence for each in bins],
+            )
+        )
+    return Panel(title, "confidence", "share of right words", (0.0, 1.0), curves)
 
 
 def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
@@ -283,25 +310,26 @@ def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
 def _draw_curves(axis: Any, panel: Panel) -> None:
     for number, curve in enumerate(panel.curves):
         colour = f"C{number % _COLOURS}"
+        places = curve.places or panel.places
         axis.plot(
-            panel.places,
+            places,
             curve.values,
             color=colour,
             lw=1.2,
             ls="-" if number < _COLOURS else "--",
             # a single place makes no line
-            marker="." if panel.doubling or len(panel.places) == 1 else None,
+            marker="." if panel.doubling or curve.places or len(places) == 1 else None,
             # names of files are no formulas, and those that begin so would be left out
             label=curve.label.replace("$", r"\$").lstrip("_"),
             zorder=3,
         )
         if curve.low:
             axis.fill_between(
-                panel.places, curve.low, curve.high, color=colour, alpha=0.15, lw=0, zorder=1
+                places, curve.low, curve.high, color=colour, alpha=0.15, lw=0, zorder=1
             )
         if curve.mark is not None and not math.isnan(curve.values[curve.mark]):
             axis.plot(
-                panel.places[curve.mark],
+                places[curve.mark],
                 curve.values[curve.mark],
                 "o",
                 color=colour,

@@ -19,6 +19,7 @@ from decoding.cli.terminal import detail, note, progress, say
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures, Segment
     from fstmetrics import Metric
+    from fstmetrics.statistics.calibration import Calibration
     from fstmetrics.statistics.systems import Scorer, System
     from lattices.errors import FormatError
     from lattices.formats.references import References
@@ -188,6 +189,11 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         action="extend",
         help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: {default}){note}",
     )
+    add_normaliser(parser)
+
+
+def add_normaliser(parser: argparse.ArgumentParser) -> None:
+    """Add what makes both sides alike."""
     parser.add_argument(
         "--normalize",
         "--normalise",
@@ -196,6 +202,44 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         help="make both sides alike before they are compared: lower, nfkc, punctuation, "
         "whisper-basic, whisper-english, glm:FILE, regex:FILE",
     )
+
+
+def add_calibration(parser: argparse.ArgumentParser) -> None:
+    """Add what confidences are made of: a scale, or a calibration."""
+    parser.add_argument(
+        "--scale",
+        metavar="S",
+        type=finite,
+        help="scale of the model scores before they become probabilities (default: 1, or that of "
+        "--calibration)",
+    )
+    parser.add_argument(
+        "--calibration",
+        metavar="FILE",
+        help="calibration of 'fstmetrics calibrate', for confidences",
+    )
+    parser.add_argument(
+        "--channel", metavar="NAME", default="1", help="channel of all words in ctm (default: 1)"
+    )
+
+
+def opened_calibration(arguments: argparse.Namespace, calibrated: bool) -> Calibration | None:
+    """Return the calibration, if there is one, and have its scale for want of another.
+
+    ``calibrated`` is whether there are confidences in what is written.
+    """
+    if arguments.calibration is None:
+        arguments.scale = 1.0 if arguments.scale is None else arguments.scale
+        return None
+    if arguments.scale is not None:
+        arguments.parser.error("--calibration has a scale: it and --scale exclude one another")
+    if not calibrated:
+        arguments.parser.error("--calibration is for confidences, and none are written")
+    from fstmetrics.statistics.calibration import read_calibration
+
+    found = read_calibration(arguments.calibration)
+    arguments.scale = 1.0 if found.scale is None else found.scale
+    return found
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -264,11 +308,12 @@ _WRITTEN = {
     "history": "--history",
     "checkpoint": "--checkpoint",
     "plot": "--plot",
+    "pra": "--pra",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
 _READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
-         "human", "by", "option", "write_option", "metric")  # fmt: skip
+         "human", "by", "calibration", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
@@ -515,6 +560,11 @@ def add_breakdown(parser: argparse.ArgumentParser) -> None:
         "--show",
         choices=("errors", "all"),
         help="also print alignments to the references: of segments with errors, or of all",
+    )
+    parser.add_argument(
+        "--pra",
+        metavar="FILE",
+        help="also write the alignments of all segments as sclite's pra has them",
     )
 
 

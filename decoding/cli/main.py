@@ -33,6 +33,7 @@ COMMANDS = {
     "score": "evaluation",
     "compare": "evaluation",
     "correlate": "evaluation",
+    "calibrate": "evaluation",
     "study": "evaluation",
     "info": "spaces",
     "convert": "spaces",

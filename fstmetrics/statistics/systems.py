@@ -136,8 +136,15 @@ class System:
         if scorer.sentences:
             self.sentences[id] = Sentence(tuple(words), scorer.references.get(name, position))
 
-    def judgements(self) -> Iterator[tuple[str, Judgement]]:
+    def judgements(
+        self, aligner: Callable[[Metric], Metric] | None = None
+    ) -> Iterator[tuple[str, Judgement]]:
         """Iterate over segments with their alignments, by the first metric that aligns.
+
+        Parameters
+        ----------
+        aligner
+            Gives the metric to align by in the place of one; itself by default.
 
         Raises
         ------
@@ -145,7 +152,8 @@ class System:
             If there is none.
         """
         for id, (words, references) in self.sentences.items():
-            evaluators = (metric.against(references) for metric in self.metrics)
+            metrics = self.metrics if aligner is None else map(aligner, self.metrics)
+            evaluators = (metric.against(references) for metric in metrics)
             judge = next((e.judge for e in evaluators if hasattr(e, "judge")), None)
             if judge is None:
                 names = ", ".join(map(str, self.metrics))

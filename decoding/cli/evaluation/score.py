@@ -37,6 +37,7 @@ examples:
   fstmetrics score *.en --refs refs.en --metric bleu --metric grr --intervals --format latex
   fstmetrics score nbest.gz --refs refs.en --segments --format tsv
   fstmetrics score hyps.txt --refs text --metric wer --by speaker --top 20 --show errors
+  fstmetrics score hyps.trn --refs refs.trn --metric wer --pra hyps.pra
 """
 
 
@@ -81,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
     _check(arguments)
+    from decoding.cli.output.breakdown import write_alignments
     from decoding.cli.output.score import written
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_system
     from lattices.errors import FormatError
@@ -92,7 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
         references,
         arguments.refs_id,
         keep=several,
-        sentences=bool(arguments.top or arguments.show or arguments.by == "length"),
+        sentences=bool(
+            arguments.top or arguments.show or arguments.pra or arguments.by == "length"
+        ),
     )
     failed = False
     systems = []
@@ -110,5 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
         describe_system(system)
         systems.append(system)
     note(describe_layout(references))
-    write_report(arguments, written(systems, arguments))
+    report = written(systems, arguments)
+    write_alignments(arguments, systems)
+    write_report(arguments, report)
     return 1 if failed else 0
