@@ -98,7 +98,7 @@ def label_words(
     Where all labels are whole numbers they are looked up in the table ``symbols=FILE``;
     ``labels=numbers`` makes words of the digits where there is none. 0 is epsilon. Where they
     are not, or with ``labels=words``, they are the words, and ``<eps>``, or what the table
-    calls it, is epsilon.
+    calls it, is epsilon. With ``strict``, words have to be in the table, if there is one.
 
     Raises
     ------
