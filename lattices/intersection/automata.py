@@ -240,15 +240,7 @@ class Alignment:
         final = initial.copy()
         initial[0] = 0.0
         final[self.length] = 0.0  # a run at the end is forgotten first, at no cost
-        return Automaton(
-            ints(src),
-            ints(dst),
-            ints(label),
-            floats(gain),
-            floats(initial),
-            floats(final),
-            self._dominated(),
-        )
+        return Automaton(src, dst, label, gain, initial, final, self._dominated())
 
     def _dominated(self) -> tuple[IntColumn, IntColumn, FloatColumn]:
         """Return when a run of matches is no longer worth remembering.
