@@ -1,4 +1,4 @@
-r"""The sentence with the fewest expected edits, by a recursion over the lattice.
+r"""Edit-distance MBR: the sentence of the fewest expected edits, by a recursion over the lattice.
 
 Let :math:`p(a)` be the probability that a path through the target :math:`n` of arc :math:`a` came
 there by it, from :math:`s_a` and with the word :math:`w_a`. For a sentence of bins

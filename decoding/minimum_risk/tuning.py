@@ -1,4 +1,4 @@
-"""The parameters of lattice MBR that do best on a development set."""
+"""Tuning of lattice MBR: the parameters that do best on a development set."""
 
 from __future__ import annotations
 

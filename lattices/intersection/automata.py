@@ -1,4 +1,4 @@
-"""What an engine searches with: automata over a space's words, in columns.
+"""Automata that engines search with: over the words of a space, in columns.
 
 An :class:`Automaton` is explicit, arc by arc. An :class:`Alignment` is the automaton of
 the edit and n-gram metrics, of which the kernel knows the shape: it is kept as a few
