@@ -80,7 +80,7 @@ def is_whole(text: str | bytes, digits: int = 18) -> bool:
     >>> is_whole("12"), is_whole(b"-1"), is_whole("1234", 3), is_whole("")
     (True, False, False, False)
     """
-    return len(text) <= digits and text.isascii() and text.isdigit()
+    return text.isdigit() and len(text) <= digits and text.isascii()
 
 
 def _number(text: bytes) -> float:
