@@ -30,6 +30,7 @@ COMMANDS = {
     "rescore": "choice",
     "score": "evaluation",
     "compare": "evaluation",
+    "report": "evaluation",
     "correlate": "evaluation",
     "study": "evaluation",
     "info": "spaces",
