@@ -67,7 +67,7 @@ def write_page(
             raise OptionError(f"{system.name} has no segments")
         if not system.kinds:
             raise OptionError(f"{system.name} has no kind of result that all its segments have")
-    resampling = {"samples": samples, "level": level, "seed": seed}
+    resampling: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
     metrics = systems[0].metrics
     contents = [system.content(**resampling, top=top) for system in systems]
     content = {
@@ -110,7 +110,7 @@ def _data(id: str, letters: str) -> bytes:
 
 
 def _asset(name: str) -> str:
-    return files("decoding.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return (files("decoding.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _script() -> str:

@@ -271,14 +271,28 @@ class ReportJob:
         return {"lattice": neighbourhood(space, path, choice.hypothesis.arcs, scale=self.scale)}
 
     def _curve(self, segment: Segment) -> SegmentCurvePoints | None:
-        lattice = isinstance(segment.space, Lattice)
-        points = self.densities if lattice else self.at
-        if not points or (lattice and not can_search(self.metrics[0].against([""]))):
-            return None
-        kind = "densities" if lattice else "at"
-        (found,) = CurveJob(self.metrics, self.references, **{kind: points})([segment])
-        rows = tuple(_plain(row) for row in found.stats)
-        return SegmentCurvePoints(kind, found.words, found.sizes, rows)
+        space = segment.space
+        if isinstance(space, Lattice):
+            if not can_search(self.metrics[0].against([""])):
+                return None
+            job = CurveJob(self.metrics, self.references, densities=self.densities)
+            needed = len(self.densities)
+        else:
+            sizes = self.at
+            if isinstance(space, NBest):
+                # beyond the end of a list there is nothing new
+                sizes = sizes[: 1 + sum(k < len(space) for k in sizes)]
+            job = CurveJob(self.metrics, self.references, at=sizes)
+            needed = len(self.at)
+        (found,) = job([segment])
+        rows = [_plain(row) for row in found.stats]
+        more = needed - len(rows)
+        return SegmentCurvePoints(
+            "densities" if isinstance(space, Lattice) else "at",
+            found.words,
+            (*found.sizes, *[found.sizes[-1]] * more),
+            (*rows, *[rows[-1]] * more),
+        )
 
 
 def report_of(
@@ -310,7 +324,11 @@ def report_of(
     """
     judge = word_aligner(metrics).against(references).judge  # type: ignore[attr-defined]
     others = [metric.against(references) for metric in metrics]
+    # what was chosen in several ways is one sentence
     judgements = {each.tokens: judge(each.tokens) for each in shown}
+    scores = {
+        tokens: [round(evaluator.score(tokens), 6) for evaluator in others] for tokens in judgements
+    }
     rows = []
     counts: dict[str, ErrorCounts] = {}
     errors: dict[str, tuple[Edit, ...]] = {}
@@ -323,7 +341,7 @@ def report_of(
                 "kind": each.kind,
                 "label": each.label,
                 "model": each.model_score,
-                "scores": [round(evaluator.score(each.tokens), 6) for evaluator in others],
+                "scores": scores[each.tokens],
                 "reference": judgement.reference,
                 "edits": [_coded(edit) for edit in edits],
             }
@@ -399,9 +417,7 @@ def _text(reference: Reference) -> str:
     return "" if isinstance(reference, Lattice) else " ".join(tokens_of(reference))
 
 
-def _network(
-    space: Space, choice: Consensus, scale: float
-) -> tuple[ConfusionNetwork | None, str]:
+def _network(space: Space, choice: Consensus, scale: float) -> tuple[ConfusionNetwork | None, str]:
     """Return the network to which the space is aligned for a decision, or why there is none."""
     if isinstance(choice, EditConsensus):
         return choice.network, ""

@@ -270,20 +270,20 @@ class SystemReport:
                 system.stats[id] = [np.array(row) for row in compress(rows, known)]
             by_kind[kind] = (known, scores_by_group(system, group_of))
         of_group = np.array(groups)
+        counts = {kind: np.array(self._counts[kind]) for kind in self.kinds}
         found = []
         for place, group in enumerate(by_kind[self.kinds[0]][1]):
             inside = of_group == group.group
             scores = {}
-            for kind, (known, rows) in by_kind.items():
-                there = iter(rows[place].scores)
+            for kind, (known, of_kind) in by_kind.items():
+                there = iter(of_kind[place].scores)
                 scores[kind] = [next(there) if one else None for one in known]
             found.append(
                 {
                     "group": group.group,
                     "segments": group.segments,
                     "counts": {
-                        kind: np.array(self._counts[kind])[inside].sum(axis=0).tolist()
-                        for kind in self.kinds
+                        kind: each[inside].sum(axis=0).tolist() for kind, each in counts.items()
                     },
                     "scores": scores,
                 }
@@ -342,4 +342,3 @@ def _plain(found: Comparison | None) -> dict[str, Any] | None:
         return None
     interval = [found.interval.low, found.interval.high]
     return {"effect": found.effect, "interval": interval, "p": found.p_value}
-

@@ -31,7 +31,6 @@ from decoding.cli.running import add_running, check_results, check_running, corp
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Done, Failure
     from decoding.report.segments import SegmentReport
-    from decoding.report.systems import SystemReport
     from fstmetrics import Metric
     from lattices.formats.references import References
 

@@ -31,7 +31,7 @@ function lineChart({ curves, levels, across, label }) {
       value < 10 ? String(Math.round(10 * value) / 10) : String(Math.round(value))));
   }
   const labels = [];
-  const placeLabel = (at, text, kind) => labels.push({ y: y(at) + 4, text, kind });
+  const placeLabel = (at, text, kind, beside = width - right) => labels.push({ x: beside + 8, y: y(at) + 4, text, kind });
   const lines = levels.map(({ at, name, kind }) => {
     placeLabel(at, name, kind);
     return s("line", { class: `level ${kind}`, x1: left, x2: width - right, y1: y(at), y2: y(at) });
@@ -42,21 +42,21 @@ function lineChart({ curves, levels, across, label }) {
     for (const [at, value] of curve.points)
       lines.push(s("circle", { class: `point oracle system-${number}`, cx: x(at), cy: y(value), r: 3.5 },
         s("title", null, `${curve.name}: ${fixed(value)} at ${Math.round(10 * at) / 10}`)));
-    placeLabel(curve.points.at(-1)[1], curve.name, "oracle");
+    placeLabel(curve.points.at(-1)[1], curve.name, "oracle", x(curve.points.at(-1)[0]));
   });
   labels.sort((one, other) => one.y - other.y);
   for (let place = 1; place < labels.length; place++)
-    labels[place].y = Math.max(labels[place].y, labels[place - 1].y + 14);
+    if (labels[place].x === labels[place - 1].x) labels[place].y = Math.max(labels[place].y, labels[place - 1].y + 14);
   return s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
     axis,
     s("text", { class: "axis", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, across),
     lines,
-    labels.map((each) => s("text", { class: `end ${each.kind}`, x: width - right + 8, y: each.y }, each.text)));
+    labels.map((each) => s("text", { class: `end ${each.kind}`, x: each.x, y: each.y }, each.text)));
 }
 
 /** A score and its interval, on the axis of a table. */
-function intervalPlot(row, low, high, kind) {
-  const width = 180, height = 22, middle = height / 2;
+function intervalPlot(row, low, high, kind, width) {
+  const height = 22, middle = height / 2;
   const x = (value) => 8 + ((value - low) / (high - low || 1)) * (width - 16);
   const marker = {
     one_best: (at) => s("rect", { x: at - 4, y: middle - 4, width: 8, height: 8 }),

@@ -45,11 +45,11 @@ function breakdown(title, heading, groups, { metrics, kinds }, { kind }, choose)
   });
   const most = Math.max(...rates.map((parts) => parts.reduce((one, other) => one + other)), 1e-9);
   const others = Object.keys(kinds).filter((each) => groups[0].scores[each]?.[0] !== undefined && groups[0].scores[each][0] !== null);
-  return h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, title), h("span", { class: "hint" }, "choose one to list its segments")),
+  return h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, title), h("span", { class: "hint" }, `scores are ${metrics[0].label}; choose one to list its segments`)),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, h("table", { class: "groups" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, heading), h("th", { scope: "col", class: "number" }, "segments"),
         h("th", { scope: "col", class: "bar-column" }, `errors a word, ${kinds[kind]}`),
-        others.map((each) => h("th", { scope: "col", class: "number" }, mark(each), `${metrics[0].label}`)))),
+        others.map((each) => h("th", { scope: "col", class: "number", title: `${metrics[0].label} of the ${kinds[each]}` }, mark(each), kinds[each])))),
       h("tbody", null, groups.map((group, at) => h("tr", null,
         h("th", { scope: "row" }, h("button", { type: "button", class: "link", click: () => choose(group.group) }, group.group)),
         h("td", { class: "number" }, grouped(group.segments)),

@@ -27,11 +27,11 @@ class SegmentList {
     const { segments } = this;
     const grouped = segments.indexes[0].group.length > 0;
     return [
-      { key: "id", label: "segment", value: (row) => segments.ids[row], width: "minmax(7rem, 14rem)" },
+      { key: "id", label: "segment", value: (row) => segments.ids[row], width: "minmax(6rem, 12rem)" },
       ...(grouped ? [{ key: "group", label: "group", value: (row) => segments.group(row), width: "6rem" }] : []),
       { key: "words", label: "words", number: true, value: (row) => segments.words(row), width: "4.5rem" },
       ...this.kinds.map(({ kind, label, number, name }) => ({
-        key: `${kind}-${number}`, label, kind, note: name, number: true, width: "6.4rem",
+        key: `${kind}-${number}`, label, kind, note: name, number: true, width: "5.2rem",
         value: (row) => segments.score(number, kind, this.metric, row),
       })),
       { key: "text", label: "reference", value: (row) => segments.reference(row), width: "minmax(12rem, 1fr)" },
