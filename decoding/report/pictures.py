@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from lattices.algorithms import density_masks, k_best, posteriors
-from lattices.algorithms.counting import words_of_best
+from lattices.algorithms import k_best, posteriors
 from lattices.algorithms.kbest import best_path
 from lattices.algorithms.ngrams import list_weights
+from lattices.arrays import FloatColumn, floats
 from lattices.spaces import Forest, Lattice, NBest
 
-#: arcs beside those of the oracle and of the 1-best
-MOST_ARCS = 40
+#: arcs of ways around the oracle, and its own
+MOST_ARCS = 60
 MOST_SENTENCES = 10
 #: marks of arcs
 ORACLE, ONE_BEST, MBR = 1, 2, 4
@@ -30,9 +31,10 @@ def neighbourhood(
 ) -> dict[str, Any]:
     """Return the part of a lattice that is nearest to a path, with the posteriors of its arcs.
 
-    Arcs are taken in the order of what the best complete path through them loses, if the score
-    that the oracle lacks to the model's best were given back to its arcs, in equal shares: so
-    what is drawn are the ways around both of them. The paths themselves are always there.
+    A way around the oracle leaves it in one state and comes back in another, and is worth the score
+    that it has more than the oracle between the two. Arcs are taken in the order of the best way
+    around that they are part of. The oracle, the model's best and the path that is given are
+    always there.
 
     Cost: O(arcs * log(arcs)).
 
@@ -46,7 +48,7 @@ def neighbourhood(
     scale : float
         Of the posteriors, see :func:`lattices.posteriors`.
     most : int
-        Arcs that are taken beside those of the paths.
+        Arcs of ways around the oracle, and of the oracle itself, that are taken at most.
 
     Returns
     -------
@@ -69,13 +71,11 @@ def neighbourhood(
     """
     best = best_path(lattice)
     path = np.asarray(oracle, dtype=np.int64)
-    own = path[~np.isin(path, best)]
-    score = lattice.score.copy()
-    if len(own):
-        lacking = lattice.hypothesis(best.tolist()).score - lattice.hypothesis(path.tolist()).score
-        score[own] += max(0.0, lacking) / len(own)
-    raised = lattice.replaced(score=score)
-    keep = density_masks(raised, most / words_of_best(raised))[0].copy()
+    worth = _detours(lattice, path.tolist())
+    keep = worth > -np.inf
+    if keep.sum() > most:
+        # all that are worth as much go together: whole detours, as every arc of one is worth more
+        keep = worth > np.sort(worth)[-most - 1]
     marks = np.zeros(lattice.num_arcs, dtype=np.int64)
     for arcs, mark in ((path, ORACLE), (best, ONE_BEST), (np.asarray(chosen, np.int64), MBR)):
         marks[arcs] |= mark
@@ -100,6 +100,36 @@ def neighbourhood(
         ],
         "all": lattice.num_arcs,
     }
+
+
+def _detours(lattice: Lattice, oracle: Sequence[int]) -> FloatColumn:
+    """Return the score of the best way around a path through each arc, less the path's own.
+
+    The scores from the start to the states of the path and from there to the end are those of the
+    path, whatever else leads there.
+    """
+    src, dst, score = lattice.src.tolist(), lattice.dst.tolist(), lattice.score.tolist()
+    before, after = [-math.inf] * lattice.num_states, lattice.final.tolist()
+    spine = [lattice.start, *(dst[arc] for arc in oracle)]
+    before[lattice.start] = 0.0
+    for arc in oracle:
+        before[dst[arc]] = before[src[arc]] + score[arc]
+    for arc in reversed(oracle):
+        after[src[arc]] = score[arc] + after[dst[arc]]
+    total, fixed = after[lattice.start], set(spine)
+    # arcs are sorted by their sources, and states are in topological order
+    for arc in range(lattice.num_arcs):
+        if dst[arc] not in fixed:
+            before[dst[arc]] = max(before[dst[arc]], before[src[arc]] + score[arc])
+    for arc in reversed(range(lattice.num_arcs)):
+        if src[arc] not in fixed:
+            after[src[arc]] = max(after[src[arc]], score[arc] + after[dst[arc]])
+    return floats(
+        [
+            before[one] + own + after[other] - total
+            for one, own, other in zip(src, score, dst, strict=True)
+        ]
+    )
 
 
 def sentences(
