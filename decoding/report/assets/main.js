@@ -37,9 +37,10 @@ async function begin() {
     }
   });
   const follow = () => {
-    const found = location.hash.match(/^#segment=(.*)$/);
-    const row = found && segments.rowOf.get(decodeURIComponent(found[1]));
-    if (row !== null && row !== undefined && row !== list.opened) list.open(row);
+    // as forms have it, for unlike decodeURIComponent it takes whatever people have typed
+    const id = new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B")).get("segment");
+    const row = segments.rowOf.get(id);
+    if (row !== undefined && row !== list.opened) list.open(row);
   };
   addEventListener("hashchange", follow);
   byId("notice").remove();
