@@ -122,7 +122,7 @@ class Browser:
             self.run("document.querySelector(arguments[0]).scrollIntoView()", selector)
             script = (
                 "const r = document.querySelector(arguments[0]).getBoundingClientRect();"
-                "return [r.x + scrollX, r.y + scrollY, r.width, r.height]"
+                "return [r.x + scrollX - 16, r.y + scrollY, r.width + 32, r.height]"
             )
             x, y, width, height = self.run(script, selector)
             clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}

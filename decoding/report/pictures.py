@@ -15,7 +15,7 @@ from lattices.arrays import FloatColumn, floats
 from lattices.spaces import Forest, Lattice, NBest
 
 #: arcs of ways around the oracle, and its own
-MOST_ARCS = 60
+MOST_ARCS = 48
 MOST_SENTENCES = 10
 #: marks of arcs
 ORACLE, ONE_BEST, MBR = 1, 2, 4

@@ -1,7 +1,7 @@
 // The lattice around the oracle: layers from left to right, the oracle straight through the middle.
 
 const ON_ORACLE = 1, ON_BEST = 2, ON_MBR = 4;
-const HEIGHTS = { word: 40, state: 22, bend: 14 };
+const HEIGHTS = { word: 37, state: 22, bend: 14 };
 
 /** States in even layers, a node for the word of each arc and bends in the layers between. */
 function layered({ states, start, arcs }) {
@@ -101,7 +101,7 @@ function latticePicture(lattice) {
     s("circle", { class: "state", cx: at, cy: y, r: 5 }), finals.has(state) && s("circle", { class: "state ring", cx: at, cy: y, r: 8 })));
   const width = Math.ceil(x), height = Math.ceil(bottom - top + 12);
   const apart = chains.filter(({ arc: [, , , , marks] }) => !(marks & ON_BEST) !== !(marks & ON_ORACLE)).map(({ chain }) => chain[0].x);
-  return h("div", { class: "picture", "data-at": Math.round(Math.min(...apart, width)), tabindex: 0, role: "region", "aria-label": "Lattice around the oracle" },
+  return h("div", { class: "picture", "data-at": Math.round(Math.min(...apart, width)), "data-middle": Math.round(-top), tabindex: 0, role: "region", "aria-label": "Lattice around the oracle" },
     s("svg", { class: "lattice", width, height, viewBox: `0 ${top} ${width} ${height}`, role: "img",
       "aria-label": `${lattice.arcs.length} of ${lattice.all} arcs` }, lines, dots, words));
 }

@@ -27,8 +27,11 @@ async function showSegment(segments, list, row, focus) {
   const lay = () => alignments.replaceChildren(...alignmentTables(sentences, alignments.clientWidth || 800));
   lay();
   // the lattice may be wider than the page: begin where the oracle leaves the 1-best
-  for (const picture of place.querySelectorAll("[data-at]"))
-    if (Number(picture.dataset.at) < picture.scrollWidth - 20) picture.scrollLeft = Number(picture.dataset.at) - picture.clientWidth / 3;
+  for (const picture of place.querySelectorAll("[data-at]")) {
+    const { at, middle } = picture.dataset;
+    if (Number(at) < picture.scrollWidth - 20) picture.scrollLeft = Number(at) - picture.clientWidth / 3;
+    picture.scrollTop = Number(middle) - picture.clientHeight / 2;
+  }
   let width = alignments.clientWidth;
   showSegment.watch?.disconnect();
   showSegment.watch = new ResizeObserver(() => {

@@ -23,7 +23,7 @@ function showSummary(report) {
         h("tr", null,
           h("th", { scope: "row" }, mark(row.kind), row.label),
           h("td", { class: "number score" }, fixed(row.score)),
-          h("td", { class: "wide" }, h("div", { class: "with-plot" }, intervalPlot(row, low, high, row.kind, two ? 100 : 180),
+          h("td", { class: "wide" }, h("div", { class: "with-plot" }, intervalPlot(row, low, high, row.kind, two ? 100 : 150),
             row.interval && h("span", { class: "hint" }, `${fixed(row.interval[0])} – ${fixed(row.interval[1])}`))),
           h("td", null, effectCell(row.effect, metric)),
           two && h("td", null, row.number === 0 && effectCell(comparison.effects[row.kind]?.[place], metric))),
