@@ -104,7 +104,7 @@ def _timed(window: Browser, script: str, argument: str = "") -> float:
 
 
 def _opened(window: Browser, place: int) -> float:
-    """Return the milliseconds from a click on a row, of a block that is packed, to its alignment."""
+    """Return the milliseconds from a click on a row, its block still packed, to its alignment."""
     script = """
       const done = arguments[1], list = document.querySelector("#list");
       list.scrollTop = (arguments[0] + 1) * list.scrollHeight / 5;
