@@ -209,9 +209,9 @@ with BLEU and a list of 100, mbrs takes 138 ms of the processor and cdec's `mbr_
         "The report page",
         """
 `fstmetrics report` with two workers, from start to exit, and its page in Debian's chromium without
-a window: how soon after its address was opened it answers, how long it takes to open a segment whose
-block has to be unpacked, to search all references and sentences, and to sort. Of what happens in
-the browser the fastest of three:
+a window: how soon after its address was opened it answers, how long it takes to open a segment
+whose block has to be unpacked, to search all references and sentences, and to sort. Of what happens
+in the browser the fastest of three:
 
 {}
 """,
