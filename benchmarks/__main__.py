@@ -208,10 +208,10 @@ with BLEU and a list of 100, mbrs takes 138 ms of the processor and cdec's `mbr_
     "report": Section(
         "The report page",
         """
-`fstmetrics report` with two workers, from start to exit, and its page in Debian's chromium without
-a window: how soon after its address was opened it answers, how long it takes to open a segment
-whose block has to be unpacked, to search all references and sentences, and to sort. Of what happens
-in the browser the fastest of three:
+`fstmetrics report` with two workers, from start to exit: seconds of all processors, and by the
+clock, which others kept busy, too. Its page in Debian's chromium without a window: how soon after
+its address was opened it answers, how long it takes to open a segment whose block has to be
+unpacked, to search all references and sentences, and to sort; the fastest of three:
 
 {}
 """,

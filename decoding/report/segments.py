@@ -228,15 +228,12 @@ class ReportJob:
             Chosen("mbr", KINDS["mbr"], choice.tokens, choice.hypothesis.score),
         ]
         for metric, found in zip(self.metrics, oracles, strict=True):
-            if found is None:
+            if found is None or found.tokens in (each.tokens for each in shown[2:]):
                 continue
-            if found is first:
-                shown.append(
-                    Chosen("oracle", KINDS["oracle"], found.tokens, found.hypothesis.score)
-                )
-            elif found.tokens not in (each.tokens for each in shown[2:]):
-                label = f"oracle, {getattr(metric, 'label', str(metric).partition(':')[0])}"
-                shown.append(Chosen("", label, found.tokens, found.hypothesis.score))
+            whose = "" if found is first else f", {getattr(metric, 'label', metric)}"
+            label = KINDS["oracle"] + whose + ("" if found.exact else " (not proven)")
+            kind = "oracle" if found is first else ""
+            shown.append(Chosen(kind, label, found.tokens, found.hypothesis.score))
         stats: dict[str, Rows] = {
             "one_best": _plain(decision.one_best_stats),
             "mbr": _plain(decision.stats[0]),
@@ -246,7 +243,6 @@ class ReportJob:
         extra: dict[str, Any] = {
             "method": choice.method,
             "expected": choice.expected,
-            "exact": [None if found is None else found.exact for found in oracles],
             "network": None if network is None else network_bins(network),
             **({"trouble": trouble} if trouble else {}),
             **self._picture(space, first, choice),

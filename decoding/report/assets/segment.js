@@ -68,19 +68,19 @@ function scoreTable({ metrics }, sentences) {
 }
 
 function systemParts(detail, name) {
-  const whose = name && h("span", { class: "hint" }, name);
+  const whose = () => name && h("strong", { class: "hint" }, name);
   const parts = [];
   if (detail.network) {
-    parts.push(h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, "Confusion network"), whose,
-      h("span", { class: "hint" }, `the words of the MBR decision${detail.method ? ` (${detail.method})` : ""} and what else stands in their places; ✓ is the reference's`)), networkPicture(detail)));
+    parts.push(h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, "Confusion network"), whose(),
+      h("span", { class: "hint" }, `the words of the MBR decision${detail.method ? ` (${detail.method}, expected ${fixed(detail.expected)})` : ""} and what else stands in their places; ✓ is the reference's`)), networkPicture(detail)));
   }
   if (detail.trouble) parts.push(h("p", { class: "notice" }, detail.trouble));
   if (detail.lattice) {
-    parts.push(h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, "Lattice around the oracle"), whose,
+    parts.push(h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, "Lattice around the oracle"), whose(),
       h("span", { class: "hint" }, `${detail.lattice.arcs.length} of ${plural(detail.lattice.all, "arc")}; `,
         mark("oracle"), "oracle ", mark("one_best"), "1-best ", mark("mbr"), "MBR; numbers and widths are posteriors")), latticePicture(detail.lattice)));
   }
-  if (detail.list) parts.push(sentenceList(detail, whose));
+  if (detail.list) parts.push(sentenceList(detail, whose()));
   return parts;
 }
 

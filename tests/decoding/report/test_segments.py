@@ -147,3 +147,12 @@ def test_which_metric_aligns() -> None:
     assert word_aligner([CER()]) == WER()
     lower = Normalised(CER(), "lower")
     assert word_aligner([lower]) == Normalised(WER(), "lower")
+
+
+def test_an_oracle_that_is_not_proven_says_so() -> None:
+    arcs = [(n, n + 1, word, -0.1 * place) for n in range(6) for place, word in enumerate("abc")]
+    lattice = Lattice.from_arcs(arcs, [6], references=["c b a c b a"])
+    found = report(lattice, (BLEU(smooth="add-k"),), budget=1)
+    labels = [each["label"] for each in json.loads(found.detail)["sentences"]]
+    assert labels == ["1-best", "MBR", "oracle (not proven)"]
+    assert not found.exact
