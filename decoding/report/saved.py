@@ -15,14 +15,16 @@ from lattices.formats.base import decoded_lines
 from lattices.formats.references import References
 from lattices.formats.streams import display_name, opened
 
+#: bytes of a line that is looked at to tell results from spaces; confidences make long lines
+_LONGEST = 1 << 22
+
 
 def is_saved(path: str) -> bool:
     """Tell whether a file begins with a result that was written as a line of JSON."""
     with opened(path) as (_, stream):
         try:
-            # decisions with confidences have long lines
-            first = json.loads(stream.readline())
-        except ValueError:
+            first = json.loads(stream.readline(_LONGEST))
+        except (ValueError, RecursionError):
             return False
     return isinstance(first, dict) and _kind(first) is not None
 

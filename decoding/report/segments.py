@@ -237,8 +237,10 @@ class ReportJob:
         stats: dict[str, Rows] = {
             "one_best": _plain(decision.one_best_stats),
             "mbr": _plain(decision.stats[0]),
-            "oracle": _plain([None if found is None else found.stats for found in oracles]),
         }
+        if first is not None:
+            rows = [None if found is None else found.stats for found in oracles]
+            stats["oracle"] = _plain(rows)
         network, trouble = _network(space, choice, self.scale)
         extra: dict[str, Any] = {
             "method": choice.method,

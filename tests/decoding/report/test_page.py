@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from fstmetrics import parse_metric
 from lattices import Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.decoding.report.pages import METRICS, collected, details, page_of, unpacked
@@ -127,3 +128,13 @@ def test_surrogates_do_not_end_the_page() -> None:
     """They come from file names and from bytes that are no UTF-8."""
     data = unpacked(page_of(collected(hostile(), name="a\udcff")))
     assert data["report"]["title"] == "a?"
+
+
+def test_metrics_that_cannot_search_have_no_oracle_of_lattices() -> None:
+    """Nor of a corpus in which some segments are lattices."""
+    metrics = (parse_metric("tbleu"),)
+    listed = NBest.from_hypotheses([Hypothesis(("a",))], id="list", references=["a"])
+    for spaces in (hostile(), [*hostile(), listed]):
+        data = unpacked(page_of(collected(spaces, metrics)))
+        assert list(data["report"]["systems"][0]["scores"]) == ["one_best", "mbr"]
+        assert data["report"]["aligner"] == "wer"
