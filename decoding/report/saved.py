@@ -152,6 +152,8 @@ def _confidences(rows: Any) -> tuple[list[list[Any]], list[float]]:
             others = [[str(word), float(mass)] for word, mass in row["alternatives"]]
             ranked = sorted([own, *others], key=lambda pair: -pair[1])
             bins.append([own[0], row["begin"], row["end"], ranked])
+            if not 0.0 <= own[1] <= 1.0:
+                raise ValueError(own[1])
             confidences.append(own[1])
     except (KeyError, TypeError, ValueError):
         raise FormatError("confidences that mbr does not write") from None

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Failures
-from decoding.report.reliability import reliability
 from decoding.report.segments import KINDS, Rows, SegmentCurvePoints, SegmentReport
 from fstmetrics import Edit, Metric
 from fstmetrics.statistics import Comparison, bootstrap, paired_bootstrap
 from fstmetrics.statistics.breakdown import frequent_errors, length_group, scores_by_group
+from fstmetrics.statistics.calibration import quality_of
 from fstmetrics.statistics.systems import System
 from lattices.arrays import FloatColumn
 
@@ -201,7 +201,6 @@ class SystemReport:
             How many errors of each kind are listed.
         """
         options = {"samples": samples, "level": level, "seed": seed}
-        found = reliability(self._confidences, self._right)
         return {
             "name": self.name,
             "segments": self.segments,
@@ -220,9 +219,21 @@ class SystemReport:
             "groups": self._breakdown(self._groups) if self._groups else None,
             "lengths": self._breakdown(self._lengths()),
             "errors": {kind: self._frequent(kind, top) for kind in self.kinds},
-            "reliability": None
-            if found is None
-            else {**found._asdict(), "without": self._unconfident, "words": len(self._right)},
+            "reliability": self._reliability() if self._right else None,
+        }
+
+    def _reliability(self) -> dict[str, Any]:
+        """Return words and right words by confidence, and how far confidences are from them."""
+        found = quality_of(self._confidences, self._right)
+        return {
+            "bins": [
+                [each.words, each.confidence, round(each.correct * each.words) if each.words else 0]
+                for each in found.bins
+            ],
+            "error": found.ece,
+            "cross_entropy": found.nce,
+            "words": found.words,
+            "without": self._unconfident,
         }
 
     def _estimate(self, kind: str, place: int, options: dict[str, Any]) -> dict[str, Any] | None:

@@ -22,11 +22,11 @@ from decoding.cli.arguments import (
     parsed_metrics,
     positive,
     report_failures,
-    say,
     settling,
     values,
 )
 from decoding.cli.running import add_running, check_results, check_running, corpus_outcomes
+from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Done, Failure
@@ -162,8 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
             output.write(part)
     for system in systems:
         report_failures(system.failures)
-        if not arguments.quiet:
-            say(f"{system.name}: {system.segments} segments, {len(system.failures)} failed")
+        note(f"{system.name}: {system.segments} segments, {len(system.failures)} failed")
     return 1 if any(system.failures for system in systems) else 0
 
 

@@ -12,6 +12,7 @@ from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, wor
 from tests.decoding.report.pages import details, unpacked
 
 run = command()
+MORE = [{"word": "a", "confidence": 1.5, "begin": None, "end": None, "alternatives": []}]
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_bad_lines_are_named_and_the_others_kept(
     assert unpacked(output.read_bytes())["report"]["systems"][0]["failed"] == 3
 
 
-@pytest.mark.parametrize("confidences", [[{}], [1], 7, [{"word": "a", "confidence": "x"}]])
+@pytest.mark.parametrize("confidences", [[{}], [1], 7, [{"word": "a", "confidence": "x"}], MORE])
 def test_confidences_of_another_shape(folder: Path, confidences: object) -> None:
     lines = [json.loads(line) for line in (folder / "mbr.jsonl").read_text().splitlines()]
     lines[0]["confidences"] = confidences
