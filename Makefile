@@ -103,6 +103,7 @@ sanitize: $(VENV)/.dev $(VENV)/.built
 dist: $(VENV)/.dev
 	rm -rf dist
 	$(BUILD) $(BIN)/python -m build --no-isolation --outdir dist .
+	$(PIP) 'twine>=5.1'
 	$(BIN)/python -m twine check --strict dist/*
 
 # the wheel in an environment of its own, read-only and without a home; writes docs/experiments/install.md
