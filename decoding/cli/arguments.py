@@ -312,8 +312,8 @@ _WRITTEN = {
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
-_READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
-         "human", "by", "calibration", "option", "write_option", "metric")  # fmt: skip
+_READ = ("paths", "against", "refs", "evidence", "systems", "weights", "start", "template", "dev",
+         "dev_refs", "human", "by", "calibration", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
