@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint bench baseline peers docs fuzz sanitize dist stubs clean
+.PHONY: demo test lint bench baseline peers docs pictures stopwatch fuzz sanitize dist stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -50,8 +50,17 @@ PEERS ?= fastchrf
 peers: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m benchmarks.mbr --install $(PEERS)
 
+# pages are written by hand, tutorials are run, pictures are drawn; a warning is an error
 docs: $(VENV)/.docs $(VENV)/.built
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# the drawings that README and docs show
+pictures: $(VENV)/.built
+	$(BIN)/python docs/make/pictures.py
+
+# the quick start, typed as it stands in a fresh environment with the wheel of `make dist`
+stopwatch: dist
+	$(PYTHON) docs/make/stopwatch.py dist/*.whl
 
 # for each format, and for references and symbol tables
 SECONDS ?= 10

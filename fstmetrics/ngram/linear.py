@@ -225,9 +225,9 @@ class LinearBLEU(BLEU):
     p, r, T : float
         Positive; :meth:`fitted` takes p and r from the statistics of a corpus. T weighs the whole
         against the model's score.
-    **others
-        As for :class:`fstmetrics.BLEU`, of words as they are in the space: no tokeniser, no
-        characters.
+
+    Other options are those of :class:`fstmetrics.BLEU`, of words as they are in the space: no
+    tokeniser, no characters.
 
     References
     ----------

@@ -53,8 +53,8 @@ class TBLEU(BLEU):
         practice (no system of WMT15 scores otherwise by more than 0.02 per cent), although the
         paper reports small differences there. What is meant to be tolerant needs 0.2 or more; see
         :func:`fstmetrics.statistics.threshold_sweep`.
-    **others
-        As for :class:`fstmetrics.BLEU`.
+
+    Other options are those of :class:`fstmetrics.BLEU`.
 
     References
     ----------

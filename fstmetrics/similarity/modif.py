@@ -103,8 +103,8 @@ class BLEUModif(BLEU):
     gamma : float
         Similarities below it count as none, in [0, 1]; the paper's best is 0.1 for CBOW and
         0.2 to 0.6 for skip-gram vectors.
-    **others
-        As for :class:`fstmetrics.BLEU`.
+
+    Other options are those of :class:`fstmetrics.BLEU`.
 
     References
     ----------
