@@ -172,7 +172,7 @@ segmentations(sources[0]).num_states()
 
 # %%
 from collections import Counter, defaultdict
-from itertools import count
+from itertools import count, pairwise
 from math import log
 
 from lattices import Lattice
@@ -193,7 +193,7 @@ the weather is very good in summer
 today i have no milk
 """
 lines = [["<s>", *line.split(), "</s>"] for line in ENGLISH.strip().splitlines()]
-pairs = Counter(pair for line in lines for pair in zip(line, line[1:], strict=False))
+pairs = Counter(pair for line in lines for pair in pairwise(line))
 singles = Counter(word for line in lines for word in line)
 
 
