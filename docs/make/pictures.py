@@ -24,16 +24,21 @@ UTTERANCE, SAID = "s049", "the train to london leaves from platform nine at half
 def main() -> None:
     """Write all pictures."""
     FOLDER.mkdir(exist_ok=True)
-    drawn = {
+    drawn = draw_all()
+    for name, picture in drawn.items():
+        picture.save(FOLDER / f"{name}.svg")
+    print(f"{len(drawn)} pictures in {FOLDER.relative_to(ROOT)}")
+
+
+def draw_all():
+    """Return all pictures, by name."""
+    return {
         "lattice": _speech(),
         "toy-lattice": _toy().plot(best="a cat sat", oracle="the cat sat", scores=True),
         "forest": _forest(),
         "rows": _rows(),
         **_machines(),
     }
-    for name, picture in drawn.items():
-        picture.save(FOLDER / f"{name}.svg")
-    print(f"{len(drawn)} pictures in {FOLDER.relative_to(ROOT)}")
 
 
 def _speech():
