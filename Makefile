@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint bench baseline peers docs pictures stopwatch fuzz sanitize dist stubs clean
+.PHONY: demo test lint bench baseline peers docs drawings stopwatch fuzz sanitize dist stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -55,8 +55,8 @@ docs: $(VENV)/.docs $(VENV)/.built
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # the drawings that README and docs show
-pictures: $(VENV)/.built
-	$(BIN)/python docs/make/pictures.py
+drawings: $(VENV)/.built
+	$(BIN)/python docs/make/drawings.py
 
 # the quick start, typed as it stands in a fresh environment with the wheel of `make dist`
 stopwatch: dist

@@ -1,4 +1,4 @@
-"""Draw the pictures that README and docs show: ``make pictures`` writes docs/pictures/*.svg."""
+"""Draw the pictures that README and docs show: ``make drawings`` writes docs/drawings/*.svg."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lattices import Forest, Lattice, Vocabulary  # noqa: E402
 from lattices.intersection.rows import RowMachine, row_product  # noqa: E402
 from tests.judges import paper_machine  # noqa: E402
 
-FOLDER = ROOT / "docs" / "pictures"
+FOLDER = ROOT / "docs" / "drawings"
 REFERENCE = "the cat sat"
 #: of the bundled lattice that the first page shows
 UTTERANCE, SAID = "s049", "the train to london leaves from platform nine at half past seven"
@@ -47,28 +47,31 @@ def _speech():
     found = oracle(whole, WER().against([SAID]))
     for density in (1.5, 2, 2.5, 3, 4, 5, 7, 10, 20):
         small = lattices.remove_epsilon(lattices.prune(whole, density=density))
+        # one path for each sentence: a smaller picture
+        small = lattices.minimize(lattices.determinize(small, drop_features=True))
         again = oracle(small, WER().against([SAID]))
         if again.score == found.score:
-            best = lattices.best(small).tokens
-            end = _end(small)
-            common = len(best) - len(lattices.best(end).tokens)
-            return end.plot(best=best[common:], oracle=again.tokens[common:])
+            end = _tail(small, 5)
+            said = SAID.split()[-4:]
+            return end.plot(best=lattices.best(end), oracle=oracle(end, WER().against([said])))
     raise SystemExit("no pruned lattice holds the oracle")
 
 
-def _end(lattice: Lattice) -> Lattice:
-    """What follows the last state but one through which all paths go."""
+def _tail(lattice: Lattice, words: int) -> Lattice:
+    """Return what follows the last state that all paths share, so many words before the end."""
     arcs = list(zip(lattice.src.tolist(), lattice.dst.tolist(), strict=True))
-    shared = [
+    left = dict.fromkeys(range(lattice.num_states), 0)  # words to the end, at most
+    for src, dst in reversed(arcs):
+        left[src] = max(left[src], left[dst] + 1)
+    first = max(
         state
-        for state in range(lattice.num_states)
-        if not any(src < state < dst for src, dst in arcs)
-    ]
-    first = max(state for state in shared if any(src == state for src, _ in arcs) and state > 0)
-    words = [lattice.vocabulary.word(label) for label in lattice.label]
+        for state in left
+        if left[state] >= words and not any(src < state < dst for src, dst in arcs)
+    )
+    spoken = [lattice.vocabulary.word(label) for label in lattice.label]
     kept = [
         (src - first, dst - first, word, score)
-        for (src, dst), word, score in zip(arcs, words, lattice.score.tolist(), strict=True)
+        for (src, dst), word, score in zip(arcs, spoken, lattice.score.tolist(), strict=True)
         if src >= first
     ]
     ends = enumerate(lattice.final.tolist())
