@@ -111,4 +111,5 @@ def _commands() -> list[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    # an earlier version's wheel may be there, too
+    main(max(map(Path, sys.argv[1:]), key=lambda path: path.stat().st_mtime))
