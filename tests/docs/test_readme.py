@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,3 +45,20 @@ def test_no_line_needs_the_sources() -> None:
             continue  # for those who have cloned them
         assert "make " not in block
         assert "decoding/" not in block
+
+
+def test_ratios_are_measured() -> None:
+    """What is said beside other tools stands in the page that ``make bench`` writes."""
+    measured = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    rows = {
+        "OpenFst": r"\| d50 \| .* 4-GRR .* \| ([\d.]+)x \| [\d.]+x \| [\d.]+x",
+        "Kaldi's `lattice-oracle`": r"\| d50 \| WER oracle \|(?: [\d.]+ \|){4} ([\d.]+) \|",
+        "Kaldi's `lattice-mbr-decode`": r"\| d50 \| `edit` MBR \|(?: [\d.]+ \|){4} ([\d.]+) \|",
+        "fastchrf": r"\| fastchrf \|(?: [\d.]+ \|){3} ([\d.]+) \|",
+    }
+    for tool, row in rows.items():
+        [found] = re.findall(row, measured)
+        [said] = re.findall(
+            rf"^\| {re.escape(tool)}[^|]*\|[^|]*\| ([\d.]+) \|", README.read_text("utf-8"), re.M
+        )
+        assert said == found, tool
