@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint browser bench baseline peers examples docs fuzz sanitize dist fresh stubs clean
+.PHONY: demo test lint browser bench baseline peers examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -71,8 +71,17 @@ examples: $(VENV)/.dev $(VENV)/.built
 		(cd build/examples && $(abspath $(VENV))-examples/bin/python ../../examples/$$each/run.py) || exit 1; \
 	done
 
+# pages are written by hand, tutorials are run, pictures are drawn; a warning is an error
 docs: $(VENV)/.docs $(VENV)/.built
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# the drawings that README and docs show
+drawings: $(VENV)/.built
+	$(BIN)/python docs/make/drawings.py
+
+# the quick start, typed as it stands in a fresh environment with the wheel of `make dist`
+stopwatch: dist
+	$(PYTHON) docs/make/stopwatch.py dist/*.whl
 
 # for each format, and for references and symbol tables
 SECONDS ?= 10

@@ -220,14 +220,14 @@ class LinearBLEU(BLEU):
 
     Costs O(arcs x n-grams of the references) in the kernel; a forest is expanded to a lattice.
 
+    Other options are those of :class:`fstmetrics.BLEU`, of words as they are in the space: no
+    tokeniser, no characters.
+
     Parameters
     ----------
     p, r, T : float
         Positive; :meth:`fitted` takes p and r from the statistics of a corpus. T weighs the whole
         against the model's score.
-    **others
-        As for :class:`fstmetrics.BLEU`, of words as they are in the space: no tokeniser, no
-        characters.
 
     References
     ----------
