@@ -184,7 +184,8 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         metavar="SPEC",
         nargs="+",
         action="extend",
-        help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: {default}){note}",
+        help=f"metrics such as wer or grr:n=2,alpha=0.5, or python:MODULE:FUNCTION, a function of "
+        f"pairs of texts (default: {default}){note}",
     )
     parser.add_argument(
         "--normalize",
@@ -262,11 +263,13 @@ _WRITTEN = {
     "history": "--history",
     "checkpoint": "--checkpoint",
     "plot": "--plot",
+    "matrix": "--matrix",
+    "cache": "--cache",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
 _READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
-         "human", "by", "option", "write_option", "metric")  # fmt: skip
+         "human", "by", "add", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
@@ -305,6 +308,8 @@ def _paths(value: Any, name: str, keys: Sequence[str]) -> Iterator[str]:
     for each in values:
         if name == "metric":
             yield from _METRIC_FILES.findall(each)
+        elif name == "add":
+            yield each[1]
         elif isinstance(each, tuple):
             yield from [each[1]] if each[0] in keys else []
         elif name not in ("option", "write_option"):

@@ -11,6 +11,7 @@ from decoding.cli.output.tally import Lines, sums_of
 from decoding.corpus.jobs import MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.edit import EditConsensus
+from decoding.minimum_risk.pairwise import PairwiseConsensus
 from decoding.minimum_risk.results import Consensus
 from decoding.plain_json import json_text
 from fstmetrics import Metric
@@ -51,6 +52,7 @@ class MBRLines:
                 self._spelt(segment.id, result),
                 _sums(result, self.metrics),
                 result.consensus[0].method,
+                beside=matrix_line(segment.id, self.metrics[0], result.consensus[0]),
             )
             for segment, result in zip(segments, found, strict=True)
         ]
@@ -72,6 +74,17 @@ class MBRLines:
             + "\n"
             for rank, found in enumerate(result.consensus)
         )
+
+
+def matrix_line(id: str, metric: Metric, found: Consensus) -> str:
+    """Return the line of JSON with the scores of all pairs; nothing if they were not asked for.
+
+    It has ``id``, ``metric``, the texts of ``candidates`` and of ``evidence``, the ``weights`` of
+    the evidence, and ``scores``: ``scores[c][e]`` is that of candidate c against evidence e.
+    """
+    if not isinstance(found, PairwiseConsensus):
+        return ""
+    return json_text({"id": id, "metric": str(metric), **found.matrix.to_dict()}) + "\n"
 
 
 def confidences(found: Consensus) -> list[dict[str, Any]]:
