@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -62,19 +65,12 @@ def of_openai(_: Path) -> Said:
     return rows, lattices.from_hypotheses(doors.openai_chat(TEXTS))
 
 
-def of_speechbrain(_: Path) -> Said:
-    hypotheses = doors.speechbrain_hypotheses()
-    rows = [(each.text, each.lm_score) for each in hypotheses]
-    return rows, lattices.from_hypotheses(hypotheses)
-
-
 LISTS: dict[str, Callable[[Path], Said]] = {
     "pyctcdecode": of_pyctcdecode,
     "flashlight": of_flashlight,
     "ctranslate2": of_ctranslate2,
     "transformers": of_transformers,
     "openai": of_openai,
-    "speechbrain": of_speechbrain,
 }
 
 
@@ -88,6 +84,46 @@ def test_lists(name: str, tmp_path: Path) -> None:
     [read] = lattices.read(path)
     assert len(nbest) == len(read) > 1
     _check(nbest, read, [nbest[len(nbest) - 1].text, "the cat"])
+
+
+# in a process of its own: speechbrain leaves modules behind that cannot be looked at without k2
+SPEECHBRAIN = """
+import csv, sys
+import numpy as np, torch
+from speechbrain.decoders.ctc import CTCBeamSearcher
+import lattices
+from decoding import oracle
+from fstmetrics import WER
+
+searcher = CTCBeamSearcher(
+    blank_index=0, vocab_list=["<blank>", "a", "b", " "], space_token=" ", beam_size=10, topk=5
+)
+logits = np.log(np.random.default_rng(0).dirichlet(np.ones(4), 12))
+[found] = searcher(torch.tensor(logits[None], dtype=torch.float32), torch.ones(1))
+with open(sys.argv[1], "w") as file:
+    rows = [("u1", each.text, repr(float(each.lm_score))) for each in found]
+    csv.writer(file).writerows([("id", "text", "score"), *rows])
+nbest = lattices.from_hypotheses(found, id="u1")
+[read] = lattices.read(sys.argv[1])
+assert len(nbest) == len(read) > 1
+for text in (read[len(read) - 1].text, "a b"):
+    one, other = (oracle(each, WER().against([text])) for each in (nbest, read))
+    assert (one.text, one.score) == (other.text, other.score)
+    assert one.hypothesis.score == other.hypothesis.score
+print("the same")
+"""
+
+
+def test_speechbrain(tmp_path: Path) -> None:
+    if find_spec("speechbrain") is None:
+        pytest.skip("speechbrain is not installed")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SPEECHBRAIN, str(tmp_path / "rows.csv")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["the same"], done.stderr
 
 
 def of_kaldi_decoder(folder: Path) -> tuple[Lattice, Lattice]:

@@ -130,7 +130,7 @@ def openai_completion(texts: Texts) -> Any:
     """Return an answer of the endpoint for completions, as the client has parsed it."""
     choices = [
         {"finish_reason": "stop", "index": place, "text": " ".join(words),
-         "logprobs": {"token_logprobs": [None, score], "tokens": ["<s>", "x"]}}
+         "logprobs": {"token_logprobs": [score / 2, score / 2], "tokens": ["x", "y"]}}
         for place, (words, score) in enumerate(texts)
     ]  # fmt: skip
     answer = {"id": "1", "created": 0, "model": "m", "object": "text_completion"}
@@ -149,20 +149,6 @@ def openai_chat(texts: Texts) -> Any:
     answer = {"id": "1", "created": 0, "model": "m", "object": "chat.completion"}
     kind = imported("openai.types.chat").ChatCompletion
     return kind.model_validate({**answer, "choices": choices})
-
-
-def speechbrain_hypotheses() -> Any:
-    """Return the hypotheses of a searcher for CTC."""
-    torch, ctc = imported("torch"), imported("speechbrain.decoders.ctc")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        searcher = ctc.CTCBeamSearcher(
-            blank_index=0, vocab_list=["<blank>", "a", "b", " "], space_token=" ", beam_size=10,
-            topk=5,
-        )  # fmt: skip
-        logits = torch.tensor(_posteriors(12, 4)[None], dtype=torch.float32)
-        [found] = searcher(logits, torch.ones(1))
-    return found
 
 
 def kaldi_decoder_lattice() -> Any:

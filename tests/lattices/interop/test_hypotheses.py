@@ -194,12 +194,3 @@ def test_openai() -> None:
         found = from_hypotheses(answer)
         assert [each.tokens for each in found] == [words for words, _ in TEXTS]
         assert found.score == pytest.approx([score for _, score in TEXTS])
-
-
-@pytest.mark.door
-def test_speechbrain() -> None:
-    hypotheses = doors.speechbrain_hypotheses()
-    found = from_hypotheses(hypotheses)
-    assert len(found) == len(hypotheses) > 1
-    assert [each.text for each in found] == [" ".join(each.text.split()) for each in hypotheses]
-    assert found.score == pytest.approx([each.lm_score for each in hypotheses])
