@@ -14,7 +14,7 @@ from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
 from fstmetrics.references import Reference, tokens_of
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
-from lattices.optional import check_requirements
+from lattices.registry import check_requirements
 from lattices.spaces import Lattice, NBest
 
 #: a hypothesis and a reference, as texts

@@ -277,7 +277,7 @@ def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tup
     from dataclasses import replace
 
     from fstmetrics import Normalised, Utility
-    from lattices.optional import check_requirements
+    from lattices.registry import check_requirements
 
     utilities: list[Utility] = []
 

@@ -11,7 +11,7 @@ import pytest
 from fstmetrics import Normalised, Utility, parse_metric
 from fstmetrics.external.function import PythonFunction, numbers_of
 from lattices import OptionError
-from lattices.optional import check_requirements
+from lattices.registry import check_requirements
 
 MODULE = """
 number = 3
