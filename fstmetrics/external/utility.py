@@ -57,6 +57,11 @@ class Utility:
 
     stat_names: ClassVar[tuple[str, ...]] = ("utility", "segments")
 
+    def __post_init__(self) -> None:
+        """Refuse a cache in which nobody could tell this utility from another."""
+        if self.cache is not None and self.name == "utility":
+            raise OptionError("scores are cached by the name of a utility: name=... is needed")
+
     def __str__(self) -> str:
         """Return the name; of a function of the command line, what makes it again."""
         worse = self.name.startswith(PREFIX) and not self.higher_is_better

@@ -11,7 +11,7 @@ import pytest
 
 from fstmetrics import Utility
 from fstmetrics.external.cache import ScoreCache
-from lattices import FormatError
+from lattices import FormatError, OptionError
 
 Pairs = list[tuple[str, str]]
 
@@ -81,13 +81,18 @@ def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(
         FormatError, match=r"notes.txt: no cache of scores \(file is not a database"
     ):
-        Utility(len, cache=str(text)).require()
+        Utility(len, "n", cache=str(text)).require()
     assert text.read_text().startswith("no database")
     other = tmp_path / "other.sqlite"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE people (name TEXT)")
     connection.close()
     with pytest.raises(FormatError, match=r"no cache of scores, but a database of others"):
-        Utility(len, cache=str(other)).require()
+        Utility(len, "n", cache=str(other)).require()
     with pytest.raises(FormatError, match=r"no cache of scores \(unable to open database file\)"):
-        Utility(len, cache=str(tmp_path / "no" / "where")).require()
+        Utility(len, "n", cache=str(tmp_path / "no" / "where")).require()
+
+
+def test_a_cache_needs_a_name(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="cached by the name of a utility: name=... is needed"):
+        Utility(len, cache=str(tmp_path / "x"))
