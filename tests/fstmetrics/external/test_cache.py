@@ -94,5 +94,5 @@ def test_other_files(tmp_path: Path) -> None:
 
 
 def test_a_cache_needs_a_name(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="cached by the name of a utility: name=... is needed"):
+    with pytest.raises(OptionError, match="cached by the name of a utility"):
         Utility(len, cache=str(tmp_path / "x"))
