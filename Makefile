@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint browser bench baseline peers examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
+.PHONY: demo test lint browser bench baseline peers doors examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -54,6 +54,22 @@ baseline: $(VENV)/.dev $(VENV)/.built
 PEERS ?= fastchrf
 peers: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m benchmarks.mbr --install $(PEERS)
+
+# tests with the objects of real decoders, in an environment over the first that has them all: several GB.
+# There a test that is skipped has failed; other files are not even collected, since numpy is another
+doors: $(VENV)/.built $(VENV)-doors/.installed
+	FSTMETRICS_NO_SKIPS=1 $(VENV)-doors/bin/python -m pytest -p no:cacheprovider -m door \
+		$$(grep -rl --include='test_*.py' 'mark\.door' tests)
+
+$(VENV)-doors/.installed: $(VENV)/.dev
+	$(PYTHON) -m venv $(VENV)-doors
+	$(BIN)/python -c "import sysconfig; print('import site; site.addsitedir(%r)' % sysconfig.get_path('purelib'))" \
+		> $$($(VENV)-doors/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/base.pth
+	$(BIN)/python -c "import sys; toml = __import__('tomllib' if sys.version_info > (3, 11) else 'tomli'); \
+		print(*toml.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['doors'], sep='\n')" \
+		> $(VENV)-doors/requirements.txt
+	$(VENV)-doors/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)-doors/requirements.txt
+	touch $@
 
 # in an environment beside the first that sees its packages; make examples EXAMPLES=translation is
 # one more, which brings several GB of torch
@@ -120,7 +136,7 @@ fresh: dist $(VENV)/.built
 	$(BIN)/python -m benchmarks.install
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-b8e52fd $(VENV)-peers $(VENV)-examples site build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-b8e52fd $(VENV)-peers $(VENV)-examples $(VENV)-doors site build dist *.egg-info
 
 # the environment, and what building needs
 $(VENV)/.tools: pyproject.toml

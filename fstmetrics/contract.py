@@ -14,8 +14,10 @@ from fstmetrics.references import Reference, lattices_by_length
 from lattices import _native
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
+from lattices.intersection.engine import TargetSides
 from lattices.spaces import Forest, Lattice, NBest
 from lattices.spaces.arguments import Each, Kind
+from lattices.spaces.forest import rows_in_order
 from lattices.vocabulary import Vocabulary
 
 #: a space that a machine can search
@@ -219,14 +221,33 @@ class Prepared(Generic[S]):
             return self.space.label
         return ints(self.space.symbol[self.space.symbol > 0])
 
-    def words(self, original: S) -> IntColumn | None:
-        """Return the word that each label begins, 0 for none; None if labels are the words."""
+    def words(self, original: S) -> IntColumn | TargetSides | None:
+        """Return the words that the labels stand for; None if labels are the words.
+
+        For each label the word that it begins, 0 for none. Where words of a forest have become
+        fewer labels, there is not a place for each: then the target sides in words.
+        """
         if self.origin is None:
             return None
         if isinstance(original, Lattice):
             return ints(np.where(self.origin < 0, 0, original.label[self.origin]))
+        sides = TargetSides(*rows_in_order(original.symbol, original.symbol_offset, self.origin))
         spelt = cast(Forest, self.space)
+        places, words = (
+            _words_between_tails(*each)
+            for each in (TargetSides(spelt.symbol, spelt.symbol_offset), sides)
+        )
+        if (places < words).any():
+            return sides
         return ints(_native.words_said(spelt.columns, original.columns, self.origin))
+
+
+def _words_between_tails(symbol: IntColumn, offset: IntColumn) -> IntColumn:
+    """Return how many words each target side has before, between and after its tails."""
+    edge = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
+    stretch = edge + np.cumsum(symbol < 0)
+    count = len(offset) - 1 + int((symbol < 0).sum())
+    return ints(np.bincount(stretch[symbol > 0], minlength=count))
 
 
 def compile_for(space: S, evaluator: CompiledEvaluator) -> tuple[Prepared[S], Machine]:

@@ -119,6 +119,8 @@ def parse_metric(specification: str) -> Metric:
     AffixSimilarity(epsilon=0.3)
     >>> str(parse_metric("wer:normalise=lower+nfkc"))
     'wer:normalise=lower+nfkc'
+    >>> parse_metric("python:my_module:comet").name     # a function of your own, see Utility
+    'python:my_module:comet'
     >>> parse_metric("grr:m=2")
     Traceback (most recent call last):
     lattices.errors.OptionError: grr has no option 'm' (it has n, alpha, beta, similarity)
@@ -127,7 +129,13 @@ def parse_metric(specification: str) -> Metric:
     items = _split(options)
     normalise = [item for item in items if re.match("normali[sz]e=", item)]
     rest = ",".join(item for item in items if item not in normalise)
-    built: Metric = _build(METRICS.get(name), name, rest)
+    built: Metric
+    if name == "python":
+        from fstmetrics.external.utility import Utility
+
+        built = Utility.parse(f"python:{rest}")
+    else:
+        built = _build(METRICS.get(name), name, rest)
     if not normalise:
         return built
     if len(normalise) > 1:

@@ -36,6 +36,7 @@ from lattices.interop.generate import from_generate
 from lattices.interop.hypotheses import from_hypotheses
 from lattices.interop.speech import from_k2, from_kaldi, from_pocketsphinx
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.features import add_feature
 from lattices.tokens.posteriors import from_posteriors
 from lattices.tokens.words import to_words
 from lattices.vocabulary import Vocabulary
@@ -54,6 +55,7 @@ __all__ = [
     "Space",
     "SpaceError",
     "Vocabulary",
+    "add_feature",
     "best",
     "density",
     "determinize",

@@ -187,7 +187,8 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         metavar="SPEC",
         nargs="+",
         action="extend",
-        help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: {default}){note}",
+        help=f"metrics such as wer or grr:n=2,alpha=0.5, or python:MODULE:FUNCTION, a function of "
+        f"pairs of texts (default: {default}){note}",
     )
     add_normaliser(parser)
 
@@ -308,12 +309,15 @@ _WRITTEN = {
     "history": "--history",
     "checkpoint": "--checkpoint",
     "plot": "--plot",
+    "matrix": "--matrix",
+    "cache": "--cache",
     "pra": "--pra",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
 _READ = ("paths", "against", "refs", "evidence", "systems", "weights", "start", "template", "dev",
-         "dev_refs", "human", "by", "calibration", "option", "write_option", "metric")  # fmt: skip
+         "dev_refs", "human", "by", "add", "calibration", "option", "write_option",
+         "metric")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
@@ -352,6 +356,8 @@ def _paths(value: Any, name: str, keys: Sequence[str]) -> Iterator[str]:
     for each in values:
         if name == "metric":
             yield from _METRIC_FILES.findall(each)
+        elif name == "add":
+            yield each[1]
         elif isinstance(each, tuple):
             yield from [each[1]] if each[0] in keys else []
         elif name not in ("option", "write_option"):

@@ -38,6 +38,7 @@ COMMANDS = {
     "study": "evaluation",
     "info": "spaces",
     "convert": "spaces",
+    "features": "spaces",
     "nbest": "spaces",
     "prune": "spaces",
     "sample": "spaces",

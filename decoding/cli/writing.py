@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from decoding.corpus.runner import Done, Failure
     from decoding.corpus.transforms import Transform
     from lattices.formats.references import References
+    from lattices.spaces import Space
 
 R = TypeVar("R")
 
@@ -104,21 +105,24 @@ def transform_and_write(
     arguments: argparse.Namespace,
     transform: Transform,
     references: References | None = None,
+    then: Callable[[Iterable[Done[Space] | Failure]], Iterable[Done[Space] | Failure]]
+    | None = None,
 ) -> int:
     """Transform every segment of the input, write them, and return the exit code.
 
-    ``references`` are those the transform uses, if any.
+    ``references`` are those the transform uses, if any. ``then`` is for what has to be done with
+    segments in their order, by this process.
     """
     from decoding.corpus.encoding import SYMBOLS, ReadyJob, SpacesJob
 
     target = target_of(arguments)
     first = settling(references)
-    if SYMBOLS not in target.options:
+    if SYMBOLS not in target.options and then is None:
         with corpus_outcomes(ReadyJob(transform, target), arguments, first=first) as outcomes:
             return write_outcomes(arguments, target, outcomes, references)
-    # a table that every segment may extend: no two processes may do that
+    # no two processes may extend a table of symbols, nor know what comes before a segment
     with corpus_outcomes(SpacesJob(transform), arguments, first=first) as spaces:
-        ready = made_ready(spaces, target.ready)
+        ready = made_ready(spaces if then is None else then(spaces), target.ready)
         return write_outcomes(arguments, target, ready, references)
 
 

@@ -120,6 +120,15 @@ _WRONG_KIND = {
 }
 
 
+def _transformed(transform: Transform, segments: Sequence[Segment]) -> Sequence[Space]:
+    """Return the space of each segment; a transform that has ``together`` is called once."""
+    together = getattr(transform, "together", None)
+    if together is not None:
+        spaces: Sequence[Space] = together(segments)
+        return spaces
+    return [transform(segment) for segment in segments]
+
+
 @dataclass(frozen=True)
 class SpacesJob:
     """Transform every segment."""
@@ -128,7 +137,7 @@ class SpacesJob:
 
     def __call__(self, segments: Sequence[Segment]) -> list[Space]:
         """Return the space of each segment."""
-        return [self.transform(segment) for segment in segments]
+        return list(_transformed(self.transform, segments))
 
 
 @dataclass(frozen=True)
@@ -140,4 +149,4 @@ class ReadyJob:
 
     def __call__(self, segments: Sequence[Segment]) -> list[Ready]:
         """Return each segment as it is to be written."""
-        return [self.target.ready(self.transform(segment)) for segment in segments]
+        return [self.target.ready(space) for space in _transformed(self.transform, segments)]

@@ -10,7 +10,7 @@ what is found is proven to be the best.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -280,7 +280,7 @@ def _given(
         unit, numbers = _lower_case(labels, inside.vocabulary, matches.characters)
     reference = [numbers.get(each, _UNKNOWN) for some in matches.references for each in some]
     offset = np.cumsum([0, *map(len, matches.references)])
-    word = prepared.words(space)
+    word = cast("IntColumn | None", prepared.words(space))  # a word has at least one character
     return inside.columns, unit, labels if word is None else word, ints(reference), ints(offset)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -32,6 +32,7 @@ from fstmetrics.ngram.bleu import BLEU
 from fstmetrics.pairs import PairScorer, scores_pairs
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
+from lattices.records import Record
 from lattices.spaces import Forest, NBest, Space
 
 #: scores of pairs that are in memory at once
@@ -322,6 +323,40 @@ def confident_expectations(
     return Survivors(ints(alive), sign * expected, scored)
 
 
+@dataclass(frozen=True)
+class UtilityMatrix(Record):
+    """The scores of all candidates against all sentences of evidence.
+
+    ``scores @ weights`` are the expectations by which a candidate is chosen.
+
+    Attributes
+    ----------
+    candidates, evidence : tuple of str
+        Their texts, each once.
+    weights : float64 column
+        Of the evidence, of sum 1.
+    scores : float64 array
+        One row a candidate, one column a sentence of evidence.
+    """
+
+    candidates: tuple[str, ...]
+    evidence: tuple[str, ...]
+    weights: FloatColumn
+    scores: FloatColumn
+
+
+@dataclass(frozen=True)
+class PairwiseConsensus(Consensus):
+    """A decision with the scores of all pairs, which ``Pairwise(matrix=True)`` asks for.
+
+    Attributes
+    ----------
+    matrix : UtilityMatrix
+    """
+
+    matrix: UtilityMatrix = field(repr=False, compare=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pairwise(Method):
     """The candidate with the best expected metric against a list of evidence.
@@ -351,6 +386,9 @@ class Pairwise(Method):
     confidence : float, optional
         Such as 0.99: leave out candidates that a bootstrap finds worse with this confidence.
         The result then says ``exact=False`` if it has left out any.
+    matrix : bool
+        Score all pairs and keep the scores: results have them as their ``matrix``, a
+        :class:`UtilityMatrix`.
 
     Examples
     --------
@@ -366,6 +404,8 @@ class Pairwise(Method):
     ('the cat sat', 0.227, 3, 3)
     >>> [each.text for each in mbr_kbest(nbest, WER(), k=2, method=Pairwise(uniform=True))]
     ['the cat sat', 'a cat sat']
+    >>> mbr(nbest, WER(), method=Pairwise(matrix=True)).matrix.scores.round(2).tolist()
+    [[0.0, 0.33, 0.67], [0.33, 0.0, 0.33], [0.67, 0.33, 0.0]]
     """
 
     name = "pairwise"
@@ -380,6 +420,7 @@ class Pairwise(Method):
     merge: str = "sum"
     aggregate: bool = False
     confidence: float | None = None
+    matrix: bool = False
 
     def decide(
         self,
@@ -395,6 +436,8 @@ class Pairwise(Method):
         metric = self.given(metric)
         if self.confidence is not None and (k > 1 or self.aggregate):
             raise OptionError("confidence is for one candidate against each sentence of evidence")
+        if self.matrix and (self.aggregate or self.confidence is not None):
+            raise OptionError("a matrix is of all pairs, without aggregate and confidence")
         checked_scale(scale)
         size, sources = self._sources(spaces)
         listings = [listing(space, size) for space in sources]
@@ -438,7 +481,10 @@ class Pairwise(Method):
         self, choices: Candidates, evidence: Evidence, metric: Metric, k: int
     ) -> list[Consensus]:
         nbest, place, method = choices.nbest, None, self.name
-        if self.aggregate:
+        matrix = self._matrix(nbest, evidence, metric) if self.matrix else None
+        if matrix is not None:
+            expected = checked_expectations(floats(matrix.scores @ matrix.weights), metric)
+        elif self.aggregate:
             expected, method = aggregate_scores(nbest, evidence, metric), "aggregate"
         elif self.confidence is not None:
             place, expected, _ = confident_expectations(
@@ -450,7 +496,7 @@ class Pairwise(Method):
             expected = expected_scores(nbest, evidence, metric)
         remaining = nbest if place is None else rows(nbest, place)
         exact = self.confidence is None or len(remaining) == len(nbest)
-        return [
+        found = [
             Consensus(
                 hypothesis=choices.hypothesis(best if place is None else int(place[best])),
                 expected=float(expected[best]),
@@ -461,3 +507,14 @@ class Pairwise(Method):
             )
             for best in ranked(remaining, expected, metric, k).tolist()
         ]
+        if matrix is None:
+            return found
+        return [PairwiseConsensus(**vars(each), matrix=matrix) for each in found]
+
+    def _matrix(self, candidates: NBest, evidence: Evidence, metric: Metric) -> UtilityMatrix:
+        said, expected = (
+            tuple(" ".join(some.tokens(entry)) for entry in range(len(some)))
+            for some in (candidates, evidence.nbest)
+        )
+        scores = floats(score_matrix(candidates, evidence.nbest, metric).T)
+        return UtilityMatrix(said, expected, evidence.weight, scores)

@@ -10,10 +10,17 @@ any device, and the loss is of theirs.
 
 What does not depend on scores, mainly the product of the lattice with rows, is worth keeping where
 a space is met again: give a :class:`~decoding.training.risk.problem.RiskProblem` for the space.
+
+A batch of n-best lists needs none of that: :func:`mwer_loss` is made of torch's own operations, on
+whatever device the scores are.
+
+    errors, mask = list_errors(nbests, evaluators)
+    loss = mwer_loss(log_probs, errors, mask)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -23,14 +30,14 @@ from decoding.extraction.oracle import DEFAULT_BUDGET, oracle
 from decoding.training.hope_fear import first_best
 from decoding.training.risk.expected import estimate, expectation
 from decoding.training.risk.problem import Beyond, RiskProblem, checked_options
-from fstmetrics import Evaluator, quality
+from fstmetrics import Evaluator, nbest_stats, quality, scores_of
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.optional import require
 from lattices.spaces import Lattice, NBest, Space
 
-__all__ = ["lattice_risk", "softmax_margin_loss"]
+__all__ = ["lattice_risk", "list_errors", "mwer_loss", "softmax_margin_loss"]
 
 
 @cache
@@ -189,6 +196,146 @@ def softmax_margin_loss(
     found = expectation(graph, numbers, tilt=-sign * cost_scale)
     loss = found.log_total + sign * cost_scale * metric - float(use @ numbers)
     return _with_gradient().apply(joined, loss, found.count - use)
+
+
+def list_errors(lists: Sequence[NBest], evaluators: Sequence[Evaluator]) -> tuple[Any, Any]:
+    """Return the errors of the hypotheses of a batch, and which places have a hypothesis.
+
+    What an error is, the metric says: an error rate as it is, the negative of a metric of which
+    more is better. Any metric will do. Rates times the length of the reference
+    (``errors * lengths[:, None]``) are numbers of errors, which Prabhavalkar et al. minimise.
+
+    Parameters
+    ----------
+    lists : sequence of NBest
+        What each segment of the batch has.
+    evaluators : sequence of Evaluator
+        ``metric.against(references)``, one for each list.
+
+    Returns
+    -------
+    errors : float64 tensor, batch x k
+        ``k`` is the length of the longest list; 0 behind the end of shorter ones.
+    mask : tensor of booleans, batch x k
+        True where there is a hypothesis.
+
+    Raises
+    ------
+    OptionError
+        If there are not as many lists as evaluators.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER                             # doctest: +SKIP
+    >>> from lattices import from_hypotheses                   # doctest: +SKIP
+    >>> some = [("a cat", -1.0), ("a", -2.0)], [("b", 0.0)]    # doctest: +SKIP
+    >>> evaluators = [WER().against([text]) for text in "ab"]  # doctest: +SKIP
+    >>> errors, mask = list_errors([*map(from_hypotheses, some)], evaluators)  # doctest: +SKIP
+    >>> errors.tolist(), mask.tolist()                         # doctest: +SKIP
+    ([[1.0, 0.0], [0.0, 0.0]], [[True, True], [True, False]])
+    """
+    torch = require("torch", "torch")
+    if len(lists) != len(evaluators):
+        raise OptionError(f"{len(lists)} lists, but evaluators for {len(evaluators)}")
+    errors = np.zeros((len(lists), max(map(len, lists), default=0)))
+    mask = np.zeros(errors.shape, bool)
+    for row, (nbest, evaluator) in enumerate(zip(lists, evaluators, strict=True)):
+        scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest))
+        errors[row, : len(nbest)] = -quality(evaluator.metric, 1.0) * scores
+        mask[row, : len(nbest)] = True
+    return torch.from_numpy(errors), torch.from_numpy(mask)
+
+
+def mwer_loss(
+    log_probs: Any,
+    errors: Any,
+    mask: Any = None,
+    *,
+    temperature: float = 1.0,
+    subtract_mean: bool = True,
+) -> Any:
+    """Return the expected number of errors over n-best lists (MWER), a mean over the batch.
+
+    With the probabilities of the ``k`` hypotheses of a list renormalised over the list, and its
+    mean number of errors,
+
+        P(i) = exp(log_probs[i] / temperature) / sum over j of exp(log_probs[j] / temperature)
+        loss = sum over i of P(i) * (errors[i] - mean of errors)
+
+    The gradient, ``P(i) * (errors[i] - sum over j of P(j) errors[j]) / temperature``, is the same
+    with and without the mean, since the ``P(i)`` of a list add up to 1; with it the value says
+    how much better the model is than to guess, and its rounding errors are smaller. Cost: O(batch
+    x k), on the device of the log-probabilities.
+
+    Parameters
+    ----------
+    log_probs : tensor of floats, batch x k
+        The model's log-probability of each hypothesis, differentiable in its parameters.
+    errors : tensor of numbers, batch x k
+        Such as :func:`list_errors` gives; lower is better.
+    mask : tensor of booleans, batch x k, optional
+        False at places of lists that are shorter than others; what stands there has no
+        influence. All are hypotheses by default.
+    temperature : float
+        Above 0.
+    subtract_mean : bool
+        Whether the mean of the errors of a list is subtracted.
+
+    Returns
+    -------
+    tensor of no dimension
+        Of the type of the log-probabilities; can be differentiated any number of times.
+
+    Raises
+    ------
+    OptionError
+        For other shapes or types, a list without hypotheses, or a number that is not finite.
+
+    References
+    ----------
+    Prabhavalkar, Sainath, Wu, Nguyen, Chen, Chiu and Kannan. Minimum word error rate training for
+    attention-based sequence-to-sequence models. ICASSP 2018.
+
+    Examples
+    --------
+    >>> import torch                                           # doctest: +SKIP
+    >>> log_probs = torch.zeros(1, 2, requires_grad=True)      # doctest: +SKIP
+    >>> errors = torch.tensor([[1.0, 3.0]])                    # doctest: +SKIP
+    >>> loss = mwer_loss(log_probs, errors, subtract_mean=False)  # doctest: +SKIP
+    >>> loss.backward()                                        # doctest: +SKIP
+    >>> loss.item(), log_probs.grad.tolist()                   # doctest: +SKIP
+    (2.0, [[-0.5, 0.5]])
+    """
+    torch = require("torch", "torch")
+    if not 0.0 < temperature < np.inf:
+        raise OptionError(f"temperature is finite and above 0, not {temperature}")
+    shape = tuple(log_probs.shape)
+    if len(shape) != 2 or 0 in shape:
+        raise OptionError(f"log_probs of shape {shape}, expected batch x k")
+    if not log_probs.is_floating_point():
+        raise OptionError(f"log_probs of type {log_probs.dtype}, expected floats")
+    errors = torch.as_tensor(errors).to(dtype=log_probs.dtype, device=log_probs.device)
+    mask = torch.as_tensor(True if mask is None else mask, device=log_probs.device)
+    if mask.dtype != torch.bool:
+        raise OptionError(f"a mask of type {mask.dtype}, expected booleans")
+    mask = mask.expand(shape) if mask.dim() == 0 else mask
+    for name, tensor in (("errors", errors), ("a mask", mask)):
+        if tuple(tensor.shape) != shape:
+            raise OptionError(f"{name} of shape {tuple(tensor.shape)} for log_probs of {shape}")
+    empty = torch.nonzero(~mask.any(dim=1))
+    if len(empty):
+        raise OptionError(f"list {int(empty[0, 0])} of the batch has no hypothesis")
+    for name, tensor in (("log_probs", log_probs), ("errors", errors)):
+        wrong = torch.nonzero(mask & ~torch.isfinite(tensor))
+        if len(wrong):
+            row, place = wrong[0].tolist()
+            raise OptionError(f"{name}[{row}, {place}] is {tensor[row, place].item()}")
+    # what is masked may be anything, and 0 * nan is no 0
+    errors = errors.masked_fill(~mask, 0.0)
+    if subtract_mean:
+        errors = errors - errors.sum(dim=1, keepdim=True) / mask.sum(dim=1, keepdim=True)
+    scores = log_probs.masked_fill(~mask, -np.inf) / temperature
+    return (torch.softmax(scores, dim=1) * errors).sum(dim=1).mean()
 
 
 def _target(

@@ -9,9 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fstmetrics.external.cache import ScoreCache
+from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
 from fstmetrics.references import Reference, tokens_of
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
+from lattices.registry import check_requirements
 from lattices.spaces import Lattice, NBest
 
 #: a hypothesis and a reference, as texts
@@ -24,15 +27,20 @@ class Utility:
 
     For minimum-risk decoding the function is called once a segment, with every distinct pair of
     a candidate and a sentence of evidence: that is how neural utilities want to be called. A
-    corpus has the mean of its segments, a segment the score of its best reference.
+    corpus has the mean of its segments, a segment the score of its best reference. As
+    ``python:module:function`` it is a metric of the command line.
 
     Parameters
     ----------
     scores : function
         Given a list of pairs ``(hypothesis, reference)`` of texts, returns one number each.
     name : str
-        What it is called in messages and results.
+        What it is called in messages and results; its signature, by which scores are found in a
+        cache: another model, or version of it, needs another name.
     higher_is_better : bool
+    cache : str, optional
+        A file to keep scores in. Pairs that are there are not scored again, in this run or any
+        other; processes can share it. It is made where it is not there.
 
     Examples
     --------
@@ -45,12 +53,42 @@ class Utility:
     scores: Callable[[list[Pair]], ArrayLike]
     name: str = "utility"
     higher_is_better: bool = True
+    cache: str | None = None
 
     stat_names: ClassVar[tuple[str, ...]] = ("utility", "segments")
 
+    def __post_init__(self) -> None:
+        """Refuse a cache in which nobody could tell this utility from another."""
+        if self.cache is not None and self.name == "utility":
+            raise OptionError("scores are cached by the name of a utility: name=... is needed")
+
     def __str__(self) -> str:
-        """Return the name."""
-        return self.name
+        """Return the name; of a function of the command line, what makes it again."""
+        worse = self.name.startswith(PREFIX) and not self.higher_is_better
+        return f"{self.name},higher_is_better=false" if worse else self.name
+
+    @classmethod
+    def parse(cls, specification: str) -> Utility:
+        """Return the utility ``python:module:function[,higher_is_better=false][,cache=FILE]``.
+
+        Examples
+        --------
+        >>> str(Utility.parse("python:my_module:comet,higher_is_better=false"))
+        'python:my_module:comet,higher_is_better=false'
+        """
+        name, *options = specification.split(",")
+        given = dict(option.partition("=")[::2] for option in options)
+        cache, higher = given.pop("cache", None), given.pop("higher_is_better", "true")
+        if given or higher.lower() not in ("true", "false") or cache == "":
+            raise OptionError(
+                f"{specification!r}, expected "
+                "python:MODULE:FUNCTION[,higher_is_better=false][,cache=FILE]"
+            )
+        return cls(PythonFunction(name), name, higher.lower() == "true", cache)
+
+    def require(self) -> None:
+        """Find the function and open the cache."""
+        check_requirements(self.scores, ScoreCache(self.cache) if self.cache else None)
 
     def scored(self, pairs: Sequence[Pair]) -> FloatColumn:
         """Return the score of each pair; the function is given each of them once.
@@ -60,17 +98,18 @@ class Utility:
         OptionError
             If it does not return one finite number for each.
         """
-        number = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
-        found = np.asarray(self.scores(list(number)), dtype=np.float64)
-        if found.shape != (len(number),):
-            raise OptionError(
-                f"{self.name} was given {len(number)} pairs and returned an array of shape "
-                f"{found.shape}, expected ({len(number)},)"
-            )
-        if not np.isfinite(found).all():
-            wrong = next(pair for pair, place in number.items() if not np.isfinite(found[place]))
-            raise OptionError(f"{self.name} gives {wrong} no finite number")
-        return floats(found[[number[pair] for pair in pairs]])
+        known: dict[Pair, float] = {}
+        cache = None if self.cache is None else ScoreCache(self.cache)
+        if cache is not None:
+            known = cache.get(self.name, list(dict.fromkeys(pairs)))
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        if missing:
+            new = numbers_of(self.scores, missing, self.name, "pairs").tolist()
+            fresh = dict(zip(missing, new, strict=True))
+            if cache is not None:
+                cache.add(self.name, fresh)
+            known |= fresh
+        return floats([known[pair] for pair in pairs])
 
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, cast
@@ -27,8 +27,9 @@ from fstmetrics.references import Reference, checked_references, tokens_of
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.registry import check_requirements
-from lattices.spaces import Hypothesis, Lattice, NBest
-from lattices.tokens.transduction import End, Move, transduce
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest
+from lattices.spaces.forest import rows_in_order
+from lattices.tokens.transduction import End, Move, transduce, transduce_forest
 from lattices.vocabulary import EPSILON, Vocabulary
 
 
@@ -37,8 +38,8 @@ class Normalised:
     """A metric of normalised sentences; hypotheses keep their words.
 
     Statistics and scores are those of ``metric`` after both sides are normalised, once. A lattice
-    is searched through its normalised words, one of which may stand for several or for none, and
-    what is found is a path of the lattice: oracles are exact where the metric's are.
+    or forest is searched through its normalised words, one of which may stand for several or for
+    none, and what is found is a path or derivation of it: oracles are exact where the metric's are.
 
     Parameters
     ----------
@@ -121,20 +122,18 @@ class Normalised:
     def reference(self, reference: Reference) -> Reference:
         """Return a reference normalised; a lattice stays one."""
         if isinstance(reference, Lattice):
-            return self.lattice(reference).space
+            return self.space(reference).space
         return self.sentence(reference)
 
-    def lattice(self, lattice: Lattice) -> Prepared[Lattice]:
-        """Return the lattice of normalised sentences, and the arcs that they come from."""
-        origin = np.arange(lattice.num_arcs)
-        exact = True
+    def space(self, space: S) -> Prepared[S]:
+        """Return the lattice or forest of normalised sentences, and what its arcs come from."""
+        prepared = Prepared(space, ints(np.arange(len(space.score))))
         for normaliser in self.normalisers:
-            used = lattice.vocabulary.decode(np.unique(lattice.label).tolist())
-            exact = exact and normaliser.covers(used)
-            lattice, read = _normalised(lattice, normaliser)
-            # a place of -1, the last entry, is overwritten
-            origin = np.where(read >= 0, origin[read], -1) if len(read) else origin[:0]
-        return Prepared(lattice, ints(origin), exact)
+            used = np.unique(prepared.labels()).tolist()
+            exact = prepared.exact and normaliser.covers(prepared.space.vocabulary.decode(used))
+            made, read = _normalised(prepared.space, normaliser)
+            prepared = Prepared(cast(S, made), _through(prepared.origin, read), exact)
+        return prepared
 
     def nbest(self, nbest: NBest) -> NBest:
         """Return the list with its sentences normalised."""
@@ -192,37 +191,73 @@ class Normalised:
         return kind(self, given, inner)
 
 
-def _normalised(lattice: Lattice, normaliser: Normaliser) -> tuple[Lattice, IntColumn]:
-    """Return the lattice after one normaliser, and the arc behind each of its arcs."""
-    used = np.unique(lattice.label)
-    words = {label: lattice.vocabulary.word(label) for label in used.tolist() if label != EPSILON}
+def _through(origin: IntColumn | None, read: IntColumn) -> IntColumn:
+    """Return where arcs come from that were made of arcs that come from elsewhere."""
+    if origin is None or not len(read):
+        return read
+    # a place of -1, the last entry, is overwritten
+    return ints(np.where(read >= 0, origin[read], -1))
+
+
+def _normalised(
+    space: Lattice | Forest, normaliser: Normaliser
+) -> tuple[Lattice | Forest, IntColumn]:
+    """Return the space after one normaliser, and the arc or edge behind each of its own."""
+    labels = space.label if isinstance(space, Lattice) else space.symbol
+    used = np.unique(labels[labels > EPSILON]).tolist()
+    words = dict(zip(used, space.vocabulary.decode(used), strict=True))
     known = Vocabulary()
+    # what becomes of words that need no other to be known
     single = {
         label: normaliser.sentence((word,))
         for label, word in words.items()
         if not normaliser.waits((word,))
     }
-    if len(single) == len(words) and all(len(each) <= 1 for each in single.values()):
-        # word by word, none of which becomes several: the same arcs
-        table = np.zeros(1 + int(used.max(initial=0)), np.int32)
-        for label, each in single.items():
-            table[label] = known.add(each[0]) if each else EPSILON
-        changed = replace(lattice, vocabulary=known, label=ints(table[lattice.label]))
-        return changed, ints(np.arange(lattice.num_arcs))
+    by_word = len(single) == len(words)
 
     @cache
-    def moves(held: Words, word: str) -> Iterable[Move[Words]]:
+    def step(held: Words, word: str) -> tuple[Words, Words]:
         words = (*held, word)
-        if normaliser.waits(words):
-            return [(words, (), 0.0)]
-        return [((), normaliser.sentence(words), 0.0)]
+        return (words, ()) if normaliser.waits(words) else ((), normaliser.sentence(words))
+
+    begin: Words = ()
+    if isinstance(space, Forest):
+        if by_word:
+            return _by_word(space, single, known), ints(np.arange(space.num_edges))
+        return transduce_forest(space, begin, step, normaliser.sentence, known)
+    if by_word and all(len(each) <= 1 for each in single.values()):
+        # none becomes several: the same arcs
+        table = np.zeros(1 + max(used, default=0), np.int32)
+        for label, each in single.items():
+            table[label] = known.add(each[0]) if each else EPSILON
+        changed = replace(space, vocabulary=known, label=ints(table[space.label]))
+        return changed, ints(np.arange(space.num_arcs))
+
+    def moves(held: Words, word: str) -> Iterable[Move[Words]]:
+        return [(*step(held, word), 0.0)]
 
     def ending(held: Words) -> End:
         return normaliser.sentence(held), 0.0
 
-    begin: Words = ()
-    found = transduce(lattice, begin, moves, ending, known)
+    found = transduce(space, begin, moves, ending, known)
     return found.lattice, found.origin
+
+
+def _by_word(forest: Forest, words: Mapping[int, Words], vocabulary: Vocabulary) -> Forest:
+    """Return the forest with others in the places of words: the same edges."""
+    used, place = np.unique(forest.symbol, return_inverse=True)
+    said = [
+        [symbol] if symbol < 0 else vocabulary.add_all(words[symbol]) for symbol in used.tolist()
+    ]
+    numbers = ints([number for some in said for number in some])
+    offset = ints(np.cumsum([0, *map(len, said)]))
+    symbol, begin = rows_in_order(numbers, offset, ints(place))
+    return replace(
+        forest,
+        vocabulary=vocabulary,
+        symbol=symbol,
+        symbol_offset=ints(begin[forest.symbol_offset]),
+    )
 
 
 @dataclass(frozen=True)
@@ -263,19 +298,13 @@ class NormalisedSearcher(NormalisedEvaluator):
     """An evaluator whose metric has a machine."""
 
     def prepare(self, space: S) -> Prepared[S]:
-        """Return a lattice in the metric's tokens, after its words are normalised."""
-        if not isinstance(space, Lattice):
-            raise OptionError(
-                f"{self.metric} cannot search forests; lattices and lists it can, and "
-                "lattices.to_lattice makes one"
-            )
-        outer = self.metric.lattice(space)
+        """Return a lattice or forest in the metric's tokens, after its words are normalised."""
+        outer = self.metric.space(space)
         prepared = cast(CompiledEvaluator, self.inner).prepare(outer.space)
         origin = outer.origin
-        if prepared.origin is not None and origin is not None:
-            read = prepared.origin
-            origin = ints(np.where(read >= 0, origin[read], -1) if len(read) else read)
-        return cast("Prepared[S]", replace(prepared, origin=origin, exact=outer.exact))
+        if prepared.origin is not None:
+            origin = _through(origin, prepared.origin)
+        return replace(prepared, origin=origin, exact=outer.exact)
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the machine over normalised words."""

@@ -60,6 +60,16 @@ class Ranked(NamedTuple):
     proven: bool = True
 
 
+class TargetSides(NamedTuple):
+    """The target sides of a forest's edges in words that differ from what machines read.
+
+    That of edge ``e`` is ``symbol[offset[e]:offset[e + 1]]``, with words and tails as in a forest.
+    """
+
+    symbol: IntColumn
+    offset: IntColumn
+
+
 class Engine(Protocol):
     """A way to intersect lattices, forests or both with machines."""
 
@@ -91,7 +101,7 @@ class RankingEngine(Engine, Protocol):
         model_weight: float = 0.0,
         budget: int,
         memory: int = MEMORY,
-        words: IntColumn | None = None,
+        words: IntColumn | TargetSides | None = None,
     ) -> Ranked | None:
         """Return the ``k`` sentences of the highest value, or None if that takes too much.
 
@@ -99,9 +109,10 @@ class RankingEngine(Engine, Protocol):
         ----------
         budget, memory : int
             How many pairs of a state (or a node) and a row, and how many bytes, may be kept.
-        words : int32 column, optional
+        words : int32 column or TargetSides, optional
             What the arcs (or the symbols of target sides) say, where the machine reads something
-            else, as characters: 0 for nothing. Sentences are different if their words are.
+            else, as characters: 0 for nothing. Sentences are different if their words are. Of a
+            forest whose words have become fewer symbols, the target sides in words.
         """
 
     def worst(
@@ -112,6 +123,6 @@ class RankingEngine(Engine, Protocol):
         model_weight: float = 0.0,
         budget: int,
         memory: int = MEMORY,
-        words: IntColumn | None = None,
+        words: IntColumn | TargetSides | None = None,
     ) -> Ranked | None:
         """Return the ``k`` sentences of the lowest value, or None if that takes too much."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from lattices._native import search_forests, search_lattices
 from lattices.arrays import IntColumn
 from lattices.errors import EngineError
 from lattices.intersection.automata import SearchMachine, alignments
-from lattices.intersection.engine import Found, Problem, Ranked
+from lattices.intersection.engine import Found, Problem, Ranked, TargetSides
 from lattices.intersection.rows import MEMORY, RowMachine, cut_lowest_path, lowest_path
 from lattices.spaces import Forest, Lattice
 
@@ -89,22 +89,24 @@ class KernelEngine:
         model_weight: float = 0.0,
         budget: int,
         memory: int = MEMORY,
-        words: IntColumn | None = None,
+        words: IntColumn | TargetSides | None = None,
     ) -> Ranked | None:
         """Return the ``k`` sentences of the highest value, or None beyond the budget.
 
         The product of a lattice with the machine always answers. Of a forest rows are the quicker
         road, if they are few; if not, the product answers there, too, where the machine is made
-        of alignments.
+        of alignments and every word has a symbol.
         """
         from lattices.intersection import ranked
 
         space, machine = problem
         weight = model_weight / machine.unit
         if isinstance(space, Lattice):
-            paths = ranked.best_sentences(space, machine.automaton, k, weight, words)
+            paths = ranked.best_sentences(
+                space, machine.automaton, k, weight, cast("IntColumn | None", words)
+            )
             return Ranked(paths, "product")
-        has_product = alignments(machine) is not None
+        has_product = alignments(machine) is not None and not isinstance(words, TargetSides)
         by_rows = ranked.ranked_forest_sentences(
             space,
             machine.automaton,
@@ -119,7 +121,8 @@ class KernelEngine:
             return Ranked(by_rows, "rows")
         if not has_product:
             return None
-        found = ranked.rank_forest(space, machine, k, model_weight, words)
+        column = cast("IntColumn | None", words)
+        found = ranked.rank_forest(space, machine, k, model_weight, column)
         return Ranked(found.derivations, "product")
 
     def worst(
@@ -130,7 +133,7 @@ class KernelEngine:
         model_weight: float = 0.0,
         budget: int,
         memory: int = MEMORY,
-        words: IntColumn | None = None,
+        words: IntColumn | TargetSides | None = None,
     ) -> Ranked | None:
         """Return the ``k`` sentences of the lowest value by rows, or None beyond the budget.
 
@@ -148,7 +151,8 @@ class KernelEngine:
             return None if paths is None else Ranked(paths, "rows")
         rows = RowMachine(machine.automaton, space.num_states)
         if k > 1:
-            paths = ranked.worst_sentences(space, rows, k, weight, budget, words, memory=memory)
+            column = cast("IntColumn | None", words)
+            paths = ranked.worst_sentences(space, rows, k, weight, budget, column, memory=memory)
             return None if paths is None else Ranked(paths, "rows")
         found = lowest_path(space, rows, model_weight=weight, budget=budget, memory=memory)
         if found is not None:

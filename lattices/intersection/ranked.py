@@ -19,6 +19,7 @@ from lattices.algorithms.kbest import k_best_ranked, paths_found, rows
 from lattices.arrays import IntColumn, ints
 from lattices.errors import EngineError
 from lattices.intersection.automata import Automaton, SearchMachine, alignments
+from lattices.intersection.engine import TargetSides
 from lattices.intersection.kernel import MOST_FOREST_CELLS
 from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product, row_product
 from lattices.spaces import Forest, Lattice
@@ -152,7 +153,7 @@ def ranked_forest_sentences(
     budget: int,
     *,
     worst: bool,
-    words: IntColumn | None = None,
+    words: IntColumn | TargetSides | None = None,
     memory: int = MEMORY,
 ) -> list[IntColumn] | None:
     """Return the derivations of the ``k`` best or worst sentences, by rows; None beyond the budget.
@@ -187,25 +188,31 @@ def ranked_forest_sentences(
     if product is None:
         return None
     graph = product.graph
-    said = forest.symbol if words is None else words
+    if isinstance(words, TargetSides):
+        symbol, offset = rows_in_order(*words, graph.origin)
+        said = symbol
+    else:
+        symbol, offset = graph.symbol, graph.symbol_offset
+        column = forest.symbol if words is None else words
+        said = rows_in_order(column, forest.symbol_offset, graph.origin)[0]
     found = _native.ranked_derivations(
         _native.ForestColumns(
             graph.head,
             graph.tail,
             graph.tail_offset,
-            graph.symbol,
-            graph.symbol_offset,
+            symbol,
+            offset,
             graph.score,
             graph.in_offset,
             graph.root,
             f"forest {forest.id!r}",
         ),
-        rows_in_order(said, forest.symbol_offset, graph.origin)[0],
+        said,
         graph.gain,
         -1.0 if worst else 1.0,
         model_weight,
         k,
     )
-    edges, offset = found
+    edges, begins = found
     origin = graph.origin[edges]
-    return [ints(origin[begin:end]) for begin, end in pairwise(offset.tolist())]
+    return [ints(origin[begin:end]) for begin, end in pairwise(begins.tolist())]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from lattices._native import FeatureColumns
 from lattices._native import reordered_rows as native_rows
@@ -17,6 +18,8 @@ from lattices.errors import OptionError, SpaceError
 #: ``scipy.sparse.csr_array``; scipy ships no types
 FeatureMatrix: TypeAlias = Any
 Weights: TypeAlias = "Mapping[str, float] | ArrayLike"
+#: a lattice, a forest or a list
+Featured = TypeVar("Featured", bound=Any)
 
 
 _EMPTY = csr_array((0, 0))
@@ -187,3 +190,48 @@ def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str])
         ),
         shape=(len(bounds) - 1, len(number)),
     )
+
+
+def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
+    """Return a lattice, forest or list with one more feature; scores stay as they are.
+
+    Parameters
+    ----------
+    space : Lattice, Forest or NBest
+    name : str
+        One that no other feature has.
+    values : array of float
+        One for each entry of a list, arc of a lattice or edge of a forest.
+
+    Raises
+    ------
+    SpaceError
+        If there is a feature of that name, there are not as many values, or one is not finite.
+
+    Examples
+    --------
+    >>> from lattices import from_hypotheses
+    >>> nbest = add_feature(from_hypotheses([("a cat", -1.0), ("cat", -2.0)]), "words", [2, 1])
+    >>> nbest[0].features, nbest.reweighted({"words": 0.5}).score.tolist()
+    ({'words': 2.0}, [1.0, 0.5])
+    """
+    if name in space.feature_names:
+        raise SpaceError(f"there is a feature {name!r} already")
+    column = np.asarray(values, dtype=np.float64)
+    count = len(space.score)
+    if column.shape != (count,):
+        raise SpaceError(f"{name!r} has values of shape {column.shape}, expected ({count},)")
+    if not np.isfinite(column).all():
+        place = int(np.flatnonzero(~np.isfinite(column))[0])
+        raise SpaceError(f"{name!r} has {column[place]} at {place}, expected a finite number")
+    before = space.features
+    if before is None:
+        before = csr_array((count, len(space.feature_names)))
+    changes = {
+        "features": csr_array(hstack([before, csr_array(column[:, None])])),
+        "feature_names": (*space.feature_names, name),
+    }
+    ends = getattr(space, "final_features", None)
+    if ends is not None:
+        changes["final_features"] = csr_array(hstack([ends, csr_array((ends.shape[0], 1))]))
+    return replace(space, **changes)

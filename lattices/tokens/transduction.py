@@ -1,20 +1,22 @@
-"""Lattices read by a machine that writes other words: exact, path by path, with the way back.
+"""Spaces read by a machine that writes other words: exact, path by path, with the way back.
 
 The machine is a function from its state and a word to the states it may go to and the words it
-writes. A state of the result is a pair of both states. There is one path for every path of the
-lattice and every run of the machine over it, with the same score; what leads nowhere is left out.
+writes. A state of the resulting lattice is a pair of both states; a node of the resulting forest
+is a node with the states of the machine before and after its words. There is one path for every
+path of the lattice and every run of the machine over it, and one derivation for every derivation
+of the forest, with the same score; what leads nowhere is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
-from lattices.spaces import Lattice
+from lattices.spaces import Forest, Lattice
 from lattices.spaces.features import reordered_rows
 from lattices.vocabulary import Vocabulary
 
@@ -172,3 +174,161 @@ def _built(
         **lattice.about,
     )
     return Transduced(made, origin, gain, floats(final_gain))
+
+
+class TransducedForest(NamedTuple):
+    """What a machine has made of a forest.
+
+    Attributes
+    ----------
+    forest : Forest
+        With the scores of the original; features, categories and spans stay behind.
+    origin : int32 column, one entry an edge
+        The edge of the original behind each: ``origin[edges]`` is the derivation of the original.
+    """
+
+    forest: Forest
+    origin: IntColumn
+
+
+def transduce_forest(
+    forest: Forest,
+    begin: Place,
+    step: Callable[[Place, str], tuple[Place, tuple[str, ...]]],
+    ending: Callable[[Place], tuple[str, ...]],
+    vocabulary: Vocabulary,
+) -> TransducedForest:
+    """Return the forest of what a deterministic machine writes, reading sentences left to right.
+
+    With ``run(p, x)`` for where the machine is after the words ``x`` when it was at ``p``, the
+    nodes are the triples of a node ``q``, a state ``p`` in which the machine may come to it, and a
+    state ``run(p, x)`` for a derivation ``x`` of ``q``. The intersection of a forest and a finite
+    machine (Bar-Hillel, Perles and Shamir 1961), from the root down, so that only states that
+    are met are asked for.
+
+    Cost: O(symbols of target sides x combinations of states at their tails) that are met.
+
+    Parameters
+    ----------
+    forest : Forest
+    begin
+        The first state of the machine.
+    step
+        From a state and a word to the next state and the words that are written.
+    ending
+        What is written at the end of a sentence.
+    vocabulary : Vocabulary
+        Grows by the words that are written.
+
+    Examples
+    --------
+    >>> forest = Forest.from_edges([(0, [], ["x"]), (0, [], []), (1, [0, 0], [1, "y", 0])])
+    >>> def step(held, word):                      # pairs of words become one
+    ...     return (None, (held + word,)) if held else (word, ())
+    >>> found = transduce_forest(forest, None, step, lambda held: (held,) if held else (),
+    ...                          Vocabulary())
+    >>> sorted(each.text for each in found.forest.derivations())
+    ['xy', 'xy x', 'y', 'yx']
+    """
+    runs = _ForestRuns(forest, step).all_from(begin)
+    # only what the root needs; the nodes of the original are in topological order
+    top = (forest.root, begin, begin)
+    rows = [
+        run._replace(side=(*run.side, *ending(after)))
+        for after, some in runs[forest.root, begin].items()
+        for run in some
+    ]
+    needed = {top: rows}
+    waiting = [tail for run in rows for tail in run.tails]
+    while waiting:
+        item = waiting.pop()
+        if item not in needed:
+            node, before, after = item
+            needed[item] = runs[node, before][after]
+            waiting += [tail for run in needed[item] for tail in run.tails]
+    number = {item: place for place, item in enumerate(sorted(needed, key=lambda item: item[0]))}
+    edges = [(head, run) for item, head in number.items() for run in needed[item]]
+    sides = [
+        [part if isinstance(part, int) else vocabulary.add(part) for part in run.side]
+        for _, run in edges
+    ]
+    origin = ints([run.edge for _, run in edges])
+    made = Forest(
+        vocabulary=vocabulary,
+        head=ints([head for head, _ in edges]),
+        tail=ints([number[tail] for _, run in edges for tail in run.tails]),
+        tail_offset=ints(np.cumsum([0, *(len(run.tails) for _, run in edges)])),
+        symbol=ints([symbol for side in sides for symbol in side]),
+        symbol_offset=ints(np.cumsum([0, *map(len, sides)])),
+        score=floats(forest.score[origin]),
+        num_nodes=len(number),
+        root=number[top],
+        id=forest.id,
+        source=forest.source,
+        references=forest.references,
+        metadata=forest.metadata,
+    )
+    return TransducedForest(made, origin)
+
+
+class _Run(NamedTuple):
+    """One way of the machine over an edge: what stands for its tails, and what it writes."""
+
+    edge: int
+    tails: tuple[tuple[int, Any, Any], ...]
+    side: tuple[str | int, ...]
+
+
+class _ForestRuns(Generic[Place]):
+    """The ways of a machine over the edges of a forest, by node and state before."""
+
+    def __init__(
+        self, forest: Forest, step: Callable[[Place, str], tuple[Place, tuple[str, ...]]]
+    ) -> None:
+        self.step = step
+        self.words = forest.vocabulary.strings
+        self.root = forest.root
+        self.in_offset: list[int] = forest.in_offset.tolist()
+        columns = (forest.tail, forest.tail_offset, forest.symbol, forest.symbol_offset)
+        self.tail, self.tail_offset, self.symbol, self.symbol_offset = (
+            column.tolist() for column in columns
+        )
+        self.known: dict[tuple[int, Place], dict[Place, list[_Run]]] = {}
+
+    def all_from(self, begin: Place) -> dict[tuple[int, Place], dict[Place, list[_Run]]]:
+        """Return them by the state after: those of the root, and of all that it needs."""
+        # forests are deeper than the stack of Python: a stack of our own, of what is half done
+        stack = [self._expand(self.root, begin)]
+        while stack:
+            wanted = next(stack[-1], None)
+            if wanted is None:
+                stack.pop()
+            elif wanted not in self.known:
+                stack.append(self._expand(*wanted))
+        return self.known
+
+    def _expand(self, node: int, before: Place) -> Iterator[tuple[int, Place]]:
+        """Find the ways over the edges of a node; iterate over what has to be known first."""
+        found: dict[Place, list[_Run]] = {}
+        for edge in range(self.in_offset[node], self.in_offset[node + 1]):
+            tails = self.tail[self.tail_offset[edge] : self.tail_offset[edge + 1]]
+            none: tuple[tuple[int, Any, Any], ...] = tuple((each, None, None) for each in tails)
+            partial: list[tuple[Place, _Run]] = [(before, _Run(edge, none, ()))]
+            for symbol in self.symbol[self.symbol_offset[edge] : self.symbol_offset[edge + 1]]:
+                read: list[tuple[Place, _Run]] = []
+                for place, run in partial:
+                    if symbol > 0:
+                        after, written = self.step(place, self.words[symbol])
+                        read.append((after, run._replace(side=run.side + written)))
+                        continue
+                    slot = -1 - symbol
+                    if (tails[slot], place) not in self.known:
+                        yield tails[slot], place
+                    for after in self.known[tails[slot], place]:
+                        item = (tails[slot], place, after)
+                        chosen = (*run.tails[:slot], item, *run.tails[slot + 1 :])
+                        read.append((after, _Run(edge, chosen, (*run.side, symbol))))
+                partial = read
+            for after, run in partial:
+                found.setdefault(after, []).append(run)
+        self.known[node, before] = found

@@ -1,22 +1,27 @@
-"""Metrics of normalised text: oracles of lattices and lists are what enumeration finds."""
+"""Metrics of normalised text: oracles of all kinds of spaces are what enumeration finds."""
 
 from __future__ import annotations
 
 import pickle
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import Pairwise, mbr, oracle, oracle_kbest, worst
+from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, CER, GRR, TBLEU, WER, Normalised, parse_metric
 from fstmetrics.normalisation.normalisers import NORMALISERS, parse_normaliser
-from lattices import Hypothesis, Lattice, NBest
+from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, to_lattice
+from lattices.algorithms import best
 from lattices.errors import Error, FormatError, OptionError, UnknownNameError
-from tests.strategies import small_lattices
+from lattices.tokens.transduction import transduce_forest
+from tests.strategies import small_forests, small_lattices
 
 WORDS = {
     "lower+punctuation": ["The", "the", "...", "cat's,"],
@@ -65,6 +70,12 @@ def over(lattice: Lattice, words: list[str]) -> Lattice:
     )
 
 
+def over_words(vocabulary: Vocabulary, words: list[str]) -> Vocabulary:
+    """Return a vocabulary of the words a, b, c and d with others in their places."""
+    names = dict(zip("abcd", words, strict=True))
+    return Vocabulary(names[word] for word in vocabulary)
+
+
 def normalised(words: tuple[str, ...], name: str) -> tuple[str, ...]:
     for each in parse_normaliser(name):
         words = each.sentence(words)
@@ -86,10 +97,10 @@ def test_oracles(files: Path, name: str, lattice: Lattice, data: st.DataObject) 
     plain = inner.against([normalised(tuple(each), metric.normalise) for each in references])
     paths = {path.tokens: path for path in lattice.paths()}
     expected = {tokens: plain.score(normalised(tokens, metric.normalise)) for tokens in paths}
-    best = max if metric.higher_is_better else min
+    highest = max if metric.higher_is_better else min
     found = oracle(lattice, evaluator)
     assert found.exact
-    assert found.score == pytest.approx(best(expected.values()))
+    assert found.score == pytest.approx(highest(expected.values()))
     # the words are the decoder's own, and the path is there
     assert lattice.hypothesis(found.hypothesis.arcs).tokens == found.hypothesis.tokens
     assert expected[found.hypothesis.tokens] == pytest.approx(found.score)
@@ -102,6 +113,82 @@ def test_oracles(files: Path, name: str, lattice: Lattice, data: st.DataObject) 
     assert [each.score for each in several] == pytest.approx(wanted)
     nbest = NBest.from_hypotheses(Hypothesis(tokens, -1.0) for tokens in expected)
     assert oracle(nbest, evaluator).score == pytest.approx(found.score)
+
+
+@pytest.mark.parametrize("name", WORDS)
+@settings(max_examples=80)
+@given(forest=small_forests(words="abcd", exact=True), data=st.data())
+def test_oracles_of_forests(files: Path, name: str, forest: Forest, data: st.DataObject) -> None:
+    words = WORDS[name]
+    forest = replace(forest, vocabulary=over_words(forest.vocabulary, words))
+    references = data.draw(
+        st.lists(st.lists(st.sampled_from(words), max_size=4), min_size=1, max_size=2)
+    )
+    inner = data.draw(st.sampled_from([WER(), CER(), GRR(n=2)]))
+    metric = Normalised(inner, named(name, files))
+    evaluator = metric.against(references)
+    plain = inner.against([normalised(tuple(each), metric.normalise) for each in references])
+    derivations = {each.arcs: each for each in forest.derivations()}
+    expected = {
+        each.tokens: plain.score(normalised(each.tokens, metric.normalise))
+        for each in derivations.values()
+    }
+    highest, least = (max, min) if metric.higher_is_better else (min, max)
+    found = oracle(forest, evaluator)
+    assert found.exact
+    assert found.score == pytest.approx(highest(expected.values()))
+    # the words are the decoder's own, and among equals the model decides
+    assert derivations[found.hypothesis.arcs].tokens == found.hypothesis.tokens
+    assert found.hypothesis.score == pytest.approx(
+        max(
+            each.score
+            for each in derivations.values()
+            if expected[each.tokens] == pytest.approx(found.score)
+        )
+    )
+    [lowest] = worst(forest, evaluator)
+    assert lowest.exact
+    assert lowest.score == pytest.approx(least(expected.values()))
+    # sentences differ where their own words do, whatever becomes of these
+    several = oracle_kbest(forest, evaluator, 4)
+    assert len({each.hypothesis.tokens for each in several}) == len(several)
+    wanted = sorted(expected.values(), reverse=metric.higher_is_better)[:4]
+    assert [each.score for each in several] == pytest.approx(wanted)
+    assert all(each.exact for each in several)
+    assert all(each.hypothesis.arcs in derivations for each in several)
+    both = Normalised(inner, f"{metric.normalise}+lower").against(references)
+    lowered = inner.against([normalised(tuple(each), both.metric.normalise) for each in references])
+    assert oracle(forest, both).score == pytest.approx(
+        highest(lowered.score(normalised(each, both.metric.normalise)) for each in expected)
+    )
+    # the road of lattices, which shares nothing with that of forests
+    assert oracle(to_lattice(forest), evaluator).score == pytest.approx(found.score)
+
+
+def test_risk_of_forests() -> None:
+    """Expectations under the model, and gradients of edges that stay when their words do not."""
+    edges = [(0, [], ["The"], -1.0), (0, [], ["..."], -0.5), (1, [0], [0, "cat."], 0.25)]
+    forest = Forest.from_edges(edges)
+    evaluator = parse_metric("wer:normalise=lower+punctuation").against(["the cat"])
+    found = risk(forest, evaluator)
+    odds = np.exp([-0.75, -0.25])
+    assert found.expected == pytest.approx(0.5 * odds[1] / odds.sum())
+    share = odds.prod() / odds.sum() ** 2
+    assert found.arc_gradient == pytest.approx([-0.5 * share, 0.5 * share, 0.0])
+
+
+def test_forests_that_are_deep() -> None:
+    """A chain of more nodes than the interpreter's stack has frames."""
+    rows = [(0, [], ["it"]), *((n, [n - 1], [0, "it" if n % 2 else "is"]) for n in range(1, 3000))]
+    forest = Forest.from_edges(rows)
+
+    def step(held: str, word: str) -> tuple[str, tuple[str, ...]]:
+        return ("", (held + word,)) if held else (word, ())
+
+    found = transduce_forest(forest, "", step, lambda held: (held,) * bool(held), Vocabulary())
+    only = best(found.forest)
+    assert only.tokens == ("itit", *["isit"] * 1499)
+    assert found.origin[list(only.arcs)].tolist() == list(range(2999, -1, -1))
 
 
 @pytest.mark.parametrize("name", WORDS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
@@ -37,6 +38,7 @@ from decoding.cli.running import (
 )
 
 if TYPE_CHECKING:
+    from decoding.cli.running import Outcome
     from decoding.minimum_risk.results import Method
     from fstmetrics import Metric
     from lattices.spaces import Space
@@ -67,6 +69,7 @@ examples:
   fstmetrics mbr --systems a.ctm b.ctm c.ctm --format ctm -o rover.ctm
   fstmetrics mbr --systems a.ctm b.ctm c.ctm --format ctm --method rover --set alpha=0.7
   fstmetrics mbr lattices.jsonl.gz --method linear --set p=0.7 --set r=0.8 --metric bleu
+  fstmetrics mbr nbest.gz --metric python:my_module:scores --cache scores.sqlite --matrix all.jsonl
 """
 
 
@@ -148,6 +151,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add the words with confidences, times and alternatives to jsonl; needs the method "
         "edit or rover",
     )
+    parser.add_argument(
+        "--matrix",
+        metavar="FILE",
+        help="also write the scores of all candidates against all evidence, a line of JSON a "
+        "segment: id, metric, candidates, evidence, weights, scores[candidate][evidence]; needs "
+        "the method pairwise",
+    )
+    parser.add_argument(
+        "--cache",
+        metavar="FILE",
+        help="keep the scores of python:MODULE:FUNCTION there, and take those that are there; "
+        "workers and later runs may share it",
+    )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
 
@@ -194,10 +210,18 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--evidence and --systems are files, not standard input")
     from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
     from decoding.cli.output.tally import Tally
+    from decoding.corpus.outcomes import Done
+    from lattices.formats.streams import created
 
     # an expectation may be had without what it takes to score against references
-    metrics = parsed_metrics(arguments, check=bool(arguments.refs))
+    metrics = _with_cache(arguments, parsed_metrics(arguments, check=bool(arguments.refs)))
     options = _options(arguments)
+    if arguments.matrix:
+        if arguments.method not in ("auto", "pairwise"):
+            arguments.parser.error(f"--matrix is of --method pairwise, not {arguments.method}")
+        if arguments.resume:
+            arguments.parser.error("--resume goes on with results, not with a --matrix")
+        options["matrix"] = True
     method = _checked_method(arguments, options)
     references = opened_references(arguments)
     decision = {
@@ -223,28 +247,65 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     others = [path for path in (arguments.evidence, arguments.calibration) if path]
     others += arguments.systems
-    return write_summarised(
-        arguments,
-        job,
-        Tally(metrics, COUNTS, KINDS),
-        references,
-        task={
-            **task_over_corpus(arguments, metrics),
-            "input options": sorted(map(list, arguments.option)),
-            "evidence": bool(arguments.evidence),
-            "others": file_stamps(others),
-            "format": arguments.format,
-            **({"channel": arguments.channel} if arguments.format == "ctm" else {}),
-            **({"confidences": True} if arguments.confidences else {}),
-            "method": arguments.method,
-            "options": options,
-            **decision,
-        },
-        settings={"scale": arguments.scale, "k": arguments.k, **weighted, **options},
-        done="decoded",
-        for_people=lambda summary: _for_people(summary, metrics),
-        conclude=conclude,
-    )
+    with ExitStack() as stack:
+        beside = stack.enter_context(created(arguments.matrix)) if arguments.matrix else None
+
+        def noting(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+            """Write the lines that stand beside the results, in their order."""
+            for outcome in outcomes:
+                if beside is not None and isinstance(outcome, Done):
+                    beside.write(outcome.result.beside.encode("utf-8"))
+                yield outcome
+
+        return write_summarised(
+            arguments,
+            job,
+            Tally(metrics, COUNTS, KINDS),
+            references,
+            task={
+                **task_over_corpus(arguments, metrics),
+                "input options": sorted(map(list, arguments.option)),
+                "evidence": bool(arguments.evidence),
+                "others": file_stamps(others),
+                "format": arguments.format,
+                **({"channel": arguments.channel} if arguments.format == "ctm" else {}),
+                **({"confidences": True} if arguments.confidences else {}),
+                "method": arguments.method,
+                "options": options,
+                **decision,
+            },
+            settings={"scale": arguments.scale, "k": arguments.k, **weighted, **options},
+            done="decoded",
+            for_people=lambda summary: _for_people(summary, metrics),
+            decide=noting,
+            conclude=conclude,
+        )
+
+
+def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return the metrics, functions of the user's with their cache; they have to be there."""
+    from dataclasses import replace
+
+    from fstmetrics import Normalised, Utility
+    from lattices.registry import check_requirements
+
+    utilities: list[Utility] = []
+
+    def cached(metric: Metric) -> Metric:
+        if isinstance(metric, Normalised):
+            return replace(metric, metric=cached(metric.metric))
+        if isinstance(metric, Utility):
+            metric = replace(metric, cache=arguments.cache or metric.cache)
+            utilities.append(metric)
+        return metric
+
+    found = tuple(map(cached, metrics))
+    if arguments.cache and not utilities:
+        arguments.parser.error(
+            "--cache is for scores of python:MODULE:FUNCTION, and no --metric is one"
+        )
+    check_requirements(*utilities)
+    return found
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

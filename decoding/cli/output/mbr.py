@@ -15,6 +15,7 @@ from decoding.corpus.jobs import MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus
+from decoding.minimum_risk.pairwise import PairwiseConsensus
 from decoding.minimum_risk.results import Consensus
 from decoding.plain_json import json_text
 from fstmetrics import Metric
@@ -65,6 +66,7 @@ class MBRLines:
                 self._spelt(segment.id, result),
                 _sums(result, self.metrics),
                 result.consensus[0].method,
+                beside=matrix_line(segment.id, self.metrics[0], result.consensus[0]),
             )
             for segment, result in zip(segments, found, strict=True)
         ]
@@ -110,6 +112,17 @@ class MBRLines:
                 words_of(network, self.calibration), [bins[place] for place in spoken], strict=True
             )
         ]
+
+
+def matrix_line(id: str, metric: Metric, found: Consensus) -> str:
+    """Return the line of JSON with the scores of all pairs; nothing if they were not asked for.
+
+    It has ``id``, ``metric``, the texts of ``candidates`` and of ``evidence``, the ``weights`` of
+    the evidence, and ``scores``: ``scores[c][e]`` is that of candidate c against evidence e.
+    """
+    if not isinstance(found, PairwiseConsensus):
+        return ""
+    return json_text({"id": id, "metric": str(metric), **found.matrix.to_dict()}) + "\n"
 
 
 def _network(found: Consensus) -> ConfusionNetwork:

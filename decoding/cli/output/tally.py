@@ -37,6 +37,8 @@ class Lines(NamedTuple):
         What a breakdown looks at: the words of each kind, such as oracle and 1-best.
     references : tuple
         What it compares them with.
+    beside : str
+        Lines for another file than the results.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Lines(NamedTuple):
     unweighted: tuple[str, ...] = ()
     sentences: tuple[tuple[str, ...], ...] = ()
     references: tuple[Reference, ...] = ()
+    beside: str = ""
 
 
 def sums_of(metrics: Sequence[Metric], counts: Sequence[float], *kinds: Rows) -> tuple[float, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from decoding import Linear, Pairwise, mbr, mbr_kbest
@@ -253,3 +255,103 @@ def test_confidences_and_alternatives(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "--confidences are for --format jsonl, not tsv" in capsys.readouterr().err
     assert run(*flags, "--format", "jsonl", "--method", "pairwise") == 2
     assert "method pairwise has no confidences; use --method edit" in capsys.readouterr().err
+
+
+UTILITY = """
+def common(pairs):
+    with open("calls.txt", "a") as file:
+        file.writelines(f"{pair}\\n" for pair in pairs)
+    return [len({*a.split()} & {*b.split()}) / len({*a.split()} | {*b.split()}) for a, b in pairs]
+
+def edits(pairs):
+    return [1.0 - each for each in common(pairs)]
+"""
+
+
+@pytest.fixture
+def utility(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the name of a function in a module of the current directory, which has lattices."""
+    (tmp_path / "utilities_of_mbr.py").write_text(UTILITY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    cats(tmp_path / "a.jsonl", 4)
+    return "python:utilities_of_mbr:common"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_function_of_ones_own(
+    utility: str, workers: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same as without the cache; with it no pair is scored twice, by any run."""
+    flags = ["a.jsonl", "--metric", utility, "-q", "--no-oracle", "--workers", workers]
+    assert run(*flags, "-o", "plain.tsv") == 0
+    Path("calls.txt").unlink()
+    assert run(*flags, "--cache", "scores.sqlite", "-o", "one.tsv") == 0
+    calls = Path("calls.txt").read_text().splitlines()
+    # four sentences against four, and the chosen and the first against the reference
+    assert set(calls) >= {f"({a!r}, {b!r})" for a in SENTENCES for b in SENTENCES}
+    if workers == 1:
+        assert len(calls) == len(set(calls)) == 16
+    assert run(*flags, "--cache", "scores.sqlite", "-o", "two.tsv") == 0
+    assert Path("calls.txt").read_text().splitlines() == calls
+    plain, one, two = (Path(f"{name}.tsv").read_text() for name in ("plain", "one", "two"))
+    assert plain == one == two
+
+
+SENTENCES = ["a hat", "a cat", "the hat", "the cat"]
+
+
+def test_the_matrix_of_all_scores(utility: str) -> None:
+    flags = ["a.jsonl", "-q", "--matrix", "m.jsonl", "--format", "jsonl", "-o", "out.jsonl"]
+    assert run(*flags, "--metric", utility, "--workers", "2") == 0
+    rows = [json.loads(line) for line in Path("m.jsonl").read_text().splitlines()]
+    found = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == [f"s{number}" for number in range(4)]
+    for row, best in zip(rows, found, strict=True):
+        assert row["metric"] == utility
+        assert sorted(row["candidates"]) == sorted(row["evidence"]) == sorted(SENTENCES)
+        assert sum(row["weights"]) == pytest.approx(1.0)
+        expected = np.array(row["scores"]) @ row["weights"]
+        assert best["expected"] == pytest.approx(expected.max())
+        assert best["text"] == row["candidates"][expected.argmax()]
+        place = {text: number for number, text in enumerate(row["evidence"])}
+        for text, scores in zip(row["candidates"], row["scores"], strict=True):
+            assert scores[place["a hat"]] == len({*text.split()} & {"a", "hat"}) / len(
+                {*text.split()} | {"a", "hat"}
+            )
+    # lower is better: the same choice by what is not shared
+    assert run("a.jsonl", "--metric", f"{utility[:-6]}edits,higher_is_better=false", "-q",
+               "--format", "jsonl", "-o", "edits.jsonl") == 0  # fmt: skip
+    edits = [json.loads(line) for line in Path("edits.jsonl").read_text().splitlines()]
+    for one, other in zip(found, edits, strict=True):
+        assert (one["text"], one["expected"]) == (
+            other["text"],
+            pytest.approx(1 - other["expected"]),
+        )
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--cache", "c", "--metric", "wer"], "--cache is for scores of python:MODULE:FUNCTION"),
+        (["--cache", "utilities_of_mbr.py", "--metric", "{}"],
+         "utilities_of_mbr.py: no cache of scores (file is not a database)"),
+        (["--metric", "python:utilities_of_mbr:nope"], "is not there"),
+        (["--matrix", "m", "--method", "edit", "--metric", "wer"],
+         "--matrix is of --method pairwise"),
+        (["--matrix", "m", "--resume", "-o", "x"], "--resume goes on with results"),
+        (["--matrix", "m", "-o", "m"], "-o and --matrix are the same file"),
+        (["--matrix", "a.jsonl"], "a.jsonl"),
+        (["--matrix", "m", "--set", "aggregate=true", "--metric", "bleu"],
+         "a matrix is of all pairs"),
+    ],
+)  # fmt: skip
+def test_wrong_caches_and_matrices(
+    utility: str, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = Path("a.jsonl").read_text()
+    assert run("a.jsonl", *(flag.format(utility) for flag in flags)) == 2
+    error = capsys.readouterr().err
+    assert said in error or said.replace("-o and --matrix", "--matrix and -o") in error
+    assert not Path("m").exists()
+    assert Path("a.jsonl").read_text() == before

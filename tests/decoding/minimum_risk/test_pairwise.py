@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lattices
-from decoding import mbr
+from decoding import Pairwise, mbr, mbr_kbest
 from decoding.minimum_risk import pairwise as pairwise_module
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked, score_matrix
@@ -39,6 +39,7 @@ from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
 from tests.decoding.minimum_risk.lists import WORDS, nbest_of, small_lists
 from tests.judges import score_by_recursion
+from tests.strategies import small_lattices
 
 SOFT = AffixSimilarity(epsilon=0.9)
 VECTORS = WordVectors(["a", "b", "ab"], np.array([[1.0, 0.0], [0.6, 0.8], [-0.5, 1.0]]))
@@ -255,3 +256,49 @@ def test_a_utility_is_called_once_and_decides_as_a_loop_does() -> None:
     }
     assert found.expected == pytest.approx(max(expected.values()))
     assert found.expected == pytest.approx(expected[found.text])
+
+
+@settings(max_examples=60)
+@given(small_lattices(features=False), st.sampled_from([WER(), BLEU(order=2), TBLEU(order=1)]))
+def test_the_matrix_is_all_scores(lattice, metric):
+    """Entry by entry what the metric says of two sentences; the same choice as without it."""
+    nbest = NBest.from_hypotheses(lattice.paths())
+    found = mbr_kbest(nbest, metric, k=3, method=Pairwise(matrix=True))
+    plain = mbr_kbest(nbest, metric, k=3, method=Pairwise())
+    assert [each.text for each in found] == [each.text for each in plain]
+    assert [each.expected for each in found] == pytest.approx([each.expected for each in plain])
+    matrix = found[0].matrix
+    assert sorted(matrix.candidates) == sorted({each.text for each in nbest})
+    for candidate, row in zip(matrix.candidates, matrix.scores, strict=True):
+        right = [metric.against([one.split()]).score(candidate) for one in matrix.evidence]
+        assert row.tolist() == pytest.approx(right)
+    expected = dict(zip(matrix.candidates, matrix.scores @ matrix.weights, strict=True))
+    assert found[0].expected == pytest.approx(expected[found[0].text])
+    assert found[0].to_dict()["matrix"]["scores"] == matrix.scores.tolist()
+
+
+def test_a_matrix_is_of_all_pairs():
+    nbest = NBest.from_hypotheses([Hypothesis(("a",)), Hypothesis(("b",))])
+    for other in ({"aggregate": True}, {"confidence": 0.9}):
+        with pytest.raises(OptionError, match="a matrix is of all pairs"):
+            mbr(nbest, BLEU(), method=Pairwise(matrix=True, **other))
+
+
+def test_vectors_of_sentences():
+    """The utility that the page on MBR has, with vectors whose cosines are known."""
+    models = pytest.importorskip("gensim.models")
+    words = models.KeyedVectors(2)
+    words.add_vectors(["cat", "dog", "car"], np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]))
+
+    def cosine(pairs):
+        known = {text for pair in pairs for text in pair}
+        vector = {text: words.get_mean_vector(text.split(), post_normalize=True) for text in known}
+        return [vector[a] @ vector[b] for a, b in pairs]
+
+    nbest = NBest.from_hypotheses([Hypothesis((word,), 0.0) for word in ("cat", "dog", "car")])
+    found = mbr(nbest, Utility(cosine, "cosine"), method=Pairwise(matrix=True))
+    # the dog is between the others
+    assert (found.text, found.expected) == ("dog", pytest.approx((0.8 + 1.0 + 0.6) / 3))
+    assert found.matrix.scores == pytest.approx(
+        np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.6], [0.0, 0.6, 1.0]])
+    )

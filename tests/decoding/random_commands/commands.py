@@ -11,7 +11,15 @@ from pathlib import Path as File
 from random import Random
 from tempfile import TemporaryDirectory
 
-from tests.decoding.random_commands import convert, mbr, nbest, oracle, prune, rescore
+from tests.decoding.random_commands import (
+    convert,
+    features,
+    mbr,
+    nbest,
+    oracle,
+    prune,
+    rescore,
+)
 from tests.decoding.random_commands.trials import (
     Checks,
     Disagreement,
@@ -33,6 +41,7 @@ COMMANDS: dict[str, tuple[Draw, Decide, int]] = {
     "nbest": (nbest.draw_nbest, nbest.judge_nbest, 2),
     "prune": (prune.draw_prune, prune.judge_prune, 3),
     "convert": (convert.draw_convert, convert.judge_convert, 3),
+    "features": (features.draw_features, features.judge_features, 2),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import operator
 from collections.abc import Mapping
 from itertools import pairwise
 from random import Random
@@ -68,6 +70,7 @@ def draw_mbr(rng: Random) -> Trial:
         "format": rng.choice(("tsv", "jsonl", "jsonl")),
         "k": rng.choice((1, 1, 3)) if method in ("pairwise", "linear") else 1,
         "theta": (-0.3, 0.5, 0.25, 0.75) if method == "linear" else None,
+        "matrix": method == "pairwise" and rng.random() < 0.3,
     }
     options = ["--method", method, "--format", known["format"]]
     if method == "edit" and known["format"] == "jsonl" and rng.random() < 0.6:
@@ -116,6 +119,11 @@ def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
     if known["format"] == "tsv":
         rows = [{**row, "expected": row["score"]} for row in rows]
     results = by_id(checks, trial, run, rows)
+    matrices: dict[str, Any] = {}
+    if known["matrix"] and results:
+        lines = run.matrix.read_text().split("\n")[:-1]
+        matrices = {row["id"]: row for row in map(json.loads, lines)}
+        checks.equal("ids of matrices", [*matrices], [segment.id for segment, _ in results])
     best = []
     for segment, found in results:
         checks.place = place = trial.segments.index(segment)
@@ -151,6 +159,8 @@ def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
             for row, words in zip(found, chosen, strict=True):
                 checks.that("sentence of the space", words in gains, words)
                 checks.close("expected", row["expected"], gains[words], words, judge.spec)
+            if known["matrix"]:
+                check_matrix(checks, judge, matrices[segment.id], found[0], evidence, models)
             jsonl = known["format"] == "jsonl"
             scores = [row["model_score"] for row in found] if jsonl else None
             # gains of n-grams are rounded, and sums of scores in the thousands lose a few digits
@@ -167,6 +177,33 @@ def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
     checks.place = None
     segments = [segment for segment, _ in results]
     check_summary(checks, trial, run, {"mbr": best, "one_best": model_best(segments)})
+
+
+def check_matrix(
+    checks: Checks,
+    judge: Judge,
+    matrix: Mapping[str, Any],
+    row: Mapping[str, Any],
+    evidence: Mapping[Sentence, float],
+    models: Mapping[Sentence, float],
+) -> None:
+    """Check who is compared with whom, the weights, and some of the scores."""
+    texts = {" ".join(words): words for words in (*evidence, *models)}
+    candidates = [texts[text] for text in matrix["candidates"]]
+    heard = [texts[text] for text in matrix["evidence"]]
+    checks.equal("candidates of a matrix", sorted(candidates), sorted(models))
+    # what has no weight left is not heard
+    without = sum(weight for words, weight in evidence.items() if words not in heard)
+    checks.that("evidence of a matrix", without < ROUNDING, heard, evidence)
+    for words, weight in zip(heard, matrix["weights"], strict=True):
+        checks.close("weight of evidence", weight, evidence[words], words)
+    chosen = matrix["scores"][candidates.index(tuple(row["words"]))]
+    mean = sum(map(operator.mul, matrix["weights"], chosen))
+    checks.close("expectation by a matrix", mean, row["expected"])
+    for place, one in enumerate(candidates):
+        other = place % len(heard)
+        right = expected_score(judge, one, {heard[other]: 1.0})
+        checks.close("score of a pair", matrix["scores"][place][other], right, one, heard[other])
 
 
 def check_edits(

@@ -176,6 +176,19 @@ class Run:
                 lines = [f"{key} {value!r}\n" for key, value in trial.known[name].items()]
                 path.write_text("".join(lines))
             self.argv += [option, str(path)]
+        if "values" in trial.known:
+            # of features: an id and values, one or all of them a line; or values without ids
+            path, pieces = folder / "values", []
+            for id, values in trial.known["values"].items():
+                alone = not trial.known["by id"] or rng.random() < 0.5
+                rows = [[each] for each in values] if alone else [values]
+                name = f"{id}\t" if trial.known["by id"] else ""
+                pieces += [name + " ".join(map(repr, row)) + "\n" for row in rows if row]
+            path.write_bytes("".join(pieces).encode())
+            self.argv += ["--add", f"given={path}"]
+        self.matrix = folder / "matrix.jsonl"
+        if trial.known.get("matrix"):
+            self.argv += ["--matrix", str(self.matrix)]
         self.code, self.said = run(self.argv)
 
     def _written(self, trial: Trial, rng: Random) -> list[File]:

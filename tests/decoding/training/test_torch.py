@@ -14,9 +14,14 @@ torch = pytest.importorskip("torch")
 from decoding.training import torch as losses  # noqa: E402
 from decoding.training.risk.expected import risk  # noqa: E402
 from decoding.training.risk.problem import RiskProblem  # noqa: E402
-from decoding.training.torch import lattice_risk, softmax_margin_loss  # noqa: E402
-from fstmetrics import BLEU, CER, GRR, WER, quality  # noqa: E402
-from lattices import Forest, Lattice, NBest, best  # noqa: E402
+from decoding.training.torch import (  # noqa: E402
+    lattice_risk,
+    list_errors,
+    mwer_loss,
+    softmax_margin_loss,
+)
+from fstmetrics import BLEU, CER, GRR, TBLEU, WER, quality  # noqa: E402
+from lattices import Forest, Hypothesis, Lattice, NBest, best  # noqa: E402
 from lattices.errors import OptionError  # noqa: E402
 from tests.strategies import sentences, small_forests, small_lattices  # noqa: E402
 
@@ -235,7 +240,127 @@ def test_a_neural_rescorer_trains_through_lattices(function):
     assert errors(scores) == 0.0
 
 
-@pytest.mark.parametrize("function", [lattice_risk, softmax_margin_loss])
+LISTS = st.lists(
+    st.lists(sentences(max_size=4), min_size=1, max_size=4).map(
+        lambda some: NBest.from_hypotheses(Hypothesis(tuple(each), 0.0) for each in some)
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def padded(lists, seed=0):
+    """Return log-probabilities in general position, with nonsense where lists have ended."""
+    values = np.random.default_rng(seed).normal(size=(len(lists), max(map(len, lists))))
+    for row, nbest in zip(values, lists, strict=True):
+        row[len(nbest) :] = np.nan
+    return torch.tensor(values, requires_grad=True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(LISTS, st.data(), st.sampled_from([WER(), GRR(n=2), BLEU(smooth="add-k"), TBLEU(order=1)]),
+       st.sampled_from([0.5, 1.0, 2.0]))  # fmt: skip
+def test_mwer_is_the_risk_of_lists(lists, data, metric, temperature):
+    """Value and gradient are those of lattice_risk, which is computed without torch."""
+    evaluators = [metric.against([data.draw(sentences(max_size=4))]) for _ in lists]
+    errors, mask = list_errors(lists, evaluators)
+    assert mask.sum(dim=1).tolist() == [len(nbest) for nbest in lists]
+    log_probs, other, centred = padded(lists), padded(lists), padded(lists)
+    loss = mwer_loss(log_probs, errors, mask, temperature=temperature, subtract_mean=False)
+    loss.backward()
+    expected = sum(
+        -quality(metric, 1.0)
+        * lattice_risk(other[row, : len(nbest)], nbest, evaluator, temperature=temperature)
+        for row, (nbest, evaluator) in enumerate(zip(lists, evaluators, strict=True))
+    ) / len(lists)
+    expected.backward()
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-12)
+    torch.testing.assert_close(log_probs.grad, other.grad)
+    # the mean of a list's errors moves the value and not the gradient
+    moved = mwer_loss(centred, errors, mask, temperature=temperature)
+    moved.backward()
+    means = [row[: len(nbest)].mean().item() for row, nbest in zip(errors, lists, strict=True)]
+    assert moved.item() == pytest.approx(loss.item() - np.mean(means), abs=1e-12)
+    torch.testing.assert_close(centred.grad, log_probs.grad)
+
+
+@pytest.mark.parametrize("subtract_mean", [True, False])
+@pytest.mark.parametrize("temperature", [0.5, 3.0])
+def test_mwer_passes_gradcheck(subtract_mean, temperature):
+    rng = np.random.default_rng(1)
+    log_probs = torch.tensor(rng.normal(size=(3, 4)), requires_grad=True)
+    errors = torch.tensor(rng.integers(0, 9, size=(3, 4)))
+    mask = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 1], [1, 0, 0, 0]], dtype=torch.bool)
+
+    def loss(scores):
+        return mwer_loss(scores, errors, mask, temperature=temperature, subtract_mean=subtract_mean)
+
+    assert torch.autograd.gradcheck(loss, log_probs)
+    assert torch.autograd.gradgradcheck(loss, log_probs)
+    loss(log_probs).backward()
+    assert (log_probs.grad[~mask] == 0).all()
+    # a list of one hypothesis has nothing to learn from
+    assert log_probs.grad[2].tolist() == [0.0] * 4
+
+
+def test_mwer_is_of_the_type_of_the_scores():
+    for kind in (torch.float32, torch.bfloat16):
+        log_probs = torch.zeros(2, 3, dtype=kind, requires_grad=True)
+        loss = mwer_loss(log_probs, np.ones((2, 3)))
+        assert (loss.dtype, loss.item()) == (kind, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("log_probs", "errors", "mask", "message"),
+    [
+        (torch.zeros(3), torch.zeros(3), None, r"log_probs of shape \(3,\), expected batch x k"),
+        (torch.zeros(2, 0), torch.zeros(2, 0), None, r"log_probs of shape \(2, 0\)"),
+        (torch.zeros(1, 2).long(), torch.zeros(1, 2), None, "of type torch.int64, expected floats"),
+        (torch.zeros(1, 2), torch.zeros(1, 3), None, r"errors of shape \(1, 3\) for log_probs of"),
+        (torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), "a mask of type torch.float32"),
+        (torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(2, 2) > 0, "a mask of shape"),
+        (torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2) > 0, "list 0 of the batch has no"),
+        (torch.zeros(1, 2) - np.inf, torch.zeros(1, 2), None, r"log_probs\[0, 0\] is -inf"),
+        (torch.zeros(1, 2), torch.tensor([[0, np.nan]]), None, r"errors\[0, 1\] is nan"),
+    ],
+)
+def test_mwer_refuses(log_probs, errors, mask, message):
+    with pytest.raises(OptionError, match=message):
+        mwer_loss(log_probs, errors, mask)
+
+
+def test_mwer_refuses_temperatures_and_lists():
+    with pytest.raises(OptionError, match="temperature is finite and above 0, not 0"):
+        mwer_loss(torch.zeros(1, 2), torch.zeros(1, 2), temperature=0.0)
+    with pytest.raises(OptionError, match="1 lists, but evaluators for 0"):
+        list_errors([NBest.from_hypotheses([Hypothesis(("a",))])], [])
+
+
+def test_a_rescorer_learns_by_mwer():
+    """A bag of words' weights, trained on lists whose model is wrong, picks the best entries."""
+    texts = [["a b", "a c"], ["b", "c", "c b"], ["d c", "d b"]]
+    lists = [
+        NBest.from_hypotheses(Hypothesis(tuple(text.split()), -float(rank)) for rank, text in rows)
+        for rows in map(enumerate, texts)
+    ]
+    evaluators = [WER().against([text]) for text in ("a c", "c", "d c")]
+    errors, mask = list_errors(lists, evaluators)
+    counts = torch.tensor(
+        [[[text.split().count(word) for word in "abcd"] for text in (*rows, "", "")[:3]]
+         for rows in texts], dtype=torch.float32,
+    )  # fmt: skip
+    model = -torch.arange(3.0).expand(3, 3)
+    weights = torch.zeros(4, requires_grad=True)
+    optimiser = torch.optim.Adam([weights], lr=0.3)
+    for _ in range(60):
+        optimiser.zero_grad()
+        mwer_loss(model + counts @ weights, errors, mask).backward()
+        optimiser.step()
+    chosen = (model + counts @ weights).masked_fill(~mask, -np.inf).argmax(dim=1)
+    assert errors[torch.arange(3), chosen].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("function", [lattice_risk, list_errors, mwer_loss, softmax_margin_loss])
 def test_the_examples_run(function):
     # they are skipped where doctests are collected, since torch may not be there
     (found,) = doctest.DocTestFinder(recurse=False).find(

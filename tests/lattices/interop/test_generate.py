@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lattices import OptionError, SpaceError, from_generate
+from tests.lattices.interop import doors
 
 WORDS = ["<s>", "</s>", "<pad>", "a", "the", "cat", "hat"]
 
@@ -82,6 +83,7 @@ def test_samples_need_to_know_what_ends_a_sentence() -> None:
     assert [each.features["length"] for each in nbest] == [3.0, 3.0]
 
 
+@pytest.mark.door
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "options",
@@ -94,29 +96,7 @@ def test_samples_need_to_know_what_ends_a_sentence() -> None:
 )
 @pytest.mark.parametrize("architecture", ["gpt2", "t5"])
 def test_transformers(architecture: str, options: dict[str, Any]) -> None:
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    torch.manual_seed(3)
-    common = {"vocab_size": len(WORDS), "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
-    if architecture == "gpt2":
-        config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, n_positions=32, **common)
-        model = transformers.GPT2LMHeadModel(config).eval()
-    else:
-        config = transformers.T5Config(
-            d_model=16,
-            d_kv=8,
-            d_ff=16,
-            num_layers=1,
-            num_heads=2,
-            decoder_start_token_id=1,
-            **common,
-        )
-        model = transformers.T5ForConditionalGeneration(config).eval()
-    given = torch.tensor([[0, 3, 5], [0, 4, 6]])
-    output = model.generate(
-        given, attention_mask=torch.ones_like(given), max_new_tokens=6,
-        return_dict_in_generate=True, output_scores=True, **options,
-    )  # fmt: skip
+    model, output = doors.transformers_output(architecture, len(WORDS), **options)
     count = options.get("num_return_sequences", 1)
     lists = from_generate(output, Tokenizer(), count)
     assert [len(each) for each in lists] == [count, count]

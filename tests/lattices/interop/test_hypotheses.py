@@ -12,6 +12,7 @@ import pytest
 
 import lattices
 from lattices import NBest, OptionError, SpaceError, from_hypotheses
+from tests.lattices.interop import doors
 
 TEXTS = [(("a", "cat"), -0.5), (("the", "cat"), -1.25), ((), -3.0)]
 
@@ -148,12 +149,9 @@ def test_wrong_objects(wrong: Any, message: str) -> None:
         from_hypotheses(wrong)
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.door
 def test_pyctcdecode() -> None:
-    pyctcdecode = pytest.importorskip("pyctcdecode")
-    decoder = pyctcdecode.build_ctcdecoder([" ", "a", "b", "c"])
-    logits = np.log(np.random.default_rng(0).dirichlet(np.ones(5), 12))
-    beams = decoder.decode_beams(logits, beam_width=10)
+    beams = doors.pyctcdecode_beams()
     found = from_hypotheses(beams)
     assert len(found) == len(beams) > 1
     assert [each.text for each in found] == [beam[0] for beam in beams]
@@ -161,28 +159,9 @@ def test_pyctcdecode() -> None:
     assert [each.features["logit"] for each in found] == [beam[-2] for beam in beams]
 
 
+@pytest.mark.door
 def test_flashlight() -> None:
-    flashlight = pytest.importorskip("flashlight.lib.text.decoder")
-    dictionary = pytest.importorskip("flashlight.lib.text.dictionary")
-    tokens, words = dictionary.Dictionary(), dictionary.Dictionary()
-    for token in ("|", "a", "b", "<blank>"):
-        tokens.add_entry(token)
-    model = flashlight.ZeroLM()
-    trie = flashlight.Trie(tokens.index_size(), 0)
-    for word in ("ab", "ba", "a"):
-        words.add_entry(word)
-        number = words.get_index(word)
-        score = model.score(model.start(False), number)[1]
-        trie.insert([tokens.get_index(letter) for letter in word] + [0], number, score)
-    trie.smear(flashlight.SmearingMode.MAX)
-    options = flashlight.LexiconDecoderOptions(
-        beam_size=50, beam_size_token=4, beam_threshold=50, lm_weight=1.0, word_score=0.0,
-        unk_score=-np.inf, sil_score=0.0, log_add=False,
-        criterion_type=flashlight.CriterionType.CTC,
-    )  # fmt: skip
-    decoder = flashlight.LexiconDecoder(options, trie, model, 0, 3, -1, [], False)
-    logits = np.log(np.random.default_rng(0).dirichlet(np.ones(4), 12)).astype(np.float32)
-    results = decoder.decode(logits.ctypes.data, 12, 4)
+    results, words = doors.flashlight_results()
     found = from_hypotheses(results, words)
     assert len(found) == len(results) > 1
     assert set(found.vocabulary) == {"ab", "ba", "a"}
@@ -193,52 +172,25 @@ def test_flashlight() -> None:
         assert each.features.get("emission", 0.0) == result.emittingModelScore
 
 
+@pytest.mark.door
 def test_ctranslate2(tmp_path: Path) -> None:
-    """A translator of one layer, with weights by chance."""
-    ctranslate2 = pytest.importorskip("ctranslate2")
-    rng, size = np.random.default_rng(0), 8
-    words = ["<blank>", "<s>", "</s>", "▁a", "▁the", "▁c", "at", "<unk>"]
-    spec = ctranslate2.specs.TransformerSpec.from_config((1, 1), 2)
-
-    def fill(part: Any, name: str = "") -> None:
-        """Give values to all that a part of the model has none for."""
-        rows = {"projection": len(words), "linear_0": 16}.get(name, size)
-        if hasattr(part, "gamma"):
-            part.gamma, part.beta = np.ones(size, np.float32), np.zeros(size, np.float32)
-        elif hasattr(part, "bias"):
-            shape = (rows, 16 if name == "linear_1" else size)
-            part.weight = rng.normal(size=shape).astype(np.float32)
-            part.bias = np.zeros(rows, np.float32)
-        elif hasattr(part, "weight"):
-            part.weight = rng.normal(size=(len(words), size)).astype(np.float32)
-        else:
-            for key, value in vars(part).items():
-                for each in value if isinstance(value, list) else [value]:
-                    if isinstance(each, ctranslate2.specs.LayerSpec):
-                        fill(each, key)
-
-    def attention(part: Any, rows: tuple[int, ...]) -> None:
-        fill(part.layer_norm)
-        for linear, count in zip(part.linear, rows, strict=True):
-            linear.weight = rng.normal(size=(count, size)).astype(np.float32)
-            linear.bias = np.zeros(count, np.float32)
-
-    fill(spec)
-    for side in (spec.encoder, spec.decoder):
-        attention(side.layer[0].self_attention, (3 * size, size))
-    attention(spec.decoder.layer[0].attention, (size, 2 * size, size))
-    spec.register_source_vocabulary(words)
-    spec.register_target_vocabulary(words)
-    spec.validate()
-    spec.save(str(tmp_path))
-    translator = ctranslate2.Translator(str(tmp_path))
+    translator, source = doors.ctranslate2_translator(tmp_path)
     options = {"beam_size": 4, "num_hypotheses": 3, "max_decoding_length": 5}
-    [result] = translator.translate_batch([words[3:5]], return_scores=True, **options)
+    [result] = translator.translate_batch([source], return_scores=True, **options)
     expected = list(zip(map(tuple, result.hypotheses), result.scores, strict=True))
     assert len(expected) == 3
     assert said(from_hypotheses(result)) == expected
     joined = from_hypotheses(result, "".join)
     assert [each.text for each in joined] == ["".join(words) for words in result.hypotheses]
-    [result] = translator.translate_batch([words[3:5]], **options)
+    [result] = translator.translate_batch([source], **options)
     with pytest.raises(SpaceError, match="return_scores=True"):
         from_hypotheses(result)
+
+
+@pytest.mark.door
+def test_openai() -> None:
+    """The objects that its client makes of a server's answers."""
+    for answer in (doors.openai_completion(TEXTS), doors.openai_chat(TEXTS)):
+        found = from_hypotheses(answer)
+        assert [each.tokens for each in found] == [words for words, _ in TEXTS]
+        assert found.score == pytest.approx([score for _, score in TEXTS])

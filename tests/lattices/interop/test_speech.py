@@ -16,6 +16,7 @@ import lattices
 from lattices import Lattice, OptionError, SpaceError, from_fst, from_k2, from_kaldi
 from lattices.formats.openfst.symbols import read_symbols
 from tests.lattices.algorithms.comparing import best_score
+from tests.lattices.interop import doors
 from tests.strategies import small_lattices
 
 
@@ -85,6 +86,7 @@ def test_k2() -> None:
         from_k2(fsa([(0, 1, 1, 0.0), (1, 1, 1, float("nan")), (1, 2, -1, 0.0)]), table)
 
 
+@pytest.mark.door
 @settings(max_examples=30)
 @given(small_lattices(features=False, exact=True))
 def test_kaldifst_as_through_files(tmp_path_factory: Any, lattice: Lattice) -> None:
@@ -109,6 +111,7 @@ def test_kaldifst_as_through_files(tmp_path_factory: Any, lattice: Lattice) -> N
     assert best_score(scaled) == pytest.approx(2.0 * best_score(lattice))
 
 
+@pytest.mark.door
 def test_kaldifst_in_memory() -> None:
     kaldifst = pytest.importorskip("kaldifst")
     fst = kaldifst.Lattice()
@@ -128,15 +131,24 @@ def test_kaldifst_in_memory() -> None:
         from_kaldi(fst)
 
 
+@pytest.mark.door
+def test_kaldi_decoder(tmp_path: Path) -> None:
+    fst = doors.kaldi_decoder_lattice()
+    symbols = ["<eps>", "ab", "ba", "a"]
+    ours = from_kaldi(fst, symbols, id="k")
+    assert ours.feature_names == ("graph", "acoustic")
+    fst.write(str(tmp_path / "one.fst"))
+    (tmp_path / "one.ark").write_bytes(b"k " + (tmp_path / "one.fst").read_bytes())
+    (tmp_path / "words.txt").write_text("".join(f"{w} {n}\n" for n, w in enumerate(symbols)))
+    [read] = lattices.read(tmp_path / "one.ark", symbols=str(tmp_path / "words.txt"))
+    assert isinstance(read, Lattice)
+    assert found(ours) == found(read)
+    assert len({words for words, _ in found(ours)}) > 3
+
+
+@pytest.mark.door
 def test_rustfst() -> None:
-    rustfst = pytest.importorskip("rustfst")
-    fst = rustfst.VectorFst()
-    first, last = fst.add_state(), fst.add_state()
-    fst.set_start(first)
-    fst.set_final(last, 0.5)
-    fst.add_tr(first, rustfst.Tr(1, 1, 0.25, last))
-    fst.add_tr(first, rustfst.Tr(2, 2, 1.25, last))
-    fst.set_output_symbols(rustfst.SymbolTable.from_symbols(["a", "b"]))
+    fst = doors.rustfst_fst()
     assert found(from_fst(fst)) == [(("a",), -0.75), (("b",), -1.75)]
 
 
@@ -173,6 +185,7 @@ print("the same")
 """
 
 
+@pytest.mark.door
 def test_pocketsphinx(tmp_path: Path) -> None:
     pytest.importorskip("pocketsphinx")
     done = subprocess.run(

@@ -1,0 +1,237 @@
+"""One more feature of every hypothesis: from a file of numbers, or from a function of texts.
+
+A function is called once for all segments of a batch, with every distinct text: the hypotheses of
+lists, the words of lattices and forests, whose values add up along a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from decoding.corpus.outcomes import Done, Failure, Segment
+from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
+from lattices.arrays import Array, FloatColumn, floats
+from lattices.errors import FormatError, OptionError
+from lattices.formats.base import decoded_lines, split_words
+from lattices.formats.ids import place
+from lattices.formats.streams import opened
+from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.features import add_feature
+
+
+@dataclass(frozen=True)
+class FunctionValues:
+    """Values that a function gives texts.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (1, 2, ""), (1, 2, "cat")], finals=[2])
+    >>> FunctionValues(lambda texts: [len(text) for text in texts], "letters").columns([lattice])
+    [array([1., 0., 3.])]
+    """
+
+    function: Callable[[list[str]], Any]
+    name: str
+
+    def columns(self, spaces: Sequence[Space]) -> list[FloatColumn]:
+        """Return the values of the entries, arcs or edges of each space."""
+        texts = [_texts(space) for space in spaces]
+        given = [text for some in texts for text in some]
+        numbers = numbers_of(self.function, given, self.name, "texts") if given else np.empty(0)
+        ends = np.cumsum([0, *map(len, texts)])
+        return [
+            _column(space, numbers[begin:end])
+            for space, begin, end in zip(spaces, ends[:-1], ends[1:], strict=True)
+        ]
+
+
+def _texts(space: Space) -> list[str]:
+    """Return the hypotheses of a list; of other spaces the words, in their order."""
+    if isinstance(space, NBest):
+        return [" ".join(space.tokens(entry)) for entry in range(len(space))]
+    labels = space.label if isinstance(space, Lattice) else space.symbol
+    return list(space.vocabulary.decode(labels[labels > 0].tolist()))
+
+
+def _column(space: Space, numbers: Array) -> FloatColumn:
+    """Return the value of each entry, arc or edge."""
+    if isinstance(space, NBest):
+        return floats(numbers)
+    if isinstance(space, Lattice):
+        column = np.zeros(space.num_arcs)
+        column[space.label > 0] = numbers
+        return floats(column)
+    edge = np.repeat(np.arange(space.num_edges), np.diff(space.symbol_offset))
+    said = edge[space.symbol > 0]
+    return floats(np.bincount(said, weights=numbers, minlength=space.num_edges))
+
+
+@dataclass(frozen=True, eq=False)
+class FileValues:
+    """Values of the hypotheses of lists, from a file.
+
+    Either one number a line, for all hypotheses in the order of the input; or lines of an id and
+    the numbers of its hypotheses, one or more a line.
+
+    Attributes
+    ----------
+    path : str
+    in_order : float64 column, optional
+        The number of each line, where there are no ids.
+    by_id : mapping of str to pairs
+        The numbers of a segment, and the first line of them.
+    """
+
+    path: str
+    in_order: FloatColumn | None = None
+    by_id: dict[str, tuple[list[float], int]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: str) -> FileValues:
+        """Read a file.
+
+        Raises
+        ------
+        FormatError
+            If a line is neither.
+        """
+        numbers: list[float] = []
+        by_id: dict[str, tuple[list[float], int]] = {}
+        layout = ""
+        with opened(path) as (_, stream):
+            for line, text in decoded_lines(stream, path):
+                id, tab, rest = text.partition("\t")
+                fields = [id, *split_words(rest)] if tab else split_words(text)
+                if not layout:
+                    layout = "a number" if len(fields) == 1 else "an id and numbers"
+                begin = 0 if layout == "a number" else 1
+                values = _numbers(fields[begin:])
+                if values is None or len(fields) < begin + 1 or (not begin and len(fields) > 1):
+                    raise FormatError(f"{text!r:.60}, expected {layout}", path, line)
+                if begin:
+                    by_id.setdefault(fields[0], ([], line))[0].extend(values)
+                else:
+                    numbers += values
+        if layout == "an id and numbers":
+            return cls(path, None, by_id)
+        return cls(path, floats(numbers))
+
+    def columns(self, spaces: Sequence[Space]) -> list[FloatColumn]:
+        """Return the values of the hypotheses of each list, by its id."""
+        return [self._of_id(self.check(space)) for space in spaces]
+
+    def _of_id(self, nbest: NBest) -> FloatColumn:
+        if nbest.id not in self.by_id:
+            raise OptionError(f"{self.path} has no values for segment {nbest.id!r}")
+        values, line = self.by_id[nbest.id]
+        if len(values) != len(nbest):
+            raise FormatError(
+                f"{len(values)} values for segment {nbest.id!r}, which has {len(nbest)} hypotheses",
+                self.path,
+                line,
+            )
+        return floats(values)
+
+    def check(self, space: Space) -> NBest:
+        """Return the list, or say that a file cannot be for what is none."""
+        if not isinstance(space, NBest):
+            kind = "forest" if isinstance(space, Forest) else "lattice"
+            raise OptionError(
+                f"{self.path} has values of hypotheses, and segment {space.id!r} is a {kind}; "
+                "python:MODULE:FUNCTION gives its words values"
+            )
+        return space
+
+
+def _numbers(fields: Sequence[str]) -> list[float] | None:
+    try:
+        found = [float(each) for each in fields]
+    except ValueError:
+        return None
+    return found if found and np.isfinite(found).all() else None
+
+
+def read_values(source: str) -> FunctionValues | FileValues:
+    """Return the values of a file, or of ``python:module:function``, which must be there."""
+    if source.startswith(PREFIX):
+        function = PythonFunction(source)
+        function.require()
+        return FunctionValues(function, source)
+    return FileValues.read(source)
+
+
+@dataclass(frozen=True)
+class AddFeatures:
+    """Add features to segments: a transform that takes a whole batch at once.
+
+    Attributes
+    ----------
+    sources : tuple of pairs
+        Name and values of each feature; not of a file in order, see :func:`added_in_order`.
+    """
+
+    sources: tuple[tuple[str, FunctionValues | FileValues], ...]
+
+    def __call__(self, segment: Segment) -> Space:
+        """Return the space with the features."""
+        return self.together([segment])[0]
+
+    def together(self, segments: Sequence[Segment]) -> list[Space]:
+        """Return the spaces with the features."""
+        spaces: list[Space] = [segment.space for segment in segments]
+        for name, values in self.sources:
+            columns = values.columns(spaces)
+            spaces = [
+                add_feature(space, name, column)
+                for space, column in zip(spaces, columns, strict=True)
+            ]
+        return spaces
+
+
+def added_in_order(
+    outcomes: Iterable[Done[Space] | Failure], sources: Sequence[tuple[str, FileValues]]
+) -> Iterator[Done[Space] | Failure]:
+    """Add features from files that have one number a line for all hypotheses of a corpus.
+
+    Raises
+    ------
+    FormatError
+        If a file has more or fewer lines than there are hypotheses; if a segment could not be read
+        and others follow, since nobody knows how many lines are its own.
+    """
+    at, lost = 0, None
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            lost = lost or outcome
+            yield outcome
+            continue
+        if lost is not None:
+            raise FormatError(
+                f"segment {lost.id!r} failed ({lost.reason}), so that nobody knows which lines are "
+                "those of the segments after it; lines 'id value' could be told",
+                sources[0][1].path,
+            )
+        space = outcome.result
+        for name, values in sources:
+            count, column = len(values.check(space)), values.in_order
+            if column is None:
+                raise OptionError(f"{values.path} has ids")
+            if at + count > len(column):
+                raise FormatError(
+                    f"the file ends, expected {count} values for the hypotheses of segment "
+                    f"{space.id!r} ({place(outcome.path, outcome.line)}) from line {at + 1} on",
+                    values.path,
+                    len(column),
+                )
+            space = add_feature(space, name, column[at : at + count])
+        at += len(space.score)
+        yield Done(outcome.position, outcome.path, outcome.line, outcome.id, space)
+    for _, values in sources:
+        if lost is None and values.in_order is not None and at < len(values.in_order):
+            raise FormatError(
+                f"{len(values.in_order)} values, for {at} hypotheses in all", values.path, at + 1
+            )
