@@ -201,7 +201,7 @@ class OnlineLearner(PairLearner):
         Of the metric against the model score, in hope and fear.
     budget : int
         How many prefixes the search for fear may keep; under BLEU, labels of each search.
-    judge, scaled
+    judge, scaled, document
         As of :class:`decoding.training.feature_index.CorpusLearner`. A feature of deviation
         ``s`` moves by ``1 / s ** 2`` of what it would.
     start, seed
@@ -251,6 +251,9 @@ class OnlineLearner(PairLearner):
         corpus = self.ready(task)
         self.weights = self.initial_weights(corpus.names)
         self.state = {"epoch": 0, "updates": 0, "drift": {}, "squares": self.squares()}
+        self.open_document(corpus, corpus.vector(self.weights))
+        if corpus.document is not None:
+            self.state["document"] = corpus.document.statistics.tolist()
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Go over all segments once."""
@@ -260,8 +263,15 @@ class OnlineLearner(PairLearner):
         order = self.random.permutation(len(task.spaces)).tolist()
         vector = corpus.vector(self.weights)
         moves, exact, hinge = 0, 0, 0.0
+        if self.document:
+            corpus.within(self.state["document"], self.document / (1.0 - self.document))
         for begin in range(0, len(order), self.batch):
-            for wanted in self.wanted(corpus, order[begin : begin + self.batch], vector):
+            places = order[begin : begin + self.batch]
+            found = self.wanted(corpus, places, vector)
+            if corpus.document is not None:
+                for row in corpus.said(places, vector):
+                    corpus.document = corpus.document.moved(row, self.document)
+            for wanted in found:
                 exact += wanted.exact
                 hinge += max(
                     (each.loss - margin(self.weights, each.difference))
@@ -272,6 +282,8 @@ class OnlineLearner(PairLearner):
                 for name in moved:
                     vector[corpus.number[name]] = self.weights[name]
         self.state["epoch"] += 1
+        if corpus.document is not None:
+            self.state["document"] = corpus.document.statistics.tolist()
         weights = self.average() if self.averaged else dict(self.weights)
         details = {
             "moves": moves, "loss": hinge / len(order), "exact": exact / len(order),

@@ -10,11 +10,12 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from decoding.training.envelope import feature_rows
-from decoding.training.feature_index import LearnerCorpus, list_qualities
+from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.learner import TrainingTask
 from decoding.training.loop import accumulate
 from decoding.training.optimisation import minimised
 from decoding.training.pair_updates import Constraint, PairLearner, logistic_pulls
+from fstmetrics import nbest_stats
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
@@ -132,7 +133,7 @@ class PRO(PairLearner):
     size : int
     rate : float
         Of :meth:`update`, a step of gradient descent on the logistic loss of a pair.
-    judge, scaled
+    judge, scaled, document
         As of :class:`decoding.training.feature_index.CorpusLearner`.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
@@ -169,7 +170,7 @@ class PRO(PairLearner):
     rate: float = 0.1
     _lists: list[NBest] = field(init=False, default_factory=list, repr=False)
     _rows: list[FeatureMatrix] = field(init=False, default_factory=list, repr=False)
-    _worth: list[FloatColumn] = field(init=False, default_factory=list, repr=False)
+    _stats: list[FloatColumn] = field(init=False, default_factory=list, repr=False)
     _decoded: int = field(init=False, default=0, repr=False)
 
     def __post_init__(self) -> None:
@@ -190,7 +191,7 @@ class PRO(PairLearner):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""
-        return {**super().__getstate__(), "_lists": [], "_rows": [], "_worth": [], "_decoded": 0}
+        return {**super().__getstate__(), "_lists": [], "_rows": [], "_stats": [], "_decoded": 0}
 
     def begin(self, task: TrainingTask) -> None:
         """Begin with the present weights."""
@@ -212,7 +213,8 @@ class PRO(PairLearner):
         self._decode(corpus)
         units = self.measure(corpus)
         moves = np.flatnonzero(units > 0.0)
-        pairs = self._pairs()
+        self.open_document(corpus, here)
+        pairs = self._pairs(corpus)
         value = 0.0
         if pairs.shape[0]:
             scaled = csr_array(pairs[:, moves].multiply(1.0 / units[moves]))
@@ -228,12 +230,12 @@ class PRO(PairLearner):
         details = {"loss": value, "pairs": pairs.shape[0], "judge": str(corpus.metric)}
         return corpus.score(here), details
 
-    def _pairs(self) -> FeatureMatrix:
+    def _pairs(self, corpus: LearnerCorpus) -> FeatureMatrix:
         """Return the differences of newly drawn pairs, one row each."""
         parts = []
-        for rows, worth in zip(self._rows, self._worth, strict=True):
+        for rows, stats in zip(self._rows, self._stats, strict=True):
             better, worse = sampled_pairs(
-                worth, self.random,
+                row_qualities(corpus.metric, stats), self.random,
                 candidates=self.candidates, kept=self.kept, threshold=self.threshold,
                 keep=self.keep,
             )  # fmt: skip
@@ -249,7 +251,7 @@ class PRO(PairLearner):
                 for space in corpus.spaces
             ]
             self._rows = [csr_array((0, 0))] * len(self._lists)
-            self._worth = [floats([])] * len(self._lists)
+            self._stats = [floats(np.empty((0, len(corpus.metric.stat_names))))] * len(self._lists)
             self._note(corpus, range(len(self._lists)))
         graphs = [
             place for place, space in enumerate(corpus.spaces) if not isinstance(space, NBest)
@@ -274,13 +276,10 @@ class PRO(PairLearner):
         return accumulate(old, new) if len(old) else new
 
     def _note(self, corpus: LearnerCorpus, places: Sequence[int]) -> None:
-        """Note features and qualities of lists that have changed."""
+        """Note features and statistics of lists that have changed."""
         for place in places:
-            nbest, known = self._lists[place], len(self._worth[place])
+            nbest, known = self._lists[place], len(self._stats[place])
             if len(nbest) == known:
                 continue
-            if isinstance(corpus.spaces[place], NBest):
-                self._worth[place] = corpus.qualities(place)
-            else:
-                self._worth[place] = list_qualities(nbest, corpus.evaluators[place])
+            self._stats[place] = nbest_stats(corpus.evaluator(place), nbest)
             self._rows[place] = corpus.widened(feature_rows(nbest), nbest.feature_names)

@@ -13,14 +13,14 @@ from scipy.sparse import csr_array, vstack
 
 from decoding.extraction.oracle import find_oracles
 from decoding.training.envelope import feature_rows
-from decoding.training.feature_index import LearnerCorpus, list_qualities
+from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.hope_fear import first_best
 from decoding.training.learner import TrainingTask
 from decoding.training.optimisation import Descent, minimised
 from decoding.training.pair_updates import Constraint, PairLearner, softmax_margin_pulls
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
-from fstmetrics import has_machine, quality
+from fstmetrics import has_machine, nbest_stats, quality
 from fstmetrics.contract import can_search
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, floats
@@ -164,7 +164,7 @@ class SoftmaxMargin(PairLearner):
         Sentences of a list that stands in for a segment.
     workers : int
         Threads. The weights do not depend on it.
-    judge, scaled
+    judge, scaled, document
         As of :class:`decoding.training.feature_index.CorpusLearner`.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
@@ -239,12 +239,15 @@ class SoftmaxMargin(PairLearner):
         before = self._corpus
         corpus = super().ready(task)
         if corpus is not before:
-            self._graphs = [self._product(corpus, place) for place in range(len(corpus.spaces))]
+            self._graphs = self._products(corpus)
         return corpus
+
+    def _products(self, corpus: LearnerCorpus) -> list[DerivationGraph | None]:
+        return [self._product(corpus, place) for place in range(len(corpus.spaces))]
 
     def _product(self, corpus: LearnerCorpus, place: int) -> DerivationGraph | None:
         """Return the graph of a segment that does not depend on weights, or None."""
-        space, evaluator = corpus.spaces[place], corpus.evaluators[place]
+        space, evaluator = corpus.spaces[place], corpus.evaluator(place)
         if isinstance(space, NBest):
             return list_graph(quality(corpus.metric, 1.0) * corpus.qualities(place))
         if not has_machine(evaluator):
@@ -257,6 +260,9 @@ class SoftmaxMargin(PairLearner):
         """Go towards the targets of the present weights."""
         corpus = self.ready(task)
         here = corpus.vector(self.weights)
+        if self.document:
+            self.open_document(corpus, here)
+            self._graphs = self._products(corpus)
         terms, exact = self.terms(corpus, here)
         units = self.measure(corpus)
         moves = np.flatnonzero(units > 0.0)
@@ -309,7 +315,7 @@ class SoftmaxMargin(PairLearner):
                 worth = (
                     corpus.qualities(place)
                     if isinstance(space, NBest)
-                    else list_qualities(nbest, corpus.evaluators[place])
+                    else row_qualities(corpus.metric, nbest_stats(corpus.evaluator(place), nbest))
                 )
                 space, graph = nbest, list_graph(quality(corpus.metric, 1.0) * worth)
                 target = target or self._of_list(nbest, worth)
@@ -327,13 +333,13 @@ class SoftmaxMargin(PairLearner):
         places = [
             place
             for place, space in enumerate(corpus.spaces)
-            if not isinstance(space, NBest) and can_search(corpus.evaluators[place])
+            if not isinstance(space, NBest) and can_search(corpus.evaluator(place))
         ]
         if not places:
             return {}
         found = find_oracles(
             [corpus.reweighted(place, weights) for place in places],
-            [corpus.evaluators[place] for place in places],
+            [corpus.evaluator(place) for place in places],
             model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
             workers=self.workers,
         )
