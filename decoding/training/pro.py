@@ -23,7 +23,7 @@ from lattices.spaces import NBest
 from lattices.spaces.features import FeatureMatrix
 
 #: which of the pairs that differ enough may be kept
-KEPT = ("largest", "random")
+KEPT = ("auto", "largest", "random")
 
 
 def sampled_pairs(
@@ -104,13 +104,15 @@ class PRO(PairLearner):
     L-BFGS, weights measured by the deviations of their features if ``scaled``. The weights
     after the round are ``mix`` of these and the rest of those before.
 
-    The pairs that differ most are kept, as in the paper. Those have the worst sentences of each
-    list on one side, and the weights may learn what tells these from all others rather than what
-    tells good sentences apart (Nakov, Guzmán & Vogel 2013). Pairs can be kept as they were drawn
-    instead, ``keep="random"``. Neither is better everywhere.
-
     Of a lattice or forest, each round takes the ``size`` best sentences under the present
     weights, and adds them to those of earlier rounds.
+
+    Of lists as they were given, the pairs that differ most are kept, as in the paper. Those have
+    the worst sentences of each list on one side, and the weights may learn what tells these from
+    all others rather than what tells good sentences apart (Nakov, Guzmán & Vogel 2013). Lists that
+    grow from round to round hold what the first weights said for good, and nearly all pairs that
+    differ most have such a sentence on one side: of lattices and forests, pairs are kept as they
+    were drawn.
 
     The score of a round is the metric of the corpus, its details have the loss and the number
     of pairs. Cost: O(candidates) a segment and round, and the regression.
@@ -122,8 +124,9 @@ class PRO(PairLearner):
         Gamma and Xi of the paper.
     threshold : float
         In units of the metric.
-    keep : {"largest", "random"}
-        As of :func:`sampled_pairs`.
+    keep : {"auto", "largest", "random"}
+        As of :func:`sampled_pairs`; ``auto`` is the largest of lists, and random ones of lattices
+        and forests.
     mix : float
         Psi of the paper: above 0, at most 1.
     l2, l1 : float
@@ -161,7 +164,7 @@ class PRO(PairLearner):
     candidates: int = 5000
     kept: int = 50
     threshold: float = 0.05
-    keep: str = "largest"
+    keep: str = "auto"
     mix: float = 0.5
     l2: float = 1e-4
     l1: float = 0.0
@@ -233,11 +236,14 @@ class PRO(PairLearner):
     def _pairs(self, corpus: LearnerCorpus) -> FeatureMatrix:
         """Return the differences of newly drawn pairs, one row each."""
         parts = []
-        for rows, stats in zip(self._rows, self._stats, strict=True):
+        for space, rows, stats in zip(corpus.spaces, self._rows, self._stats, strict=True):
+            keep = self.keep
+            if keep == "auto":
+                keep = "largest" if isinstance(space, NBest) else "random"
             better, worse = sampled_pairs(
                 row_qualities(corpus.metric, stats), self.random,
                 candidates=self.candidates, kept=self.kept, threshold=self.threshold,
-                keep=self.keep,
+                keep=keep,
             )  # fmt: skip
             parts.append(rows[better] - rows[worse])
         return csr_array(vstack(parts, format="csr"))
