@@ -109,10 +109,9 @@ class PRO(PairLearner):
 
     Of lists as they were given, the pairs that differ most are kept, as in the paper. Those have
     the worst sentences of each list on one side, and the weights may learn what tells these from
-    all others rather than what tells good sentences apart (Nakov, Guzmán & Vogel 2013). Lists that
-    grow from round to round hold what the first weights said for good, and nearly all pairs that
-    differ most have such a sentence on one side: of lattices and forests, pairs are kept as they
-    were drawn.
+    all others rather than what tells good sentences apart (Nakov, Guzmán & Vogel 2013). That
+    weighs more where lists are not those of a good decoder, but hold for good what the first
+    weights said: of lattices and forests, pairs are kept as they were drawn.
 
     The score of a round is the metric of the corpus, its details have the loss and the number
     of pairs. Cost: O(candidates) a segment and round, and the regression.
