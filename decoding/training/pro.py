@@ -19,7 +19,7 @@ from fstmetrics import nbest_stats
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.spaces import NBest
+from lattices.spaces import Lattice, NBest
 from lattices.spaces.features import FeatureMatrix
 
 #: which of the pairs that differ enough may be kept
@@ -107,11 +107,12 @@ class PRO(PairLearner):
     Of a lattice or forest, each round takes the ``size`` best sentences under the present
     weights, and adds them to those of earlier rounds.
 
-    Of lists as they were given, the pairs that differ most are kept, as in the paper. Those have
+    The pairs that differ most are kept, as in the paper. Those have
     the worst sentences of each list on one side, and the weights may learn what tells these from
     all others rather than what tells good sentences apart (Nakov, Guzmán & Vogel 2013). That
     weighs more where lists are not those of a good decoder, but hold for good what the first
-    weights said: of lattices and forests, pairs are kept as they were drawn.
+    weights said: of lattices, pairs are kept as they were drawn. (So they might be of forests, but
+    no fold of real ones was better for it.)
 
     The score of a round is the metric of the corpus, its details have the loss and the number
     of pairs. Cost: O(candidates) a segment and round, and the regression.
@@ -124,8 +125,8 @@ class PRO(PairLearner):
     threshold : float
         In units of the metric.
     keep : {"auto", "largest", "random"}
-        As of :func:`sampled_pairs`; ``auto`` is the largest of lists, and random ones of lattices
-        and forests.
+        As of :func:`sampled_pairs`; ``auto`` is random ones of lattices, and the largest of
+        lists and forests.
     mix : float
         Psi of the paper: above 0, at most 1.
     l2, l1 : float
@@ -238,7 +239,7 @@ class PRO(PairLearner):
         for space, rows, stats in zip(corpus.spaces, self._rows, self._stats, strict=True):
             keep = self.keep
             if keep == "auto":
-                keep = "largest" if isinstance(space, NBest) else "random"
+                keep = "random" if isinstance(space, Lattice) else "largest"
             better, worse = sampled_pairs(
                 row_qualities(corpus.metric, stats), self.random,
                 candidates=self.candidates, kept=self.kept, threshold=self.threshold,

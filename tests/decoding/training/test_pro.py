@@ -191,7 +191,9 @@ def test_options_that_mean_nothing_are_refused(options, problem):
         PRO(**options)
 
 
-@pytest.mark.parametrize(("kind", "kept"), [("list", "largest"), ("lattice", "random")])
+@pytest.mark.parametrize(
+    ("kind", "kept"), [("list", "largest"), ("lattice", "random"), ("forest", "largest")]
+)
 def test_which_pairs_are_kept_follows_from_the_space(kind, kept):
     spaces, references = separable(kind)
     # so that some sentences are better than others, and worse than the best
