@@ -109,6 +109,7 @@ class LearnerCorpus:
             for space in task.spaces
         ]
         self._list_rows: dict[int, FloatColumn] = {}
+        self._qualities: dict[int, FloatColumn] = {}
 
     @property
     def metric(self) -> Metric:
@@ -161,7 +162,10 @@ class LearnerCorpus:
             if not isinstance(nbest, NBest):
                 raise OptionError(f"space {nbest.id!r} is no list")
             self._list_rows[place] = nbest_stats(self._evaluators[place], nbest)
-        return row_qualities(self.metric, self._list_rows[place])
+            self._qualities[place] = row_qualities(self._metric, self._list_rows[place])
+        if self.document is None:
+            return self._qualities[place]
+        return row_qualities(self.document, self._list_rows[place])
 
     def said(self, places: Iterable[int], vector: FloatColumn) -> FloatColumn:
         """Return the judge's statistics of the best sentences of some spaces under weights."""

@@ -107,12 +107,11 @@ class PRO(PairLearner):
     Of a lattice or forest, each round takes the ``size`` best sentences under the present
     weights, and adds them to those of earlier rounds.
 
-    The pairs that differ most are kept, as in the paper. Those have
-    the worst sentences of each list on one side, and the weights may learn what tells these from
-    all others rather than what tells good sentences apart (Nakov, Guzmán & Vogel 2013). That
-    weighs more where lists are not those of a good decoder, but hold for good what the first
-    weights said: of lattices, pairs are kept as they were drawn. (So they might be of forests, but
-    no fold of real ones was better for it.)
+    The pairs that differ most are kept, as in the paper. Those have the worst sentences of each
+    list on one side, and the weights may learn what tells these from all others rather than what
+    tells good sentences apart (Nakov, Guzmán & Vogel 2013). That weighs more where lists are not
+    those of a good decoder, but hold for good what the first weights said: of lattices, pairs are
+    kept as they were drawn. (So they might be of forests, too; held-out ones do not tell.)
 
     The score of a round is the metric of the corpus, its details have the loss and the number
     of pairs. Cost: O(candidates) a segment and round, and the regression.
