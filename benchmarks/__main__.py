@@ -90,9 +90,10 @@ scores (for `edit`, of expected edits: fewer are better):
     "threads": Section(
         "Threads",
         """
-The same batches on one thread and on two, in turns in one process, with fresh evaluators each time;
-the fastest of the rounds of four seconds, by the clock. A thread lives for one call, so that a core
-that wakes up late costs the shortest of these jobs most.
+The same batches on one thread and on two, in turns in one process, with fresh evaluators each
+time; the fastest of the rounds of eight seconds, by the clock. A thread lives for one call, so that
+a core that wakes up late costs the shortest of these jobs most. The last row is work that shares
+nothing: no job can gain more from a second thread on the machine that this was measured on.
 
 {}
 """,

@@ -7,6 +7,7 @@ own, and the environment variable ``FSTMETRICS_BASELINE`` names the interpreter 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -193,7 +195,7 @@ def threads() -> list[str]:
         with _worker(Path(sys.executable), name) as worker:
             _line(worker)
             begin = time.perf_counter()
-            while time.perf_counter() - begin < 2 * SHORT:
+            while time.perf_counter() - begin < 4 * SHORT:
                 print(file=worker.stdin, flush=True)
                 answers.append(json.loads(_line(worker)))
         two, one = (1e3 * min(each[kind] for each in answers) for kind in (1, 2))
@@ -201,7 +203,24 @@ def threads() -> list[str]:
         job = name.removesuffix(TWO)
         rows.append(f"| {job} | {count:,} | {one:.2f} | {two:.2f} | {one / two:.2f} |")
         print(rows[-1], flush=True)
+    rows.append(_hashing())
+    print(rows[-1], flush=True)
     return rows
+
+
+def _hashing(rounds: int = 100) -> str:
+    """Return the row of work that shares nothing: what a second thread gives on this machine."""
+    text = bytes(5_000_000)
+
+    def run(workers: int) -> float:
+        begin = time.perf_counter()
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(hashlib.sha256, [text] * 4))
+        return 1e3 * (time.perf_counter() - begin)
+
+    times = [(run(1), run(2)) for _ in range(rounds)]
+    one, two = (min(each) for each in zip(*times, strict=True))
+    return f"| SHA-256 of 5 MB, nothing shared | 4 | {one:.2f} | {two:.2f} | {one / two:.2f} |"
 
 
 def starting(rounds: int = 10) -> list[str]:

@@ -10,51 +10,41 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from decoding import _native
-from lattices.algorithms import Paths, sample, sample_paths, to_lattice, union
+from lattices.algorithms import Paths, hypotheses, sample_paths, to_lattice, union
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError
-from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NBEST, check_filled, takes
-from lattices.spaces.features import FeatureMatrix, Weights
+from lattices.spaces.features import FeatureMatrix, Weights, widened_rows
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
 _EXTRA = "extra"
 
 
-def listed_derivations(forest: Forest, found: Sequence[Hypothesis]) -> NBest:
-    """Return derivations of a forest as a list, with their scores and features.
+def listed(space: Lattice | Forest, paths: Paths) -> NBest:
+    """Return complete paths or derivations as a list, with their scores and features.
 
     Examples
     --------
-    >>> forest = Forest.from_edges([(0, [], ["a"], -1.0), (0, [], ["b"], -2.0)])
-    >>> [each.text for each in listed_derivations(forest, list(forest.derivations()))]
-    ['a', 'b']
-    """
-    return NBest.from_hypotheses(
-        found, vocabulary=forest.vocabulary, feature_names=forest.feature_names, **_about(forest)
-    )
-
-
-def listed(lattice: Lattice, paths: Paths) -> NBest:
-    """Return complete paths of a lattice as a list, with their scores and features.
-
-    As ``NBest.from_hypotheses(hypotheses(lattice, paths))``, some times faster.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "", -2.0)], finals=[1])
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0)], finals=[1])
     >>> [(found.text, found.score) for found in listed(lattice, Paths.of([[1], [0]]))]
-    [('', -2.0), ('a', -1.0)]
+    [('b', -1.0), ('a', -2.0)]
+    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"])])
+    >>> [found.text for found in listed(forest, Paths.of([[1], [0]]))]
+    ['b', 'a']
     """
-    label, offset, score = _native.path_sentences(lattice.columns, paths.arcs, paths.offset)
+    about = {"feature_names": space.feature_names, **space.about}
+    if isinstance(space, Forest):
+        found = hypotheses(space, paths)
+        return NBest.from_hypotheses(found, vocabulary=space.vocabulary, **about)
+    label, offset, score = _native.path_sentences(space.columns, paths.arcs, paths.offset)
     return NBest(
-        vocabulary=lattice.vocabulary,
+        vocabulary=space.vocabulary,
         label=ints(label),
         offset=ints(offset),
         score=floats(score),
-        features=_summed(lattice, paths),
-        feature_names=lattice.feature_names,
-        **_about(lattice),
+        features=_summed(space, paths),
+        **about,
     )
 
 
@@ -73,15 +63,6 @@ def _summed(lattice: Lattice, paths: Paths) -> FeatureMatrix | None:
     return total
 
 
-def _about(space: Space) -> dict[str, Any]:
-    return {
-        "id": space.id,
-        "source": space.source,
-        "references": space.references,
-        "metadata": space.metadata,
-    }
-
-
 def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
     """Return some entries of a list, in this order; one may come several times.
 
@@ -94,7 +75,7 @@ def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
     """
     bounds, places = nbest.offset.tolist(), np.asarray(entries, dtype=np.int64)
     rows = [nbest.label[bounds[entry] : bounds[entry + 1]] for entry in entries]
-    about = _about(nbest)
+    about = nbest.about
     extra = _extra(nbest)
     if extra is not None:
         about["metadata"] = {**nbest.metadata, _EXTRA: [extra[entry] for entry in entries]}
@@ -151,12 +132,16 @@ def _one_list(lists: Sequence[NBest]) -> NBest:
     sizes = [np.diff(one.offset) for one in lists]
     about: dict[str, Any] = {}
     for one in reversed(lists):
-        about |= {key: value for key, value in _about(one).items() if value}
+        about |= {key: value for key, value in one.about.items() if value}
     extras = [_extra(one) for one in lists]
     if any(extra is not None for extra in extras):
-        rows = [extra or [""] * len(one) for extra, one in zip(extras, lists, strict=True)]
-        about["metadata"] = {**about["metadata"], _EXTRA: [each for row in rows for each in row]}
-    featured = any(one.features is not None for one in lists)
+        columns = [extra or [""] * len(one) for extra, one in zip(extras, lists, strict=True)]
+        about["metadata"] = {**about["metadata"], _EXTRA: [each for one in columns for each in one]}
+    features = None
+    if any(one.features is not None for one in lists):
+        place = {name: column for column, name in enumerate(names)}
+        rows = [widened_rows(one.features, one.feature_names, place, len(one)) for one in lists]
+        features = vstack(rows, format="csr")
     return NBest(
         vocabulary=words,
         label=ints(
@@ -166,20 +151,10 @@ def _one_list(lists: Sequence[NBest]) -> NBest:
         ),
         offset=ints(np.cumsum(np.concatenate([[0], *sizes]))),
         score=floats(np.concatenate([one.score for one in lists])),
-        features=vstack([_under(names, one) for one in lists], format="csr") if featured else None,
+        features=features,
         feature_names=names,
         **about,
     )
-
-
-def _under(names: tuple[str, ...], nbest: NBest) -> FeatureMatrix:
-    """Return the features of a list in the columns of these names."""
-    matrix = nbest.features
-    if matrix is None:
-        return csr_array((len(nbest), len(names)))
-    place = np.array([names.index(name) for name in nbest.feature_names], dtype=np.int32)
-    columns = place[matrix.indices]
-    return csr_array((matrix.data, columns, matrix.indptr), shape=(len(nbest), len(names)))
 
 
 def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
@@ -196,9 +171,7 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
     """
     digest = hashlib.sha256(space.id.encode("utf-8", "surrogatepass")).digest()
     rng = np.random.default_rng([seed, int.from_bytes(digest, "big")])
-    if isinstance(space, Forest):
-        return listed_derivations(space, sample(space, count, rng, scale))
-    if isinstance(space, Lattice):
+    if not isinstance(space, NBest):
         return listed(space, sample_paths(space, count, rng, scale))
     check_filled([space])
     weights = np.exp(scale * space.score - (scale * space.score).max())

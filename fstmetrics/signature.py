@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lattices.errors import OptionError
-from lattices.optional import check_requirements
-from lattices.registry import Registry, lacking
+from lattices.registry import Registry, check_requirements, lacking
 
 if TYPE_CHECKING:
     from fstmetrics.contract import Metric

@@ -28,23 +28,6 @@ def require(module: str, extra: str) -> Any:
     return _imported(module, f"pip install 'fstmetrics[{extra}]'")
 
 
-def check_requirements(*users: object) -> None:
-    """Look at once whether all is there that plug-ins need: packages, models, files.
-
-    A metric, a format or an engine may have a method ``require``, which imports and opens what it
-    needs, or raises. Otherwise it would be found missing in the middle of the work.
-
-    Raises
-    ------
-    MissingDependencyError
-        If a package is missing; the message says how to get it.
-    """
-    for user in users:
-        require_all = getattr(user, "require", None)
-        if require_all is not None:
-            require_all()
-
-
 def require_pynini() -> Any:
     """Return the imported ``pynini``, Google's Python binding of OpenFst.
 

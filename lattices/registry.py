@@ -192,6 +192,23 @@ def lacking(plugin: object, attributes: tuple[str, ...]) -> str:
     return f"{kind.__name__} has no {', '.join(map(repr, missing))}"
 
 
+def check_requirements(*users: object) -> None:
+    """Look at once whether all is there that plug-ins need: packages, models, files.
+
+    A metric, a format or an engine may have a method ``require``, which imports and opens what it
+    needs, or raises. Otherwise it would be found missing in the middle of the work.
+
+    Raises
+    ------
+    MissingDependencyError
+        If a package is missing; the message says how to get it.
+    """
+    for user in users:
+        require_all = getattr(user, "require", None)
+        if require_all is not None:
+            require_all()
+
+
 def _folded(name: str) -> str:
     return name.strip().casefold().replace("_", "-").replace(" ", "-")
 

@@ -329,7 +329,7 @@ def parsed_metric(
     """Return a metric; with ``check``, what it needs and cannot be had is said here."""
     from fstmetrics import Normalised, parse_metric
     from lattices.errors import OptionError
-    from lattices.optional import check_requirements
+    from lattices.registry import check_requirements
 
     metric = parse_metric(specification)
     if normalise is not None:

@@ -79,7 +79,7 @@ def target_of(arguments: argparse.Namespace) -> Target:
     from lattices.errors import OptionError
     from lattices.formats.reading import check_options
     from lattices.formats.writing import format_for_writing
-    from lattices.optional import check_requirements
+    from lattices.registry import check_requirements
 
     path = arguments.output
     directory = os.path.isdir(path)
@@ -126,8 +126,7 @@ def made_ready(
     outcomes: Iterable[Done[R] | Failure], make: Callable[[R], Ready]
 ) -> Iterator[Done[Ready] | Failure]:
     """Make results ready in this process; one that cannot be is a failure."""
-    from decoding.corpus.runner import Done, Failure
-    from lattices.errors import Error
+    from decoding.corpus.runner import SEGMENT_ERRORS, Done, Failure, reason_of
 
     for outcome in outcomes:
         if isinstance(outcome, Failure):
@@ -136,13 +135,8 @@ def made_ready(
         place = (outcome.position, outcome.path, outcome.line, outcome.id)
         try:
             ready = make(outcome.result)
-        except (Error, ArithmeticError, LookupError, MemoryError, ValueError) as problem:
-            reason = (
-                str(problem)
-                if isinstance(problem, Error)
-                else f"{type(problem).__name__}: {problem}"
-            )
-            yield Failure(*place, reason)
+        except SEGMENT_ERRORS as problem:
+            yield Failure(*place, reason_of(problem))
         else:
             yield Done(*place, ready)
 

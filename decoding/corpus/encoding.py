@@ -18,7 +18,6 @@ from decoding.corpus.transforms import Transform
 from lattices.errors import FormatError, argument
 from lattices.formats import FORMATS
 from lattices.formats.base import Losses
-from lattices.formats.writing import kind_of
 from lattices.spaces import Space
 
 #: options of writers that name a file: one that is extended, and one that is written beside
@@ -100,9 +99,8 @@ class Target:
             If the format cannot hold it.
         """
         format = FORMATS.get(self.format)
-        kind = kind_of(space)
-        if format.kind not in (kind, "any"):
-            raise FormatError(_WRONG_KIND[kind].format(self.format))
+        if format.kind not in (space.kind, "any"):
+            raise FormatError(_WRONG_KIND[space.kind].format(self.format))
         losses = _Noted(format.name, self.lossy, space.id)
         stream = io.BytesIO()
         if not self.together:

@@ -26,14 +26,12 @@ from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Evaluator, Metric, has_machine
-from fstmetrics.contract import can_search, has_matches
-from fstmetrics.fractions import decomposes
+from fstmetrics.contract import can_search, decomposes, has_matches
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, argument
 from lattices.formats.references import References
-from lattices.formats.writing import kind_of
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled
@@ -444,7 +442,7 @@ def _graph_info(space: Lattice | Forest) -> SpaceInfo:
     else:
         states, arcs, used = space.num_nodes, space.num_edges, space.symbol[space.symbol > 0]
     return SpaceInfo(
-        kind=kind_of(space),
+        kind=space.kind,
         states=states,
         arcs=arcs,
         paths=paths,

@@ -22,8 +22,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from decoding.corpus.inputs import Batch, Inputs, Pace, batches, parsed, without_first
 from decoding.corpus.outcomes import Done, Failure, Segment
-from fstmetrics.overlap import Overlap, compares_words, overlap
-from fstmetrics.overlap import VocabularyWarning as VocabularyWarning
+from fstmetrics.references import Overlap, compares_words, overlap
+from fstmetrics.references import VocabularyWarning as VocabularyWarning
 from lattices.errors import (
     EngineError,
     Error,
@@ -40,7 +40,7 @@ __all__ = ["Done", "Earlier", "Failure", "Inputs", "Job", "Segment", "run"]
 R = TypeVar("R")
 
 #: what a job may raise because of one segment; anything else is a fault of the program
-_SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
+SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
 
 #: from the segments of one batch to one result each; picklable, for worker processes
 Job: TypeAlias = Callable[[Sequence[Segment]], Sequence[R]]
@@ -126,8 +126,8 @@ def run(
         worker to read; in all :attr:`Inputs.bytes`.
     warn
         Called in the end, once, if no word of the references occurs in any of the spaces, or
-        only in another case, for jobs that judge (see :mod:`fstmetrics.overlap`); by default a
-        :class:`~decoding.overlap.VocabularyWarning`.
+        only in another case, for jobs that judge (see :mod:`fstmetrics.references`); by default a
+        :class:`~fstmetrics.references.VocabularyWarning`.
 
     Raises
     ------
@@ -301,17 +301,20 @@ def _isolated(job: Job[R], segments: list[Segment]) -> list[Done[R] | Failure]:
     except ImportError:
         # no fault of the segment's: all the others would fail as well
         raise
-    except _SEGMENT_ERRORS as problem:
+    except SEGMENT_ERRORS as problem:
         if len(segments) > 1:
             return [outcome for segment in segments for outcome in _isolated(job, [segment])]
         at = segments[0]
-        known = isinstance(problem, Error)
-        reason = str(problem) if known else f"{type(problem).__name__}: {problem}"
-        return [Failure(at.position, at.path, at.line, at.id, reason)]
+        return [Failure(at.position, at.path, at.line, at.id, reason_of(problem))]
     return [
         Done(at.position, at.path, at.line, at.id, result)
         for at, result in zip(segments, results, strict=True)
     ]
+
+
+def reason_of(problem: Exception) -> str:
+    """Return why there is no result: the message of an error of ours, or what else was raised."""
+    return str(problem) if isinstance(problem, Error) else f"{type(problem).__name__}: {problem}"
 
 
 def _without_repeats(

@@ -2,7 +2,7 @@
 
 A *front* holds the rows of statistics that one segment can have. The score of a corpus is that
 of the sum of one row from each front, and for most metrics the best sum is not made of the best
-rows. Where the score is a sum over a sum (:func:`fstmetrics.fractions.has_fractions`) the answer is
+rows. Where the score is a sum over a sum (:func:`fstmetrics.contract.has_fractions`) the answer is
 exact; for BLEU a search is bounded from above by Lagrange multipliers
 (:mod:`decoding.extraction.bleu_bound`); for other metrics it is a search without a bound.
 """
@@ -17,8 +17,7 @@ from typing import TypeGuard
 import numpy as np
 
 from fstmetrics import BLEU, Metric, quality, scores_of
-from fstmetrics.contract import ROUNDING
-from fstmetrics.fractions import FractionMetric, has_fractions
+from fstmetrics.contract import ROUNDING, FractionMetric, has_fractions
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
 from lattices.records import Record

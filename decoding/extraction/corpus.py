@@ -18,8 +18,14 @@ from decoding.extraction.oracle import (
 )
 from decoding.extraction.ranked import LABELS, ranked_places, ranking
 from fstmetrics import Evaluator, Metric, nbest_stats, scores_of
-from fstmetrics.contract import EVALUATOR, METRIC, ROUNDING, has_matches
-from fstmetrics.fractions import FractionMetric, by_denominator
+from fstmetrics.contract import (
+    EVALUATOR,
+    METRIC,
+    ROUNDING,
+    FractionMetric,
+    by_denominator,
+    has_matches,
+)
 from fstmetrics.references import Reference
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats

@@ -16,7 +16,7 @@ import numpy as np
 
 from decoding._native import search_labels
 from decoding.extraction.oracle import DEFAULT_BUDGET
-from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, ranked_places
+from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, stand_ins
 from fstmetrics.contract import ClippedMatches, MatchEvaluator, Prepared
 from lattices import _native
 from lattices.algorithms import k_best, to_characters
@@ -24,7 +24,7 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.rows import MEMORY
-from lattices.spaces import Forest, Hypothesis, Lattice, NBest
+from lattices.spaces import Forest, Hypothesis, Lattice
 from lattices.vocabulary import Vocabulary
 
 #: labels of a lattice that are searched without a bound, which costs about as much to make
@@ -124,7 +124,9 @@ def label_search(
                 for path in answer.paths
             ]
         else:
-            sentences = _stand_ins(problem, k, worst, model_weight)
+            sentences = stand_ins(
+                problem.space, problem.evaluator, k, worst=worst, model_weight=model_weight
+            )
             if not model_weight:
                 bound = max(0.0, bound) if worst else min(1.0, bound)
         results.append(Labelled(sentences, bound))
@@ -298,12 +300,3 @@ def _lower_case(
             )
         units.append(numbers.setdefault(lower, len(numbers) + 1) if label > 0 else label)
     return ints(np.array(units)[place]), numbers
-
-
-def _stand_ins(problem: Problem, k: int, worst: bool, model_weight: float) -> list[RankedSentence]:
-    """Return the best or worst of the sentences that the model likes best."""
-    some = k_best(problem.space, max(k, STAND_INS), distinct=True)
-    chosen = ranked_places(
-        NBest.from_hypotheses(some), problem.evaluator, k, worst=worst, model_weight=model_weight
-    )
-    return [RankedSentence(some[place], False, "scorer") for place in chosen]

@@ -32,7 +32,7 @@ from fstmetrics.contract import (
     nbest_values,
 )
 from fstmetrics.machine import Machine
-from fstmetrics.overlap import Overlap, VocabularyWarning, compares_words, overlap
+from fstmetrics.references import Overlap, VocabularyWarning, compares_words, overlap
 from lattices._native import check_sums
 from lattices.algorithms import density_masks, k_best, max_marginals, subset
 from lattices.algorithms.counting import words_of_best

@@ -69,6 +69,13 @@ def ranked_sentences(
         found = _ranked(space, spelt, k, worst, model_weight, budget, memory, engine)
     if found is not None:
         return found
+    return stand_ins(space, evaluator, k, worst=worst, model_weight=model_weight)
+
+
+def stand_ins(
+    space: Lattice | Forest, evaluator: Evaluator, k: int, *, worst: bool, model_weight: float
+) -> list[RankedSentence]:
+    """Return the best or worst of the sentences that the model likes best."""
     some = k_best(space, max(k, STAND_INS), distinct=True)
     listed = NBest.from_hypotheses(some)
     chosen = ranked_places(listed, evaluator, k, worst=worst, model_weight=model_weight)

@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <structmember.h>
 
 #include <array>
 #include <atomic>
@@ -114,50 +115,51 @@ class WordOracles {
   }
 };
 
-// Makes objects of two classes without their __init__: Oracle and Hypothesis, whose other fields
-// are made when they are asked for, from what `_later` has.
+// The places of the slots of a class in its objects, so that what is new and frozen can be filled.
+template <std::size_t count>
+std::array<Py_ssize_t, count> slots_of(nb::handle type,
+                                       const std::array<const char*, count>& names) {
+  std::array<Py_ssize_t, count> offsets;
+  for (std::size_t each = 0; each < count; ++each) {
+    const nb::object slot = type.attr(names[each]);
+    if (!Py_IS_TYPE(slot.ptr(), &PyMemberDescr_Type)) throw nb::type_error("a class without slots");
+    offsets[each] = reinterpret_cast<PyMemberDescrObject*>(slot.ptr())->d_member->offset;
+  }
+  return offsets;
+}
+
+// Makes objects of two classes with slots without their __init__: Oracle and Hypothesis, whose
+// other fields are made when they are asked for, from what `_later` has.
 class Maker {
  public:
   Maker(nb::handle oracle, nb::handle hypothesis)
       : oracle_(oracle),
         hypothesis_(hypothesis),
+        oracle_slots_(
+            slots_of<6>(oracle, {"hypothesis", "score", "reference", "exact", "engine", "_later"})),
+        hypothesis_slots_(slots_of<4>(hypothesis, {"tokens", "score", "index", "_later"})),
         kernel_(nb::steal(PyUnicode_InternFromString("kernel"))),
-        no_index_(nb::int_(-1)) {
-    for (std::size_t each = 0; each < names_.size(); ++each) {
-      names_[each] = stolen(PyUnicode_InternFromString(kNames[each]));
-    }
-  }
+        no_index_(nb::int_(-1)) {}
 
   nb::object make(const WordOracle& found, const nb::object& later, nb::handle strings) const {
-    const nb::object sentence = blank(hypothesis_);
-    set(sentence, Tokens, tokens(found.words, strings));
-    set(sentence, Score, nb::float_(found.model));
-    set(sentence, Number, no_index_);
-    set(sentence, Later, later);
-    nb::object oracle = blank(oracle_);
-    set(oracle, Sentence, sentence);
-    set(oracle, Score, nb::float_(found.score));
-    set(oracle, Reference, nb::int_(found.reference));
-    set(oracle, Exact, nb::bool_(true));
-    set(oracle, EngineName, kernel_);
-    set(oracle, Later, later);
-    return oracle;
+    return filled(
+        oracle_, oracle_slots_,
+        {filled(hypothesis_, hypothesis_slots_,
+                {tokens(found.words, strings), nb::float_(found.model), no_index_, later}),
+         nb::float_(found.score), nb::int_(found.reference), nb::bool_(true), kernel_, later});
   }
 
  private:
-  enum Name { Tokens, Score, Number, Later, Sentence, Reference, Exact, EngineName, Count };
-  static constexpr const char* kNames[] = {"tokens",     "score",     "index", "_later",
-                                           "hypothesis", "reference", "exact", "engine"};
-
-  static nb::object blank(nb::handle kind) {
+  template <std::size_t count>
+  static nb::object filled(nb::handle kind, const std::array<Py_ssize_t, count>& offsets,
+                           std::array<nb::object, count> values) {
     auto* type = reinterpret_cast<PyTypeObject*>(kind.ptr());
-    return stolen(type->tp_alloc(type, 0));
-  }
-  void set(const nb::object& object, Name name, const nb::object& value) const {
-    // the classes are frozen, and objects that are made now are not yet
-    if (PyObject_GenericSetAttr(object.ptr(), names_[name].ptr(), value.ptr()) != 0) {
-      throw nb::python_error();
+    nb::object made = stolen(type->tp_alloc(type, 0));
+    for (std::size_t each = 0; each < count; ++each) {
+      auto* slot = reinterpret_cast<char*>(made.ptr()) + offsets[each];
+      *reinterpret_cast<PyObject**>(slot) = values[each].release().ptr();
     }
+    return made;
   }
   static nb::object tokens(std::span<const Index> words, nb::handle strings) {
     nb::object result = stolen(PyTuple_New(static_cast<Py_ssize_t>(words.size())));
@@ -170,8 +172,9 @@ class Maker {
   }
 
   nb::handle oracle_, hypothesis_;
+  std::array<Py_ssize_t, 6> oracle_slots_;
+  std::array<Py_ssize_t, 4> hypothesis_slots_;
   nb::object kernel_, no_index_;
-  std::array<nb::object, Count> names_;
 };
 
 // The searches of a batch. Problems are handed in one by one, and threads take what there is: so
@@ -238,7 +241,9 @@ class Batch {
       if (place >= ready_.load(std::memory_order_acquire)) return false;
     } while (!next_.compare_exchange_weak(place, place + 1));
     poll();
-    found_[place] = search.solve(problems_[place], options_, poll);
+    // which ends here, not when the last one is solved
+    const WordProblem problem = std::move(problems_[place]);
+    found_[place] = search.solve(problem, options_, poll);
     done_[place].store(true, std::memory_order_release);
     return true;
   }

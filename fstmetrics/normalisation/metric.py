@@ -26,7 +26,7 @@ from fstmetrics.pairs import PairScorer, scores_pairs
 from fstmetrics.references import Reference, checked_references, tokens_of
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.optional import check_requirements
+from lattices.registry import check_requirements
 from lattices.spaces import Hypothesis, Lattice, NBest
 from lattices.tokens.transduction import End, Move, transduce
 from lattices.vocabulary import EPSILON, Vocabulary

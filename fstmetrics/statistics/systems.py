@@ -10,8 +10,7 @@ import numpy as np
 
 from fstmetrics.alignment.family import Judgement
 from fstmetrics.contract import Evaluator, Metric
-from fstmetrics.overlap import Overlap, compares_words, overlap
-from fstmetrics.references import Reference
+from fstmetrics.references import Overlap, Reference, compares_words, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.algorithms.kbest import best_words
 from lattices.arrays import FloatColumn

@@ -149,10 +149,7 @@ def _lattice_to_characters(
         final_features=None if last is None else reordered_rows(last, state),
         feature_names=lattice.feature_names,
         times=None,
-        id=lattice.id,
-        source=lattice.source,
-        references=lattice.references,
-        metadata=lattice.metadata,
+        **lattice.about,
         **dict(zip(("in_arc", "in_offset", "out_offset"), map(ints, index), strict=True)),
     )
     return CharacterLattice(result, origin)
@@ -165,9 +162,6 @@ def _forest_to_characters(forest: Forest, characters: Vocabulary, spaces: bool) 
         vocabulary=characters,
         **columns,
         score=floats(forest.score[origin]),
-        id=forest.id,
-        source=forest.source,
-        references=forest.references,
-        metadata=forest.metadata,
+        **forest.about,
     )
     return CharacterForest(result, origin)

@@ -190,10 +190,7 @@ def _deterministic(lattice: Lattice, delta: float, minimal: bool) -> Lattice:
     found = from_fst(
         fst,
         lattice.vocabulary,
-        id=lattice.id,
-        source=lattice.source,
-        references=lattice.references,
-        metadata=lattice.metadata,
+        **lattice.about,
     )
     # nothing enters the start of a connected acyclic automaton, so every path gets it once
     score, final = found.score.copy(), found.final.copy()

@@ -107,10 +107,7 @@ def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
             final_features=final_features,
             feature_names=names,
             times=lattice.times,
-            id=lattice.id,
-            source=lattice.source,
-            references=lattice.references,
-            metadata=lattice.metadata,
+            **lattice.about,
         )
     ).space
 

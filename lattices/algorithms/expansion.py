@@ -84,10 +84,7 @@ def _parallel_paths(nbest: NBest) -> Lattice:
         finals=[1],
         vocabulary=nbest.vocabulary,
         feature_names=nbest.feature_names,
-        id=nbest.id,
-        source=nbest.source,
-        references=nbest.references,
-        metadata=nbest.metadata,
+        **nbest.about,
     )
 
 
@@ -114,8 +111,5 @@ def _expanded(forest: Forest, max_states: int) -> Lattice:
         start=first,
         features=features,
         feature_names=forest.feature_names,
-        id=forest.id,
-        source=forest.source,
-        references=forest.references,
-        metadata=forest.metadata,
+        **forest.about,
     )

@@ -308,9 +308,9 @@ def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
     most = max(4 * (size + order), MOST_EDGES)
     graph = _native.unfold(space.columns, order, most)
     if graph is None:
-        kind, context = ("lattice", "last") if isinstance(space, Lattice) else ("forest", "outer")
+        context = "last" if isinstance(space, Lattice) else "outer"
         raise SpaceError(
-            f"{kind} {space.id!r} has more than {most} edges when each node knows its "
+            f"{space.kind} {space.id!r} has more than {most} edges when each node knows its "
             f"{context} {order - 1} words; prune it, or take n-grams of a lower order"
         )
     if isinstance(space, Lattice) and not graph.complete:

@@ -82,10 +82,7 @@ def _lattice_part(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike
         final_features=None if last is None else _ending_rows(last, states, part["final"]),
         feature_names=lattice.feature_names,
         times=None if lattice.times is None else floats(lattice.times[states]),
-        id=lattice.id,
-        source=lattice.source,
-        references=lattice.references,
-        metadata=lattice.metadata,
+        **lattice.about,
     )
 
 
@@ -118,10 +115,7 @@ def _forest_part(forest: Forest, keep_edges: ArrayLike) -> Forest:
         feature_names=forest.feature_names,
         categories=tuple(categories[node] for node in nodes.tolist()) if categories else (),
         spans=None if forest.spans is None else ints(forest.spans[nodes]),
-        id=forest.id,
-        source=forest.source,
-        references=forest.references,
-        metadata=forest.metadata,
+        **forest.about,
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import vstack
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
@@ -46,72 +46,70 @@ def union(spaces: Sequence[Graph]) -> Graph:
     lattices = [space for space in spaces if isinstance(space, Lattice)]
     if forests and lattices:
         raise OptionError("the union of lattices with forests, expected either of them alone")
+    if not spaces:
+        raise OptionError("the union of no lattices at all, expected at least one")
+    if len(spaces) == 1:
+        return spaces[0]
     return cast(Graph, _forest_union(forests) if forests else _lattice_union(lattices))
 
 
 def _lattice_union(lattices: Sequence[Lattice]) -> Lattice:
-    if not lattices:
-        raise OptionError("the union of no lattices at all, expected at least one")
-    if len(lattices) == 1:
-        return lattices[0]
-    vocabulary = lattices[0].vocabulary
-    sizes = [lattice.num_states for lattice in lattices]
+    vocabulary, names = lattices[0].vocabulary, _names(lattices)
+    count = len(lattices)
     # state 0 is the new start
-    shift = np.cumsum([1, *sizes[:-1]]).tolist()
-    starts = [lattice.start + first for lattice, first in zip(lattices, shift, strict=True)]
-    names = tuple(dict.fromkeys(chain.from_iterable(one.feature_names for one in lattices)))
-    featured = any(lattice.features is not None for lattice in lattices)
-    ended = any(lattice.final_features is not None for lattice in lattices)
+    shift = np.cumsum([1, *(one.num_states for one in lattices[:-1])]).tolist()
+    placed = list(zip(lattices, shift, strict=True))
+    starts = [one.start + first for one, first in placed]
+    numbers = [_numbers(one.label, one.vocabulary, vocabulary) for one in lattices]
+    rows = [(one.features, one.feature_names, one.num_arcs) for one in lattices]
+    last = [(one.final_features, one.feature_names, one.num_states) for one in lattices]
     return Lattice(
         vocabulary=vocabulary,
-        src=_joined(
-            [0] * len(lattices), [one.src + s for one, s in zip(lattices, shift, strict=True)]
-        ),
-        dst=_joined(starts, [one.dst + s for one, s in zip(lattices, shift, strict=True)]),
-        label=_joined([EPSILON] * len(lattices), [_labels(one, vocabulary) for one in lattices]),
-        score=floats(np.concatenate([np.zeros(len(lattices)), *(one.score for one in lattices)])),
+        src=ints(np.concatenate([[0] * count, *(one.src + s for one, s in placed)])),
+        dst=ints(np.concatenate([starts, *(one.dst + s for one, s in placed)])),
+        label=ints(np.concatenate([[EPSILON] * count, *numbers])),
+        score=floats(np.concatenate([np.zeros(count), *(one.score for one in lattices)])),
         final=floats(np.concatenate([[-np.inf], *(one.final for one in lattices)])),
-        features=_stacked(
-            len(lattices), [(one, one.features, one.num_arcs) for one in lattices], names
-        )
-        if featured
-        else None,
-        final_features=_stacked(
-            1, [(one, one.final_features, one.num_states) for one in lattices], names
-        )
-        if ended
-        else None,
+        features=_stacked([(None, (), count), *rows], names),
+        final_features=_stacked([(None, (), 1), *last], names),
         feature_names=names,
         times=_times(lattices),
-        id=next((one.id for one in lattices if one.id), ""),
-        source=next((one.source for one in lattices if one.source), ""),
-        references=next((one.references for one in lattices if one.references), ()),
-        metadata=next((one.metadata for one in lattices if one.metadata), {}),
+        **_about(lattices),
     )
 
 
-def _joined(first: list[int], rest: list[IntColumn]) -> IntColumn:
-    return ints(np.concatenate([np.asarray(first, dtype=np.int32), *rest]))
+def _names(spaces: Sequence[Lattice] | Sequence[Forest]) -> tuple[str, ...]:
+    """Return the names of all features, each once."""
+    return tuple(dict.fromkeys(chain.from_iterable(one.feature_names for one in spaces)))
 
 
-def _labels(lattice: Lattice, vocabulary: Vocabulary) -> IntColumn:
-    """Return the labels of the lattice as numbers of ``vocabulary``."""
-    if lattice.vocabulary is vocabulary:
-        return lattice.label
-    used, place = np.unique(lattice.label, return_inverse=True)
-    numbers = vocabulary.add_all(lattice.vocabulary.word(label) for label in used.tolist())
-    return ints(np.asarray(numbers, dtype=np.int32)[place])
+def _about(spaces: Sequence[Lattice] | Sequence[Forest]) -> dict[str, Any]:
+    """Return what the first space says of the segment that says it."""
+    first = spaces[0].about
+    for space in spaces[1:]:
+        first = {name: value or space.about[name] for name, value in first.items()}
+    return first
+
+
+def _numbers(words: IntColumn, known: Vocabulary, vocabulary: Vocabulary) -> IntColumn:
+    """Return words as numbers of ``vocabulary``; what is no word, below 0, stays."""
+    if known is vocabulary:
+        return words
+    used, place = np.unique(words, return_inverse=True)
+    numbers = used.copy()
+    numbers[used > 0] = vocabulary.add_all(known.decode(used[used > 0].tolist()))
+    return ints(numbers[place])
 
 
 def _stacked(
-    blank: int, parts: list[tuple[Lattice, FeatureMatrix | None, int]], names: tuple[str, ...]
-) -> FeatureMatrix:
-    """Return the rows of all parts under the merged names, after ``blank`` rows of nothing."""
+    parts: list[tuple[FeatureMatrix | None, tuple[str, ...], int]], names: tuple[str, ...]
+) -> FeatureMatrix | None:
+    """Return the rows of all parts under the merged names; None if no part has any."""
+    if all(matrix is None for matrix, _, _ in parts):
+        return None
     place = {name: column for column, name in enumerate(names)}
-    matrices = [
-        widened_rows(matrix, lattice.feature_names, place, rows) for lattice, matrix, rows in parts
-    ]
-    return vstack([csr_array((blank, len(names))), *matrices], format="csr")
+    rows = [widened_rows(matrix, known, place, count) for matrix, known, count in parts]
+    return vstack(rows, format="csr")
 
 
 def _times(lattices: Sequence[Lattice]) -> FloatColumn | None:
@@ -123,30 +121,25 @@ def _times(lattices: Sequence[Lattice]) -> FloatColumn | None:
 
 
 def _forest_union(forests: Sequence[Forest]) -> Forest:
-    if len(forests) == 1:
-        return forests[0]
-    vocabulary = forests[0].vocabulary
+    vocabulary, names = forests[0].vocabulary, _names(forests)
     count, nodes = len(forests), sum(one.num_nodes for one in forests)
     shift = np.cumsum([0, *(one.num_nodes for one in forests[:-1])]).tolist()
     placed = list(zip(forests, shift, strict=True))
-    names = tuple(dict.fromkeys(chain.from_iterable(one.feature_names for one in forests)))
     roots = [one.root + first for one, first in placed]
     ones = ints(np.arange(1, count + 1))
+    numbers = [_numbers(one.symbol, one.vocabulary, vocabulary) for one in forests]
+    rows = [(one.features, one.feature_names, one.num_edges) for one in forests]
     return Forest(
         vocabulary=vocabulary,
         head=ints(np.concatenate([*(one.head + s for one, s in placed), [nodes] * count])),
         tail=ints(np.concatenate([*(one.tail + s for one, s in placed), roots])),
         tail_offset=_offsets([one.tail_offset for one in forests], ones),
-        symbol=ints(
-            np.concatenate([*(_symbols(one, vocabulary) for one in forests), [-1] * count])
-        ),
+        symbol=ints(np.concatenate([*numbers, [-1] * count])),
         symbol_offset=_offsets([one.symbol_offset for one in forests], ones),
         score=floats(np.concatenate([*(one.score for one in forests), np.zeros(count)])),
         num_nodes=nodes + 1,
         root=nodes,
-        features=_edge_features(forests, names)
-        if any(one.features is not None for one in forests)
-        else None,
+        features=_stacked([*rows, (None, (), count)], names),
         feature_names=names,
         categories=(
             *chain.from_iterable(one.categories for one in forests),
@@ -155,10 +148,7 @@ def _forest_union(forests: Sequence[Forest]) -> Forest:
         if all(one.categories for one in forests)
         else (),
         spans=_spans(forests),
-        id=next((one.id for one in forests if one.id), ""),
-        source=next((one.source for one in forests if one.source), ""),
-        references=next((one.references for one in forests if one.references), ()),
-        metadata=next((one.metadata for one in forests if one.metadata), {}),
+        **_about(forests),
     )
 
 
@@ -167,26 +157,6 @@ def _offsets(parts: list[IntColumn], last: IntColumn) -> IntColumn:
     ends = np.cumsum([0, *(part[-1] for part in parts)])
     rows = [part[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
     return ints(np.concatenate([[0], *rows, last + ends[-1]]))
-
-
-def _symbols(forest: Forest, vocabulary: Vocabulary) -> IntColumn:
-    """Return the target sides with words as numbers of ``vocabulary``."""
-    if forest.vocabulary is vocabulary:
-        return forest.symbol
-    used, place = np.unique(forest.symbol, return_inverse=True)
-    numbers = used.copy()
-    words = forest.vocabulary.decode(used[used > 0].tolist())
-    numbers[used > 0] = vocabulary.add_all(words)
-    return ints(numbers[place])
-
-
-def _edge_features(forests: Sequence[Forest], names: tuple[str, ...]) -> FeatureMatrix:
-    """Return the rows of all forests under the merged names, then empty ones for the new root."""
-    number = {name: column for column, name in enumerate(names)}
-    parts = [
-        widened_rows(each.features, each.feature_names, number, each.num_edges) for each in forests
-    ]
-    return vstack([*parts, csr_array((len(forests), len(names)))], format="csr")
 
 
 def _spans(forests: Sequence[Forest]) -> IntColumn | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar, runtime_checkable
 
 from lattices.errors import FormatError, OptionError, argument
-from lattices.spaces import Space
+from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
+
+S = TypeVar("S", Lattice, NBest, Forest)
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -116,6 +118,42 @@ class Losses:
         """Emit one :class:`LossWarning` if anything was lost."""
         if self._first:
             warnings.warn(self.message, LossWarning, stacklevel=3)
+
+
+def of_kind(kind: type[S], spaces: Iterable[Space], losses: Losses) -> Iterator[S]:
+    """Iterate over segments that a writer can hold; one of another kind is a FormatError."""
+    for space in spaces:
+        if not isinstance(space, kind):
+            raise FormatError(
+                f"{losses.format_name} holds no {type(space).__name__} ({space.id!r})"
+            )
+        yield space
+
+
+def note_losses(space: Space, losses: Losses, *held: str, metadata: Container[str] = ()) -> None:
+    """Give to ``losses`` what a file cannot hold of a segment.
+
+    Parameters
+    ----------
+    space, losses
+    *held
+        What it can hold of features, times, categories, spans, source texts and references.
+    metadata
+        The keys of the metadata that it can hold.
+    """
+    carried = {
+        "features": space.features is not None
+        or getattr(space, "final_features", None) is not None,
+        "times": getattr(space, "times", None) is not None,
+        "categories": bool(getattr(space, "categories", ())),
+        "spans": getattr(space, "spans", None) is not None,
+        "source texts": bool(space.source),
+        "references": bool(space.references),
+        "metadata": any(key not in metadata for key in space.metadata),
+    }
+    for what, present in carried.items():
+        if present and what not in held:
+            losses.add(what, f"segment {space.id!r}")
 
 
 @runtime_checkable
@@ -326,6 +364,26 @@ def joined_words(tokens: Sequence[str], losses: Losses, where: str) -> str:
     return text
 
 
+def cut_lines(stream: BinaryIO, path: str, begins: Callable[[bytes], bool]) -> Iterator[Record]:
+    """Cut a stream before each line, blank ones aside, of which ``begins`` says so.
+
+    Blank lines before the first record are left out.
+    """
+    lines: list[bytes] = []
+    first = number = 0
+    for line, text in text_lines(stream):
+        filled = bool(text.strip())
+        if filled and begins(text) and lines:
+            yield Record(b"\n".join(lines), path, first, number)
+            number += 1
+            lines = []
+        if lines or filled:
+            first = first if lines else line
+            lines.append(text)
+    if lines:
+        yield Record(b"\n".join(lines), path, first, number)
+
+
 def grouped_lines(
     stream: BinaryIO, path: str, key: Callable[[bytes], bytes | None]
 ) -> Iterator[Record]:
@@ -334,21 +392,15 @@ def grouped_lines(
     Line ends are newlines in the payload, and blank lines inside a run stay, so that the
     place of a line in the payload is its place in the file.
     """
-    lines: list[bytes] = []
-    first = number = 0
     current: bytes | None = None
-    for line, text in text_lines(stream):
-        found = key(text) if text.strip() else current
-        if lines and found is not None and found != current and current is not None:
-            yield Record(b"\n".join(lines), path, first, number)
-            number += 1
-            lines = []
-        if lines or text.strip():
-            first = first if lines else line
-            lines.append(text)
-            current = current if found is None else found
-    if lines:
-        yield Record(b"\n".join(lines), path, first, number)
+
+    def begins(text: bytes) -> bool:
+        nonlocal current
+        before, found = current, key(text)
+        current = before if found is None else found
+        return before is not None and current != before
+
+    return cut_lines(stream, path, begins)
 
 
 def choice(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:

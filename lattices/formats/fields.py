@@ -44,7 +44,7 @@ def number_column(texts: Sequence[bytes]) -> tuple[FloatColumn, int]:
     return floats(values), int(np.flatnonzero(bad)[0]) if bad.any() else -1
 
 
-def finite_number(text: str) -> float | None:
+def finite_number(text: str | bytes) -> float | None:
     """Return a finite number, or None for what C would not read as one.
 
     Examples
@@ -52,12 +52,35 @@ def finite_number(text: str) -> float | None:
     >>> finite_number("-1e3"), finite_number("1_000"), finite_number("٣"), finite_number("inf")
     (-1000.0, None, None, None)
     """
+    if isinstance(text, bytes):
+        text = text.decode("ascii", "replace")
     try:
         value = float(text)
     except ValueError:
         return None
     # Python also reads grouped digits, and those of other scripts
     return value if math.isfinite(value) and text.isascii() and "_" not in text else None
+
+
+def is_number(text: bytes) -> bool:
+    """Tell whether C would read a number, be it infinite or none (``nan``)."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    # Python's grouping of digits is nobody else's
+    return b"_" not in text
+
+
+def is_whole(text: str | bytes, digits: int = 18) -> bool:
+    """Tell whether a text is a whole number from 0 of no more digits than columns can hold.
+
+    Examples
+    --------
+    >>> is_whole("12"), is_whole(b"-1"), is_whole("1234", 3), is_whole("")
+    (True, False, False, False)
+    """
+    return len(text) <= digits and text.isascii() and text.isdigit()
 
 
 def _number(text: bytes) -> float:

@@ -93,25 +93,12 @@ def format_for_writing(path: str, format: str | Format | None) -> Format:
     )
 
 
-def kind_of(space: Space) -> str:
-    """Return the kind of a segment, as formats call it.
-
-    Examples
-    --------
-    >>> kind_of(Lattice.from_arcs([], [0]))
-    'lattice'
-    """
-    if isinstance(space, Lattice):
-        return "lattice"
-    return "nbest" if isinstance(space, NBest) else "forest"
-
-
 def _fitting(chosen: Format, spaces: Iterable[Space]) -> Iterator[Space]:
     """Iterate over ``spaces``, all of the kind that the format holds."""
     for space in spaces:
         if not isinstance(space, Lattice | NBest | Forest):
             raise TypeError(f"{type(space).__name__} is neither a Lattice, an NBest nor a Forest")
-        if chosen.kind not in (kind_of(space), "any"):
+        if chosen.kind not in (space.kind, "any"):
             raise FormatError(f"{chosen.name} holds no {type(space).__name__} ({space.id!r})")
         yield space
 

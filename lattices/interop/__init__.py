@@ -18,6 +18,7 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError
+from lattices.formats.json.fields import feature_objects
 from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
@@ -276,16 +277,9 @@ def to_networkx(lattice: Lattice) -> Any:
 def _add_features(
     attributes: list[dict[str, Any]], matrix: FeatureMatrix | None, names: tuple[str, ...]
 ) -> None:
-    if matrix is None:
-        return
-    matrix = matrix.copy()
-    matrix.sum_duplicates()
-    bounds, columns, values = (
-        part.tolist() for part in (matrix.indptr, matrix.indices, matrix.data)
-    )
-    for row, mapping in enumerate(attributes):
-        entries = range(bounds[row], bounds[row + 1])
-        mapping["features"] = {names[columns[entry]]: values[entry] for entry in entries}
+    if matrix is not None:
+        for mapping, row in zip(attributes, feature_objects(matrix, names), strict=True):
+            mapping["features"] = row
 
 
 def from_networkx(graph: Any, vocabulary: Vocabulary | None = None) -> Lattice:

@@ -56,8 +56,7 @@ def choose(name: str, space: Lattice | Forest, machine: SearchMachine) -> Engine
         if answer is True:
             return engine
         reasons.append(f"{candidate}: {answer}")
-    kind = "lattice" if isinstance(space, Lattice) else "forest"
-    raise EngineError(f"no engine can search {kind} {space.id!r}: " + "; ".join(reasons))
+    raise EngineError(f"no engine can search {space.kind} {space.id!r}: " + "; ".join(reasons))
 
 
 def _in_turn() -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,14 +18,13 @@ from lattices._native import (
 )
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
+from lattices.spaces.base import SpaceBase
 from lattices.spaces.features import (
     FeatureMatrix,
-    Weights,
     checked_features,
     feature_columns,
     feature_matrix,
     reordered_rows,
-    weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
@@ -34,7 +32,7 @@ from lattices.vocabulary import EPSILON, Vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forest:
+class Forest(SpaceBase):
     """An acyclic weighted hypergraph over words, stored in read-only columns.
 
     An edge makes its head node of its tail nodes, in the manner of a grammar rule: its target
@@ -87,6 +85,8 @@ class Forest:
     >>> [hypothesis.text for hypothesis in forest.derivations()]
     ['the cat', 'the dog']
     """
+
+    kind = "forest"
 
     vocabulary: Vocabulary
     head: IntColumn
@@ -146,10 +146,11 @@ class Forest:
         for name, nodes in (("head", self.head), ("tail", self.tail)):
             if len(nodes) and not 0 <= nodes.min() <= nodes.max() < self.num_nodes:
                 raise SpaceError(f"a {name} that is not one of {self.num_nodes} nodes")
-        if not np.isfinite(self.score).all():
-            edge = int(np.flatnonzero(~np.isfinite(self.score))[0])
-            raise SpaceError(f"edge {edge} has score {self.score[edge]}, expected a finite number")
+        self._check_values()
         self._check_symbols()
+
+    def _check_values(self) -> None:
+        self._check_scores("edge")
 
     def _check_symbols(self) -> None:
         if len(self.symbol) and self.symbol.max() >= len(self.vocabulary):
@@ -298,22 +299,8 @@ class Forest:
             root=top,
             features=features,
             feature_names=lattice.feature_names,
-            id=lattice.id,
-            source=lattice.source,
-            references=lattice.references,
-            metadata=lattice.metadata,
+            **lattice.about,
         )
-
-    @classmethod
-    def from_normal_form(cls, **fields: Any) -> Forest:
-        """Return a forest of fields that are known to be right: nothing is checked or copied.
-
-        All fields are needed, also ``in_offset``; whatever :class:`Forest` would have made of the
-        columns must be what is given.
-        """
-        forest = cls.__new__(cls)
-        forest.__dict__.update(fields)
-        return forest
 
     @property
     def num_edges(self) -> int:
@@ -339,45 +326,6 @@ class Forest:
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
         return feature_columns(self.feature_names, self.num_edges, self.features, None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and copied: all but what is made again when it is needed."""
-        made = ("columns", "feature_columns")
-        return {name: value for name, value in self.__dict__.items() if name not in made}
-
-    def replaced(self, **changes: Any) -> Forest:
-        """Return a copy with other scores or metadata; the structure is shared, not checked again.
-
-        ``score``, ``id``, ``source``, ``references`` and ``metadata`` can be changed so.
-        """
-        allowed = {"score", "id", "source", "references", "metadata"}
-        if not allowed.issuperset(changes):
-            raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
-        result = copy(self)
-        if "score" in changes:
-            changes["score"] = floats(changes["score"])
-            if (
-                changes["score"].shape != self.score.shape
-                or not np.isfinite(changes["score"]).all()
-            ):
-                raise SpaceError(f"{self.num_edges} finite scores are needed")
-        if "references" in changes:
-            changes["references"] = tuple(changes["references"])
-        result.__dict__.update(changes)
-        return result
-
-    def reweighted(self, weights: Weights) -> Forest:
-        """Return the forest with every score set to ``features @ weights``.
-
-        Examples
-        --------
-        >>> forest = Forest.from_edges([(0, [], ["a"], 0.0, {"lm": -2.0})])
-        >>> forest.reweighted({"lm": 0.5}).score.tolist()
-        [-1.0]
-        """
-        if self.features is None:
-            raise SpaceError(f"forest {self.id!r} has no features to weight")
-        return self.replaced(score=self.features @ weight_vector(weights, self.feature_names))
 
     def hypothesis(self, edges: Sequence[int]) -> Hypothesis:
         """Return the sentence of a derivation, given as edges from the top down, left to right.

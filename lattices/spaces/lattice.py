@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,6 +13,7 @@ from lattices._native import FeatureColumns, LatticeColumns, path_fields, topolo
 from lattices._native import normal_form as normal_form
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
+from lattices.spaces.base import SpaceBase
 from lattices.spaces.features import (
     FeatureMatrix,
     Weights,
@@ -32,7 +32,7 @@ NORMAL, UNSORTED, UNORDERED, WRONG = 0, 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Lattice:
+class Lattice(SpaceBase):
     """An acyclic weighted automaton over words, stored in read-only columns.
 
     Building one checks it and puts it in normal form: states are numbered in
@@ -83,6 +83,9 @@ class Lattice:
     >>> [hypothesis.text for hypothesis in lattice.paths()]
     ['a cat', 'the cat']
     """
+
+    kind = "lattice"
+    _scores = ("score", "final")
 
     vocabulary: Vocabulary
     src: IntColumn
@@ -156,9 +159,7 @@ class Lattice:
                 if column.min() < 0 or column.max() >= bound:
                     arc = int(np.flatnonzero((column < 0) | (column >= bound))[0])
                     raise SpaceError(f"arc {arc} has {name} {column[arc]}, expected 0..{bound - 1}")
-            if not np.isfinite(self.score).all():
-                arc = int(np.flatnonzero(~np.isfinite(self.score))[0])
-                raise SpaceError(f"arc {arc} has score {self.score[arc]}, expected a finite number")
+            self._check_scores("arc")
         ending = self.final > -np.inf
         if not ending.any():
             if np.isnan(self.final).any():
@@ -271,18 +272,6 @@ class Lattice:
             **rest,
         )
 
-    @classmethod
-    def from_normal_form(cls, **fields: Any) -> Lattice:
-        """Return a lattice of fields that are known to be right: nothing is checked or copied.
-
-        For readers that have checked a whole file at once. All fields are needed, also
-        ``in_arc``, ``in_offset`` and ``out_offset``; whatever :class:`Lattice` would have
-        made of the columns must be what is given.
-        """
-        lattice = cls.__new__(cls)
-        lattice.__dict__.update(fields)
-        return lattice
-
     @property
     def num_states(self) -> int:
         """How many states there are."""
@@ -321,32 +310,6 @@ class Lattice:
             self.feature_names, self.num_arcs, self.features, self.final_features
         )
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and copied: all but what is made again when it is needed."""
-        made = ("columns", "feature_columns", "finals")
-        return {name: value for name, value in self.__dict__.items() if name not in made}
-
-    def replaced(self, **changes: Any) -> Lattice:
-        """Return a copy with other scores or metadata; the structure is shared, not checked again.
-
-        ``score``, ``final``, ``id``, ``source``, ``references`` and ``metadata`` can be
-        changed so; anything else needs a new lattice.
-        """
-        allowed = {"score", "final", "id", "source", "references", "metadata"}
-        if not allowed.issuperset(changes):
-            raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
-        result = copy(self)
-        for name in ("score", "final"):
-            if name in changes:
-                changes[name] = floats(changes[name])
-                if changes[name].shape != getattr(self, name).shape:
-                    raise SpaceError(f"{name!r} has {changes[name].size} entries")
-        if "references" in changes:
-            changes["references"] = tuple(changes["references"])
-        result.__dict__.update(changes)
-        result._check_values()
-        return result
-
     def reweighted(self, weights: Weights) -> Lattice:
         """Return the lattice with every score set to ``features @ weights``.
 
@@ -356,13 +319,12 @@ class Lattice:
         >>> lattice.reweighted({"lm": 0.5}).score.tolist()
         [-1.0]
         """
-        if self.features is None:
-            raise SpaceError(f"lattice {self.id!r} has no features to weight")
+        features = self._weighable()
         vector = weight_vector(weights, self.feature_names)
         final = self.final.copy()
         last = 0.0 if self.final_features is None else (self.final_features @ vector)[self.finals]
         final[self.finals] = last
-        return self.replaced(score=self.features @ vector, final=final)
+        return self.replaced(score=features @ vector, final=final)
 
     def hypothesis(self, arcs: Sequence[int]) -> Hypothesis:
         """Return the sentence of a complete path, given as indexes of arcs.

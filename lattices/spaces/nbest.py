@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,20 +12,19 @@ import numpy as np
 from lattices._native import FeatureColumns
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
+from lattices.spaces.base import SpaceBase
 from lattices.spaces.features import (
     FeatureMatrix,
-    Weights,
     checked_features,
     feature_columns,
     feature_matrix,
-    weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.vocabulary import EPSILON, Vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NBest:
+class NBest(SpaceBase):
     """The sentences a decoder offered for one segment, in its order, in read-only columns.
 
     Attributes
@@ -50,6 +48,8 @@ class NBest:
     >>> len(nbest), nbest[0].text, nbest[1].tokens
     (2, 'a cat', ())
     """
+
+    kind = "nbest"
 
     vocabulary: Vocabulary
     label: IntColumn
@@ -78,16 +78,15 @@ class NBest:
             self.label.min() <= EPSILON or self.label.max() >= len(self.vocabulary)
         ):
             raise SpaceError("a hypothesis holds a label that is no word of the vocabulary")
-        if not np.isfinite(self.score).all():
-            entry = int(np.flatnonzero(~np.isfinite(self.score))[0])
-            raise SpaceError(
-                f"hypothesis {entry} has score {self.score[entry]}, expected a finite number"
-            )
+        self._check_values()
         if self.features is not None:
             put(
                 "features",
                 checked_features(self.features, len(self), self.feature_names, "features"),
             )
+
+    def _check_values(self) -> None:
+        self._check_scores("hypothesis")
 
     @classmethod
     def from_hypotheses(
@@ -119,29 +118,6 @@ class NBest:
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
         return feature_columns(self.feature_names, len(self), self.features, None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and copied: all but what is made again when it is needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "feature_columns"}
-
-    def replaced(self, **changes: Any) -> NBest:
-        """Return a copy with other scores or metadata; the sentences are shared.
-
-        ``score``, ``id``, ``source``, ``references`` and ``metadata`` can be changed so.
-        """
-        allowed = {"score", "id", "source", "references", "metadata"}
-        if not allowed.issuperset(changes):
-            raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
-        result = copy(self)
-        result.__dict__.update(changes)
-        result.__post_init__()
-        return result
-
-    def reweighted(self, weights: Weights) -> NBest:
-        """Return the list with every score set to ``features @ weights``; the order stays."""
-        if self.features is None:
-            raise SpaceError(f"n-best list {self.id!r} has no features to weight")
-        return self.replaced(score=self.features @ weight_vector(weights, self.feature_names))
 
     def tokens(self, entry: int) -> tuple[str, ...]:
         """Return the words of one entry."""

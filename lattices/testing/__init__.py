@@ -24,7 +24,6 @@ from lattices.errors import FormatError
 from lattices.formats import parse_range, parse_record, read, write
 from lattices.formats.base import Format, IndexedFormat, Losses, Record
 from lattices.formats.streams import HEAD_SIZE
-from lattices.formats.writing import kind_of
 from lattices.spaces import Forest, Hypothesis, Lattice, Space
 from lattices.testing.samples import sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
@@ -117,7 +116,7 @@ def _samples(fmt: Format) -> list[Space]:
     samples: list[Space] = list(sample_lattices())
     samples += [space.replaced(id=f"list-{space.id}") for space in sample_nbests()]
     samples += [space.replaced(id=f"forest-{space.id}") for space in sample_forests()]
-    return [space for space in samples if fmt.kind in (kind_of(space), "any")]
+    return [space for space in samples if fmt.kind in (space.kind, "any")]
 
 
 def sentences(space: Space) -> dict[tuple[str, ...], list[float]]:

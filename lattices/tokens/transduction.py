@@ -169,9 +169,6 @@ def _built(
         ),
         feature_names=lattice.feature_names,
         times=None if lattice.times is None else floats(lattice.times[old]),
-        id=lattice.id,
-        source=lattice.source,
-        references=lattice.references,
-        metadata=lattice.metadata,
+        **lattice.about,
     )
     return Transduced(made, origin, gain, floats(final_gain))

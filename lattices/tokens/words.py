@@ -84,10 +84,7 @@ def to_words(
         ],
         vocabulary=words,
         feature_names=space.feature_names,
-        id=space.id,
-        source=space.source,
-        references=space.references,
-        metadata=space.metadata,
+        **space.about,
     )
 
 

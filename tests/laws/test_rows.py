@@ -16,7 +16,7 @@ from lattices.formats.openfst.codec import decode, encode
 from lattices.intersection.openfst import acceptor_columns, transducer_columns
 from lattices.intersection.rows import RowMachine, row_product
 from tests.judges import model_score, score_by_recursion
-from tests.laws.test_engines import METRICS
+from tests.laws.test_intersection import METRICS
 from tests.strategies import sentences, small_lattices
 
 

@@ -244,7 +244,7 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.cli.output.tally import Tally
     from decoding.extraction.oracle import DEFAULT_BUDGET
     from lattices.intersection import ENGINES
-    from lattices.optional import check_requirements
+    from lattices.registry import check_requirements
 
     if arguments.engine != "auto":
         check_requirements(ENGINES.get(arguments.engine))

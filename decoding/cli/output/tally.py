@@ -6,6 +6,7 @@ import operator
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,8 +139,6 @@ class Tally:
         ``judged`` is how many segments have statistics of the first kind. A kind that has those of
         fewer segments has no score: it could not be compared with the others.
         """
-        import decoding
-
         assert self.sums is not None
         widths = [1 + len(metric.stat_names) for metric in self.metrics] * len(self.kinds)
         counts, *rows = np.split(np.array(self.sums), np.cumsum([len(self.counts), *widths])[:-1])
@@ -157,7 +156,7 @@ class Tally:
             "failed": len(self.failures),
             "seconds": time.perf_counter() - self.started,
             "engine": "+".join(sorted(self.engines)),
-            "version": decoding.__version__,
+            "version": version("fstmetrics"),
             **dict(zip(self.counts, map(int, counts), strict=True)),
             "unweighted": list(self.unweighted),
             "metrics": scores,

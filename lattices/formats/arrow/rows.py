@@ -9,21 +9,17 @@ another order is built the long way, which sorts it or says what is wrong.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices._native import normal_lattices, sound_matrices
 from lattices.arrays import Array, IntColumn, ints
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.arrow.conforming import ListColumn, conformed, list_column
-from lattices.formats.arrow.forests import LISTS as FOREST_LISTS
-from lattices.formats.arrow.forests import NEEDED as FOREST_NEEDED
-from lattices.formats.arrow.forests import forest_of
 from lattices.formats.arrow.schema import (
     FOREST,
     LATTICE,
@@ -35,9 +31,9 @@ from lattices.formats.arrow.schema import (
 from lattices.formats.base import Record
 from lattices.formats.json.fields import ENCODER
 from lattices.formats.json.lines import FORMAT as JSON_LINES
-from lattices.spaces import Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix
-from lattices.vocabulary import Vocabulary
+from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.features import FeatureMatrix, sparse_rows
+from lattices.vocabulary import EPSILON, Vocabulary
 
 #: what damaged bytes and foreign types make pyarrow, numpy and json raise
 DAMAGE = (
@@ -57,7 +53,11 @@ def _no_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
-_EMPTY = csr_array((0, 0))
+#: the lists that forests alone have, but for words
+FOREST_LISTS = ("head", "tail", "tail_offset", "slot", "span")
+#: the lists that a forest may not lack
+FOREST_NEEDED = ("label", "score", "offset", "head", "tail", "tail_offset", "slot")
+NODES_WITHOUT_EDGES = 1_000_000
 #: what the rows of each kind may not lack
 _NEEDED = {
     LATTICE: "label, score, src, dst and final",
@@ -242,7 +242,9 @@ class Rows:
                 f"{parts} are no matrix of {shape[0]} rows and {shape[1]} columns "
                 "with finite values, in the order of the columns"
             )
-        return _sparse(value.of(row), index.of(row), offset.of(row), shape)
+        matrix = sparse_rows(value.of(row), index.of(row), offset.of(row), shape[1])
+        matrix.has_canonical_format = True
+        return matrix
 
     def _feature_names(self, row: int) -> tuple[str, ...]:
         """Return the names; nearly all rows have the same, so these are looked up once."""
@@ -275,16 +277,54 @@ class Rows:
         return tuple(found)
 
 
-def _sparse(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> FeatureMatrix:
-    """Return a sparse matrix of parts that were checked, without a copy.
+def forest_of(
+    lists: Mapping[str, ListColumn],
+    row: int,
+    nodes: int,
+    root: int | None,
+    fields: Mapping[str, Any],
+) -> Forest:
+    """Return the forest of a row, checked; ``fields`` is what all kinds of segments have.
 
-    The constructor would check them again, and copy what is a small part of a larger array,
-    in four fifths of the time of reading a lattice.
+    Raises
+    ------
+    SpaceError
+        If the columns are no forest.
     """
-    matrix = csr_array.__new__(csr_array)
-    matrix.__dict__.update(_EMPTY.__dict__, data=data, indices=indices, indptr=indptr, _shape=shape)
-    matrix.has_canonical_format = True
-    return matrix
+    head = lists["head"].of(row)
+    if not 0 < nodes <= NODES_WITHOUT_EDGES + 2 * len(head):
+        # one wrong bit must not ask for all the memory there is
+        raise SpaceError(f"{nodes} nodes for {len(head)} edges")
+    spans = None
+    if lists["span"].present[row]:
+        flat = lists["span"].of(row)
+        if len(flat) != 2 * nodes:
+            raise SpaceError(f"{len(flat)} numbers in 'span', expected two for each node")
+        spans = flat.reshape(nodes, 2)
+    return Forest(
+        symbol=_symbols(lists["label"].of(row), lists["slot"].of(row)),
+        symbol_offset=lists["offset"].of(row),
+        head=head,
+        tail=lists["tail"].of(row),
+        tail_offset=lists["tail_offset"].of(row),
+        num_nodes=nodes,
+        root=nodes - 1 if root is None else root,
+        categories=lists["category"].texts(row) if lists["category"].present[row] else (),
+        spans=spans,
+        **fields,
+    )
+
+
+def _symbols(label: IntColumn, slot: IntColumn) -> IntColumn:
+    """Return words and slots in one column, as :class:`lattices.Forest` has them."""
+    places = np.flatnonzero(label == EPSILON)
+    if len(places) != len(slot):
+        raise SpaceError(f"{len(slot)} in 'slot', but {len(places)} empty words in 'label'")
+    if len(slot) and slot.min() < 0:
+        raise SpaceError(f"{slot.min()} in 'slot', expected the index of a tail")
+    symbol = label.copy()
+    symbol[places] = -1 - slot
+    return ints(symbol)
 
 
 def _translated(column: ListColumn, vocabulary: Vocabulary) -> IntColumn:

@@ -43,7 +43,16 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import FormatError
-from lattices.formats.base import BLANKS, Format, Losses, Record, choice, text_lines
+from lattices.formats.base import (
+    BLANKS,
+    Format,
+    Losses,
+    Record,
+    choice,
+    cut_lines,
+    note_losses,
+    of_kind,
+)
 from lattices.formats.confusion.slots import (
     READ_OPTIONS,
     Alternatives,
@@ -51,9 +60,8 @@ from lattices.formats.confusion.slots import (
     alternatives_of,
     lattice_of,
 )
-from lattices.formats.fields import number_column
+from lattices.formats.fields import finite_number, is_whole, number_column
 from lattices.formats.kaldi.costs import key_of
-from lattices.formats.openfst.text import note_losses
 from lattices.formats.streams import STANDARD_INPUT, without_suffix
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -81,22 +89,17 @@ class Mesh(Format):
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut before each name, and before a number of slots where there has been one."""
-        lines: list[bytes] = []
-        first = number = 0
         counted = False
-        for line, text in text_lines(stream):
-            keyword = text.split(None, 1)[:1]
-            counts = keyword == [b"numaligns"]
-            if lines and (keyword == [b"name"] or (counts and counted)):
-                yield Record(b"\n".join(lines), path, first, number)
-                number += 1
-                lines, counted = [], False
-            if lines or keyword:
-                first = first if lines else line
-                lines.append(text)
-                counted = counted or counts
-        if lines:
-            yield Record(b"\n".join(lines), path, first, number)
+
+        def begins(text: bytes) -> bool:
+            nonlocal counted
+            keyword = text.split(None, 1)[0]
+            counts = keyword == b"numaligns"
+            new = keyword == b"name" or (counts and counted)
+            counted = counts or (counted and not new)
+            return new
+
+        return cut_lines(stream, path, begins)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice, in time linear in the mesh."""
@@ -122,9 +125,7 @@ class Mesh(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write each mesh with a name, the most probable words of a slot first."""
-        for number, lattice in enumerate(spaces):
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"mesh holds lattices, not {type(lattice).__name__}")
+        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
             stream.write("\n".join([*_mesh_lines(lattice, number, losses), ""]).encode("utf-8"))
 
 
@@ -232,7 +233,7 @@ class _Lines:
         return slot
 
     def _whole(self, text: bytes, place: int) -> int:
-        if not text.isdigit() or len(text) > _LONGEST_NUMBER:
+        if not is_whole(text, _LONGEST_NUMBER):
             shown = text.decode("utf-8")
             raise self.record.error(
                 f"{shown!r:.40}, expected a whole number of {_LONGEST_NUMBER} digits at most", place
@@ -240,11 +241,11 @@ class _Lines:
         return int(text)
 
     def _number(self, text: bytes, place: int) -> float:
-        values, bad = number_column([text])
-        if bad >= 0 or not np.isfinite(values[0]):
+        value = finite_number(text)
+        if value is None:
             shown = text.decode("utf-8")
             raise self.record.error(f"{shown!r:.40}, expected a finite number", place)
-        return float(values[0])
+        return value
 
     def alternatives(self, vocabulary: Vocabulary) -> Alternatives:
         """Return the words and probabilities of all slots, in order."""
@@ -284,15 +285,13 @@ class _Lines:
 
 def _mesh_lines(lattice: Lattice, number: int, losses: Losses) -> list[str]:
     mass = lattice.metadata.get("posterior", 1.0)
-    others = {key: value for key, value in lattice.metadata.items() if key != "posterior"}
-    if not isinstance(mass, float | int) or not 0.0 < mass < math.inf:
-        mass, others = 1.0, dict(lattice.metadata)
-    note_losses(lattice.replaced(metadata=others), losses)
+    held = isinstance(mass, float | int) and 0.0 < mass < math.inf
+    note_losses(lattice, losses, metadata=("posterior",) if held else ())
     slots = alternatives_of(lattice, losses)
     names = _names(lattice)
     labels, probabilities = slots.label.tolist(), slots.probability.tolist()
     lines = [f"name {key_of(lattice, number)}", f"numaligns {len(slots.bounds) - 1}"]
-    lines.append(f"posterior {float(mass)!r}")
+    lines.append(f"posterior {float(mass) if held else 1.0!r}")
     for slot in range(len(slots.bounds) - 1):
         places = range(slots.bounds[slot], slots.bounds[slot + 1])
         if len({labels[place] for place in places}) < len(places):

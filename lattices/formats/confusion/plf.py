@@ -28,7 +28,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -36,7 +35,8 @@ import numpy as np
 from lattices.algorithms.trimming import trim
 from lattices.arrays import floats, ints
 from lattices.errors import FormatError, SpaceError
-from lattices.formats.base import Format, Losses, Record, choice, text_lines
+from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind, text_lines
+from lattices.formats.json.fields import feature_objects
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import feature_matrix
 from lattices.vocabulary import Vocabulary
@@ -63,7 +63,7 @@ def plf_line(lattice: Lattice, losses: Losses, name: str, probability: bool) -> 
     ((('it\\'s',-0.5,1),('*EPS*',-1.0,2),),(('so',0.0,1),),)
     """
     where = f"segment {lattice.id!r}"
-    _note_losses(lattice, losses, where)
+    note_losses(lattice, losses, "features")
     try:
         lattice = trim(lattice).space
     except SpaceError as problem:
@@ -77,18 +77,6 @@ def plf_line(lattice: Lattice, losses: Losses, name: str, probability: bool) -> 
 
         text = f'<seg id="{escape(name, _QUOTE)}">{text}</seg>'
     return text + "\n"
-
-
-def _note_losses(lattice: Lattice, losses: Losses, where: str) -> None:
-    carried = {
-        "times": lattice.times is not None,
-        "source texts": bool(lattice.source),
-        "references": bool(lattice.references),
-        "metadata": bool(lattice.metadata),
-    }
-    for what, present in carried.items():
-        if present:
-            losses.add(what, where)
 
 
 def _nodes(lattice: Lattice, losses: Losses, where: str, probability: bool) -> list[list[str]]:
@@ -124,13 +112,8 @@ def _rows(matrix: Any, names: tuple[str, ...], count: int) -> list[dict[str, flo
     """Return the features of every row that are not zero, by name."""
     if matrix is None:
         return [{} for _ in range(count)]
-    matrix = matrix.copy()
-    matrix.sum_duplicates()
-    bounds, columns, values = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
-    return [
-        {names[columns[entry]]: values[entry] for entry in range(first, last) if values[entry]}
-        for first, last in pairwise(bounds)
-    ]
+    rows = feature_objects(matrix, names)
+    return [{name: value for name, value in row.items() if value} for row in rows]
 
 
 def _words(lattice: Lattice, where: str) -> list[str]:
@@ -279,8 +262,7 @@ class PLF(Format):
         """
         probability = choice(options, "scores", ("log", "probability")) == "probability"
         tagged = choice(options, "ids", ("seg", "none")) == "seg"
-        lattices = (space for space in spaces if isinstance(space, Lattice))
-        for number, lattice in enumerate(lattices):
+        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
             shown = lattice.id if tagged and lattice.id != str(number) else ""
             stream.write(plf_line(lattice, losses, shown, probability).encode("utf-8"))
 

@@ -34,7 +34,15 @@ import numpy as np
 
 from lattices.arrays import floats, ints
 from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
+from lattices.formats.base import (
+    BYTE_ORDER_MARK,
+    Format,
+    Losses,
+    Record,
+    choice,
+    note_losses,
+    of_kind,
+)
 from lattices.formats.confusion.slots import (
     READ_OPTIONS,
     Alternatives,
@@ -44,7 +52,6 @@ from lattices.formats.confusion.slots import (
 )
 from lattices.formats.fields import LABEL_OPTIONS, label_names, label_words, number_column
 from lattices.formats.kaldi.costs import key_of
-from lattices.formats.openfst.text import note_losses
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -148,9 +155,7 @@ class Sausages(Format):
         if binary == "true" and table is None:
             needed = argument("write.symbols", "FILE")
             raise OptionError(f"binary=true needs {needed}, where the words are kept")
-        for number, lattice in enumerate(spaces):
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"sausages holds lattices, not {type(lattice).__name__}")
+        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
             note_losses(lattice, losses)
             slots = alternatives_of(lattice, losses, single=binary == "true")
             names = label_names(lattice, table, (_CLOSE.decode(),))

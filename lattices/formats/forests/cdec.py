@@ -31,14 +31,13 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
-from lattices.formats.base import Format, Losses, Record, split_words
+from lattices.formats.base import Format, Losses, Record, note_losses, of_kind, split_words
 from lattices.formats.forests.scores import (
     BAR,
     SCORES,
     WEIGHTS,
     feature_table,
     nodes_below_root,
-    note_losses,
     spelled_words,
     target_sides,
     weighted,
@@ -96,9 +95,8 @@ class CdecForest(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write one line, every digit of a number."""
-        for space in spaces:
-            if isinstance(space, Forest):
-                stream.write(_line(space, losses, options).encode("utf-8") + b"\n")
+        for forest in of_kind(Forest, spaces, losses):
+            stream.write(_line(forest, losses, options).encode("utf-8") + b"\n")
 
 
 FORMAT = CdecForest()
@@ -272,7 +270,7 @@ def _weighted(
 
 def _line(forest: Forest, losses: Losses, options: Mapping[str, Any]) -> str:
     where = f"segment {forest.id!r}"
-    note_losses(forest, losses, where, frozenset(("categories", "spans")))
+    note_losses(forest, losses, "features", "categories", "spans")
     nodes = nodes_below_root(forest, losses, where)
     spelled = spelled_words(forest, losses, where, _SLOT)
     sides = target_sides(forest, spelled, lambda _, index: f"[{index + 1}]")

@@ -36,15 +36,17 @@ from lattices.formats.base import (
     Losses,
     Record,
     choice,
+    note_losses,
+    of_kind,
     split_words,
 )
+from lattices.formats.fields import is_whole
 from lattices.formats.forests.lines import NODE, TAGS, EdgeLines, separate
 from lattices.formats.forests.scores import (
     BAR,
     SCORES,
     WEIGHTS,
     nodes_below_root,
-    note_losses,
     spelled_words,
     target_sides,
     written_features,
@@ -98,10 +100,9 @@ class Hypergraph(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write Moses' dialect, every digit of a number."""
-        for space in spaces:
-            if isinstance(space, Forest):
-                lines = _lines(space, losses, options)
-                stream.write(("\n".join(lines) + "\n").encode("utf-8"))
+        for forest in of_kind(Forest, spaces, losses):
+            lines = _lines(forest, losses, options)
+            stream.write(("\n".join(lines) + "\n").encode("utf-8"))
 
 
 FORMAT = Hypergraph()
@@ -122,7 +123,7 @@ class _Lines:
         row = split_words(line)
         if not row:
             raise self.record.error(f"the file ends where {what} should be", self.place)
-        if len(row) != count or not all(map(_is_number, row)):
+        if len(row) != count or not all(is_whole(each, _MOST_DIGITS) for each in row):
             raise self.record.error(f"{line!r:.80}, expected {what}", self.place)
         return list(map(int, row))
 
@@ -165,13 +166,9 @@ class _Lines:
         return edges, nodes
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
-
-
 def _lines(forest: Forest, losses: Losses, options: Mapping[str, Any]) -> list[str]:
     where = f"segment {forest.id!r}"
-    note_losses(forest, losses, where, frozenset())
+    note_losses(forest, losses, "features")
     nodes = nodes_below_root(forest, losses, where)
     spelled = spelled_words(forest, losses, where, NODE)
     offset, tails = forest.tail_offset.tolist(), forest.tail.tolist()

@@ -32,6 +32,7 @@ from lattices.formats.base import (
     choice,
     split_words,
 )
+from lattices.formats.fields import is_whole
 from lattices.formats.forests.lines import EdgeLines
 from lattices.formats.forests.scores import BAR, WEIGHTS
 from lattices.spaces import Space
@@ -93,7 +94,9 @@ def _edges(record: Record, lines: list[str]) -> tuple[EdgeLines, dict[int, int]]
             expected = (
                 "the numbers of nodes and of edges" if announced is None else "a node or edge"
             )
-            if len(row) != (2 if announced is None else 1) or not all(map(_is_number, row)):
+            if len(row) != (2 if announced is None else 1) or not all(
+                is_whole(each, _MOST_DIGITS) for each in row
+            ):
                 raise record.error(f"{line.strip(BLANKS)!r:.80}, expected {expected}", place)
             if announced is None:
                 announced = list(map(int, row))
@@ -107,7 +110,3 @@ def _edges(record: Record, lines: list[str]) -> tuple[EdgeLines, dict[int, int]]
     if not place_of:
         raise record.error("a forest without nodes")
     return edges, place_of
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS

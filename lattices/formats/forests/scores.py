@@ -30,20 +30,6 @@ from lattices.spaces.features import FeatureMatrix, weight_vector
 BAR = "|||"
 
 
-def note_losses(forest: Forest, losses: Losses, where: str, held: frozenset[str]) -> None:
-    """Give to ``losses`` what a file cannot hold; ``held`` is what it can."""
-    carried = {
-        "categories": bool(forest.categories),
-        "spans": forest.spans is not None,
-        "source texts": bool(forest.source),
-        "references": bool(forest.references),
-        "metadata": bool(forest.metadata),
-    }
-    for what, present in carried.items():
-        if present and what not in held:
-            losses.add(what, where)
-
-
 def nodes_below_root(forest: Forest, losses: Losses, where: str) -> int:
     """Return how many nodes to write where the last one has to be the root.
 

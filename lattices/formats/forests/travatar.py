@@ -29,8 +29,8 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.formats.base import Format, Losses, Record, split_words
-from lattices.formats.forests.scores import WEIGHTS, note_losses, products
+from lattices.formats.base import Format, Losses, Record, note_losses, of_kind, split_words
+from lattices.formats.forests.scores import WEIGHTS, products
 from lattices.formats.json.fields import (
     ENCODER,
     check_types,
@@ -80,9 +80,8 @@ class Travatar(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write one line for each segment, every digit of a number."""
-        for space in spaces:
-            if isinstance(space, Forest):
-                stream.write(ENCODER.encode(_fields(space, losses)).encode("utf-8") + b"\n")
+        for forest in of_kind(Forest, spaces, losses):
+            stream.write(ENCODER.encode(_fields(forest, losses)).encode("utf-8") + b"\n")
 
 
 FORMAT = Travatar()
@@ -197,7 +196,7 @@ def _spans(nodes: Sequence[dict[str, Any]]) -> IntColumn | None:
 
 def _fields(forest: Forest, losses: Losses) -> dict[str, Any]:
     where = f"segment {forest.id!r}"
-    note_losses(forest, losses, where, frozenset(("categories", "spans", "source texts")))
+    note_losses(forest, losses, "features", "categories", "spans", "source texts")
     source = split_words(forest.source)
     if " ".join(source) != forest.source:
         losses.add("blanks of source texts", where)

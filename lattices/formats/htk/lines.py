@@ -12,6 +12,7 @@ import numpy as np
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError
 from lattices.formats.base import Record
+from lattices.formats.fields import finite_number, is_whole
 
 #: Scale in the header: the feature, its key on a link, and the scale where none is given.
 SCALES: dict[str, tuple[str, bytes, float]] = {
@@ -49,7 +50,6 @@ _ALIASES = {
 _FIELD = re.compile(
     rb"""([^\s=]+)=(?:"((?:[^"\\]|\\.)*)"(?!\S)|'((?:[^'\\]|\\.)*)'(?!\S)|((?:[^\s\\]|\\.)*))\s*"""
 )
-_MOST_DIGITS = 18
 _ESCAPE = re.compile(rb"\\(0[0-7]{3}|[0-3][0-7]{2}|.)")
 _PLAIN = re.compile(r"[^\x00-\x20\x7f\"'\\][^\x00-\x20\x7f\\]*")
 # digits after an escape are escaped as well, for \0075 could be one of four digits
@@ -138,7 +138,7 @@ class Rows:
         grouped = any(b"_" in row.get(key, b"") for row in self.fields)
         if not values or grouped or not np.isfinite(column).all():
             for row, line in zip(self.fields, self.lines, strict=True):
-                if key in row and not _is_finite(row[key]):
+                if key in row and finite_number(row[key]) is None:
                     shown = f"{key.decode()}={row[key].decode('utf-8', 'replace')}"
                     raise FormatError(f"{shown}, expected a finite number", self.path, line)
         return column
@@ -146,24 +146,14 @@ class Rows:
     def names(self, key: bytes) -> list[int]:
         """Return a column of the numbers that name nodes, which every line must have."""
         texts = [row.get(key, b"") for row in self.fields]
-        if not all(map(bytes.isdigit, texts)) or max(map(len, texts), default=0) > _MOST_DIGITS:
+        if not all(map(is_whole, texts)):
             pairs = zip(texts, self.lines, strict=True)
-            text, line = next(
-                pair for pair in pairs if not pair[0].isdigit() or len(pair[0]) > _MOST_DIGITS
-            )
+            text, line = next(pair for pair in pairs if not is_whole(pair[0]))
             shown = text.decode("utf-8", "replace") or "nothing"
             raise FormatError(
                 f"{shown:.40} for {key.decode()}=, expected the number of a node", self.path, line
             )
         return list(map(int, texts))
-
-
-def _is_finite(text: bytes) -> bool:
-    try:
-        # Python's grouping of digits is nobody else's
-        return math.isfinite(float(text)) and b"_" not in text
-    except ValueError:
-        return False
 
 
 class Tables:
@@ -220,7 +210,7 @@ class Tables:
         text = self.header.get(key)
         if text is None:
             return default
-        if not _is_finite(text.encode()):
+        if finite_number(text) is None:
             raise self.error(f"{key}={text}, expected a finite number")
         return float(text)
 

@@ -60,7 +60,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.arrays import Array, FloatColumn, floats, ints
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice, note_losses
 from lattices.formats.htk.lines import KEEP_TAGS, NULL, SCALES, TAGS, Tables, is_header_key, quoted
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureMatrix
@@ -123,12 +123,7 @@ def write_slf(stream: BinaryIO, lattice: Lattice, losses: Losses) -> None:
     more, and the others get a scale of 0.
     """
     where = f"segment {lattice.id!r}"
-    for what in ("source", "references"):
-        if getattr(lattice, what):
-            losses.add(what if what == "references" else "source texts", where)
-    if set(lattice.metadata) - {"weights", "header"}:
-        losses.add("metadata", where)
-
+    note_losses(lattice, losses, "features", "times", metadata=("weights", "header"))
     ends, links = _with_one_end(lattice)
     columns = _columns(lattice, ends, losses, where)
     score = np.concatenate([lattice.score, lattice.final[ends]]) if len(ends) else lattice.score

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, argument
 from lattices.formats.base import Format, Record, choice, split_words
-from lattices.formats.fields import finite_number
+from lattices.formats.fields import finite_number, is_whole
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
@@ -202,7 +202,7 @@ class _Tables:
 
     def _whole(self, row: list[str], column: int, place: int) -> int:
         text = self._column(row, column, place)
-        if not (text.isascii() and text.isdigit() and len(text) < 10):
+        if not is_whole(text, 9):
             raise self.record.error(f"{text!r}, expected a whole number", place)
         return int(text)
 

@@ -63,64 +63,91 @@ from lattices.formats.json.forests import COMMON_KEYS, FOREST_KEYS, forest_field
 from lattices.formats.lists.recognisers import is_recogniser
 from lattices.formats.lists.rows import is_row
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix, sparse_rows
+from lattices.spaces.features import FeatureMatrix, matrix_columns, sparse_rows
 from lattices.vocabulary import Vocabulary
 
 #: more than the columns of lattices can hold
 _HUGE = 2**31
 
 
-class ArcLists:
-    """Arcs as lists of three to five entries.
+@dataclass(frozen=True, eq=False)
+class ArcColumns:
+    """Arcs as columns, with nothing wrong in them.
 
-    All work on single arcs is done by the interpreter's own loops: this is the time it
-    takes to read a record.
-
-    Raises
-    ------
-    SpaceError
-        If an entry has the wrong type; scores and features are looked at when they are asked for.
-
-    Examples
-    --------
-    >>> arcs = ArcLists([[0, 1, "a"], [0, 1, "b", -0.5, {"lm": -1.0}]])
-    >>> arcs.labels(Vocabulary()).tolist(), arcs.scores().tolist(), arcs.highest
-    ([1, 2], [0.0, -0.5], 1)
+    Attributes
+    ----------
+    src, dst, word : int32 columns, one entry an arc
+        ``word`` is an index into ``words``.
+    score : float64 column, one entry an arc
+    words, names : lists of str
+        In the order of the file.
+    offset, index, value : int32, int32 and float64 columns
+        The features as a sparse matrix with a column for each of ``names``.
     """
 
-    def __init__(self, arcs: list[Any]) -> None:
-        self._src: Sequence[int]
-        self._dst: Sequence[int]
-        self._src, self._dst, self._words, self._scores, self._rows = _columns(arcs)
-        self.count = len(arcs)
-        self.highest = max(chain(self._src, self._dst), default=-1)
+    src: IntColumn
+    dst: IntColumn
+    word: IntColumn
+    score: FloatColumn
+    words: Sequence[str]
+    names: list[str]
+    offset: IntColumn
+    index: IntColumn
+    value: FloatColumn
 
-    def within(self) -> bool:
-        """Tell whether all states are such that columns can hold them."""
-        lowest = min(chain(self._src, self._dst), default=0)
-        return lowest > -_HUGE and self.highest < _HUGE
+    @classmethod
+    def of_lists(cls, arcs: list[Any]) -> ArcColumns:
+        """Return arcs that are lists of three to five entries.
+
+        All work on single arcs is done by the interpreter's own loops: this is the time it
+        takes to read a record.
+
+        Raises
+        ------
+        SpaceError
+            If an entry has the wrong type.
+
+        Examples
+        --------
+        >>> arcs = ArcColumns.of_lists([[0, 1, "a"], [0, 1, "b", -0.5, {"lm": -1.0}]])
+        >>> arcs.labels(Vocabulary()).tolist(), arcs.score.tolist(), arcs.highest
+        ([1, 2], [0.0, -0.5], 1)
+        """
+        src, dst, words, scores, rows = _columns(arcs)
+        states = *src, *dst
+        if states and not -_HUGE < min(states) <= max(states) < _HUGE:
+            odd = next(state for state in states if not -_HUGE < state < _HUGE)
+            raise SpaceError(f"state {odd!r:.20} of an arc, of {len(arcs)} arcs")
+        names: list[str] = []
+        score = number_column(scores, "scores of arcs")
+        offset, index, value = matrix_columns(feature_rows(rows, names))
+        word = ints(np.arange(len(arcs)))
+        return cls(ints(src), ints(dst), word, score, words, names, offset, index, value)
 
     @property
-    def src(self) -> IntColumn:
-        """The sources."""
-        return ints(self._src)
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.src)
 
     @property
-    def dst(self) -> IntColumn:
-        """The targets."""
-        return ints(self._dst)
+    def highest(self) -> int:
+        """The highest state, -1 if there is none."""
+        return max(int(self.src.max(initial=-1)), int(self.dst.max(initial=-1)))
 
     def labels(self, vocabulary: Vocabulary) -> IntColumn:
         """Return the numbers of the words, which are added."""
-        return ints(vocabulary.add_all(self._words))
-
-    def scores(self) -> FloatColumn:
-        """Return the scores, 0 where there is none."""
-        return number_column(self._scores, "scores of arcs")
+        return ints(np.array(vocabulary.add_all(self.words), np.int32)[self.word])
 
     def features(self, names: list[str]) -> FeatureMatrix:
         """Return the features, one row an arc; new names are appended to ``names``."""
-        return feature_rows(self._rows, names)
+        index = self.index
+        if names:
+            number = {name: place for place, name in enumerate(dict.fromkeys(names + self.names))}
+            names[:] = number
+            index = ints(np.array([number[name] for name in self.names], np.int32)[index])
+        else:
+            names[:] = self.names
+        return sparse_rows(self.value, index, self.offset, len(names))
 
 
 def _columns(arcs: list[Any]) -> tuple[Sequence[Any], ...]:
@@ -140,65 +167,6 @@ def _columns(arcs: list[Any]) -> tuple[Sequence[Any], ...]:
             odd = next(entry for entry in entries if type(entry) is not kind)
             raise SpaceError(f"{odd!r} for the {what} of an arc, expected {kind.__name__}")
     return src, dst, words, score, rows
-
-
-@dataclass(frozen=True, eq=False)
-class ArcColumns:
-    """Arcs as columns, with nothing wrong in them: the same as :class:`ArcLists` to the caller.
-
-    Attributes
-    ----------
-    src, dst, word : int32 columns, one entry an arc
-        ``word`` is an index into ``words``.
-    score : float64 column, one entry an arc
-    words, names : lists of str
-        In the order of the file.
-    offset, index, value : int32, int32 and float64 columns
-        The features as a sparse matrix with a column for each of ``names``.
-    """
-
-    src: IntColumn
-    dst: IntColumn
-    word: IntColumn
-    score: FloatColumn
-    words: list[str]
-    names: list[str]
-    offset: IntColumn
-    index: IntColumn
-    value: FloatColumn
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.src)
-
-    @property
-    def highest(self) -> int:
-        """The highest state, -1 if there is none."""
-        return max(int(self.src.max(initial=-1)), int(self.dst.max(initial=-1)))
-
-    def within(self) -> bool:
-        """Tell that all states are such that columns can hold them."""
-        return True
-
-    def labels(self, vocabulary: Vocabulary) -> IntColumn:
-        """Return the numbers of the words, which are added."""
-        return ints(np.array(vocabulary.add_all(self.words), np.int32)[self.word])
-
-    def scores(self) -> FloatColumn:
-        """Return the scores, 0 where there is none."""
-        return self.score
-
-    def features(self, names: list[str]) -> FeatureMatrix:
-        """Return the features, one row an arc; new names are appended to ``names``."""
-        index = self.index
-        if names:
-            number = {name: place for place, name in enumerate(dict.fromkeys(names + self.names))}
-            names[:] = number
-            index = ints(np.array([number[name] for name in self.names], np.int32)[index])
-        else:
-            names[:] = self.names
-        return sparse_rows(self.value, index, self.offset, len(names))
 
 
 def arcs_apart(record: Record) -> tuple[dict[str, Any], ArcColumns] | None:
@@ -343,6 +311,8 @@ STATES_WITHOUT_ARCS = 1_000_000
 
 _OPENING = re.compile(rb'\s*\{\s*["}]')
 _OTHERS = (CDEC_OPENING, TRAVATAR_OPENING)
+#: a key that no rows and no recognisers have; within a text its quotes would be escaped
+_OWN_KEY = re.compile(rb'"(?:arcs|states|finals)"\s*:')
 
 
 class JsonLines(Format):
@@ -358,13 +328,9 @@ class JsonLines(Format):
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line begins an object, and none of another format."""
-        others = any(other.match(head) for other in _OTHERS)
-        return (
-            bool(_OPENING.match(head))
-            and not others
-            and not is_row(head)
-            and not is_recogniser(head)
-        )
+        if not _OPENING.match(head) or any(other.match(head) for other in _OTHERS):
+            return False
+        return bool(_OWN_KEY.search(head)) or not (is_row(head) or is_recogniser(head))
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the segment of one line, in time linear in its length."""
@@ -415,7 +381,7 @@ def _lattice(
     for key in ("arcs", "finals"):
         if key not in fields:
             raise SpaceError(f"no {key!r} in the object")
-    arcs = apart or ArcLists(typed(fields, "arcs", list))
+    arcs = apart or ArcColumns.of_lists(typed(fields, "arcs", list))
     ending, final_rows = _finals(fields)
     start = typed(fields, "start", int, 0)
     states = typed(fields, "states", int, None)
@@ -424,8 +390,6 @@ def _lattice(
     if not 0 < states <= STATES_WITHOUT_ARCS + 2 * arcs.count:
         # one wrong digit must not ask for all the memory there is
         raise SpaceError(f"{states} states for {arcs.count} arcs")
-    if not arcs.within():
-        raise SpaceError(f"a state of an arc that is none of {states} states")
     if not all(0 <= state < states for state in ending):
         raise SpaceError(f"final states {sorted(ending)}, expected numbers from 0 to {states - 1}")
     final = np.full(states, -np.inf)
@@ -447,7 +411,7 @@ def _lattice(
         src=arcs.src,
         dst=arcs.dst,
         label=arcs.labels(vocabulary),
-        score=arcs.scores(),
+        score=arcs.score,
         final=floats(final),
         start=start,
         features=features if names else None,

@@ -29,7 +29,7 @@ import numpy as np
 from lattices._native import distinct_labels, kaldi_end, kaldi_states, symbols_end
 from lattices.arrays import Array, FloatColumn, IntColumn, ints
 from lattices.errors import FormatError, SpaceError
-from lattices.formats.base import Format, Losses, Record, choice
+from lattices.formats.base import Format, Losses, Record, choice, of_kind
 from lattices.formats.kaldi.costs import (
     READ_OPTIONS,
     Costs,
@@ -46,7 +46,7 @@ from lattices.formats.openfst.codec import (
     encoded_symbols,
     is_fst,
 )
-from lattices.formats.openfst.symbols import extended_symbols, no_table, read_symbols
+from lattices.formats.openfst.symbols import no_table, read_symbols, table_labels
 from lattices.interop import symbol_table
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -300,9 +300,7 @@ class KaldiBinary(Format):
     ) -> None:
         """Write vector FSTs whose states and arcs stand in the order of the lattice."""
         arc_type = choice(options, "arc_type", tuple(ARC_TYPES))
-        for number, lattice in enumerate(spaces):
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"kaldi-binary holds lattices, not {type(lattice).__name__}")
+        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
             key, costs = key_of(lattice, number), costs_of(lattice, losses)
             stream.write(f"{key} ".encode())
             stream.write(_encoded(lattice, costs, arc_type, options.get("symbols")))
@@ -372,15 +370,12 @@ def _vocabulary_numbers(
 
 def _encoded(lattice: Lattice, costs: Costs, arc_type: str, table: str | None) -> bytes:
     layout = ARC_TYPES[arc_type]
-    used = np.unique(lattice.label).tolist()
     label, flags, attached = lattice.label, 0, b""
     if table is None:
-        flags, attached = HAS_OSYMBOLS, encoded_symbols(symbol_table(lattice.vocabulary, used))
+        used = symbol_table(lattice.vocabulary, np.unique(lattice.label).tolist())
+        flags, attached = HAS_OSYMBOLS, encoded_symbols(used)
     else:
-        words = {key: lattice.vocabulary.word(key) for key in used if key != EPSILON}
-        numbers = extended_symbols(table, words.values())
-        keys = [numbers[words[key]] if key != EPSILON else EPSILON for key in used]
-        label = ints(np.array(keys, dtype=np.int32)[np.searchsorted(used, lattice.label)])
+        label = table_labels(lattice, table)
     header = (
         struct.pack("<i", FST_MAGIC),
         encoded_string("vector"),

@@ -19,7 +19,7 @@ import numpy as np
 from lattices._native import kaldi_frames, kaldi_scores
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import BLANKS, Losses
+from lattices.formats.base import BLANKS, Losses, note_losses
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureMatrix, sparse_rows
@@ -176,16 +176,8 @@ def costs_of(lattice: Lattice, losses: Losses) -> Costs:
     """
     where = f"segment {lattice.id!r}"
     both = lattice.features is not None and set(FEATURES) <= set(lattice.feature_names)
-    carried = {
-        "features": bool(set(lattice.feature_names) - set(FEATURES if both else ())),
-        "times": lattice.times is not None,
-        "source texts": bool(lattice.source),
-        "references": bool(lattice.references),
-        "metadata": bool(lattice.metadata),
-    }
-    for what, present in carried.items():
-        if present:
-            losses.add(what, where)
+    others = set(lattice.feature_names) - set(FEATURES if both else ())
+    note_losses(lattice, losses, "" if others else "features")
     ending = lattice.final > -np.inf
     if both:
         graph, acoustic = (_column(lattice.features, lattice, name) for name in FEATURES)

@@ -41,17 +41,15 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 
 from lattices.arrays import Array, IntColumn, floats, ints
-from lattices.errors import FormatError, OptionError
-from lattices.formats.base import Format, Losses, Record
-from lattices.formats.fields import LABEL_OPTIONS, label_names, label_words, number_column
-from lattices.formats.openfst.text import note_losses
+from lattices.errors import OptionError
+from lattices.formats.base import Format, Losses, Record, note_losses, of_kind
+from lattices.formats.fields import LABEL_OPTIONS, is_whole, label_names, label_words, number_column
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
 
 Row: TypeAlias = "list[bytes]"
 
 _FINAL = b"-1"
-_MOST_DIGITS = 18
 _HEADER = re.compile(rb"\s*k2\.Fsa: ?")
 _TAIL = b"properties_str"
 _VECTOR = re.compile(rb"\s*k2\.FsaVec:")
@@ -107,19 +105,13 @@ class K2(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write an acceptor: the start as state 0, then the others in order."""
-        for lattice in spaces:
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"k2 holds lattices, not {type(lattice).__name__}")
+        for lattice in of_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             names = label_names(lattice, options.get("symbols"), ("-1", "[", "]"))
             stream.write("".join(_lines(lattice, names)).encode("utf-8"))
 
 
 FORMAT = K2()
-
-
-def _is_state(text: bytes) -> bool:
-    return text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 class _Arcs:
@@ -176,8 +168,8 @@ class _Arcs:
         """Return sources and targets numbered without gaps, and the final state."""
         sources, targets = [row[0] for row in self.rows], [row[1] for row in self.rows]
         for column in (sources, targets, last[1]):
-            if not all(map(_is_state, column)):
-                odd = next(entry for entry, text in enumerate(column) if not _is_state(text))
+            if not all(map(is_whole, column)):
+                odd = next(entry for entry, text in enumerate(column) if not is_whole(text))
                 place = last[0] if column is last[1] else self.places[odd]
                 shown = column[odd].decode("utf-8")
                 raise self.record.error(f"state {shown!r:.40}, expected a number from 0", place)

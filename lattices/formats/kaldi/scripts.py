@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from lattices.errors import FormatError, OptionError, SpaceError, argument
-from lattices.formats.base import Format, Losses, Record, choice, text_lines
+from lattices.formats.base import Format, Losses, Record, choice, of_kind, text_lines
 from lattices.formats.kaldi.binary import FORMAT as BINARY
 from lattices.formats.kaldi.binary import read_fst
 from lattices.formats.kaldi.costs import READ_OPTIONS, key_of
@@ -134,9 +134,7 @@ class KaldiScp(Format):
         fmt = BINARY if choice(given, "binary", ("true", "false")) == "true" else TEXT
         rest = {"symbols": options["symbols"]} if "symbols" in options else {}
         with created(archive) as ark:
-            for number, lattice in enumerate(spaces):
-                if not isinstance(lattice, Lattice):
-                    raise FormatError(f"kaldi-scp holds lattices, not {type(lattice).__name__}")
+            for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
                 key = key_of(lattice, number)
                 offset = ark.tell() + len(f"{key} ".encode())
                 fmt.write(ark, [lattice.replaced(id=key)], losses, **rest)

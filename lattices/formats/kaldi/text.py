@@ -45,8 +45,8 @@ import numpy as np
 from lattices._native import empty_line_ends, kaldi_text
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice
-from lattices.formats.fields import label_names, label_words
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice, of_kind
+from lattices.formats.fields import is_number, is_whole, label_names, label_words
 from lattices.formats.kaldi.costs import (
     READ_OPTIONS,
     Costs,
@@ -59,7 +59,6 @@ from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
 _BLOCK = 1 << 18
-_MOST_DIGITS = 18
 #: what may be wrong with a line: the codes of native/kaldi_text.hpp, and the last for its states
 _UNENDED, _KEY, _EMPTY, _COLUMNS, _MIXED, _WEIGHT, _IDS, _TRANSITION_ID = range(1, 9)
 EMPTY_LINE = re.compile(rb"\n[ \t\v\f\r]*\n")
@@ -177,9 +176,7 @@ class KaldiArchive(Format):
     ) -> None:
         """Write the start state first, then the others in order."""
         compact = choice(options, "type", ("compact", "lattice")) == "compact"
-        for number, lattice in enumerate(spaces):
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"kaldi holds lattices, not {type(lattice).__name__}")
+        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
             key, costs = key_of(lattice, number), costs_of(lattice, losses)
             names = label_names(lattice, options.get("symbols"))
             lines = [f"{key} \n", *_lines(lattice, costs, names, compact), "\n"]
@@ -197,16 +194,7 @@ def _record(text: bytes, path: str, line: int, number: int) -> Record:
 
 def _is_weight(text: bytes) -> bool:
     parts = text.split(b",")
-    return len(parts) in (2, 3) and all(map(_is_number, parts[:2]))
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    # Python's grouping of digits is nobody else's
-    return b"_" not in text
+    return len(parts) in (2, 3) and all(map(is_number, parts[:2]))
 
 
 def _error(record: Record, found: KaldiText) -> FormatError:
@@ -238,7 +226,7 @@ def _error(record: Record, found: KaldiText) -> FormatError:
         what, text, wanted = "transition-id", row[2], "a number from 0"
     else:
         states = row[: 2 if len(row) > 2 else 1]
-        text = next(text for text in states if not text.isdigit() or len(text) > _MOST_DIGITS)
+        text = next(text for text in states if not is_whole(text))
         what, wanted = "state", "a number from 0"
     return record.error(f"{what} {text.decode('utf-8')!r}, expected {wanted}", line)
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from lattices.errors import FormatError
-from lattices.formats.base import Format, Losses, Record, split_words, text_lines
+from lattices.formats.base import Format, Record, split_words, text_lines
 from lattices.formats.fields import finite_number
-from lattices.spaces import Hypothesis, NBest, Space
+from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
 
 _FIRST = "1best_recog"
@@ -99,12 +99,6 @@ class Espnet(Format):
             vocabulary=vocabulary,
             id=name,
         )
-
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Raise a FormatError: these files are read only."""
-        raise FormatError("espnet can be read, not written")
 
 
 FORMAT = Espnet()

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from lattices.errors import FormatError
-from lattices.formats.base import Format, Losses, Record, choice, grouped_lines, split_words
+from lattices.formats.base import Format, Record, choice, grouped_lines, split_words
 from lattices.formats.fields import finite_number
-from lattices.spaces import Hypothesis, NBest, Space
+from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
 
 _SPOKEN = re.compile(rb"^[HD]-[0-9]", re.MULTILINE)
@@ -90,12 +89,6 @@ class Fairseq(Format):
             source=texts["S"],
             references=[texts["T"]] if texts["T"] else [],
         )
-
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Raise a FormatError: these files are read only."""
-        raise FormatError("fairseq can be read, not written")
 
     def _score(self, record: Record, place: int, text: str) -> float:
         value = finite_number(text)

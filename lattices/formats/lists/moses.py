@@ -12,8 +12,8 @@ without a name become ``feature_0``. Consecutive lines of one id are one list.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, pairwise
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -28,9 +28,12 @@ from lattices.formats.base import (
     Record,
     grouped_lines,
     joined_words,
+    note_losses,
+    of_kind,
     split_words,
 )
 from lattices.formats.fields import finite_number
+from lattices.formats.json.fields import feature_objects
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import NBest, Space
 from lattices.spaces.features import FeatureMatrix, feature_matrix
@@ -101,14 +104,8 @@ class MosesNBest(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write today's dialect, ``Name= values``, every digit of a number."""
-        previous = None
-        for space in spaces:
-            if not isinstance(space, NBest):
-                continue
-            check_id(space.id, previous, _BAR)
-            previous = space.id
-            note_losses(space, losses, {"extra"})
-            stream.write("".join(_lines(space, losses)).encode("utf-8"))
+        for nbest in lists_to_write(spaces, losses, _BAR, "features", metadata={"extra"}):
+            stream.write("".join(_lines(nbest, losses)).encode("utf-8"))
 
 
 FORMAT = MosesNBest()
@@ -235,17 +232,25 @@ def check_id(name: str, previous: str | None, separator: str) -> None:
         raise FormatError(f"two lists in a row have the id {name!r}, and would be read as one")
 
 
-def note_losses(nbest: NBest, losses: Losses, kept: set[str]) -> None:
-    """Give to ``losses`` what lists of lines cannot hold."""
-    where = f"segment {nbest.id!r}"
-    if nbest.source:
-        losses.add("source", where)
-    if nbest.references:
-        losses.add("references", where)
-    if nbest.metadata.keys() - kept:
-        losses.add("metadata", where)
-    if not len(nbest):
-        losses.add("empty list", where)
+def lists_to_write(
+    spaces: Iterable[Space],
+    losses: Losses,
+    separator: str,
+    *held: str,
+    metadata: Container[str] = (),
+) -> Iterator[NBest]:
+    """Iterate over lists, after a look at their ids and at what lines cannot hold of them.
+
+    Arguments are those of :func:`check_id` and of :func:`lattices.formats.base.note_losses`.
+    """
+    previous = None
+    for nbest in of_kind(NBest, spaces, losses):
+        check_id(nbest.id, previous, separator)
+        previous = nbest.id
+        note_losses(nbest, losses, *held, metadata=metadata)
+        if not len(nbest):
+            losses.add("empty list", f"segment {nbest.id!r}")
+        yield nbest
 
 
 def _groups(names: Iterable[str], losses: Losses, where: str) -> dict[str, list[str]]:
@@ -284,7 +289,9 @@ def _lines(nbest: NBest, losses: Losses) -> Iterator[str]:
     if extra is not None and not (isinstance(extra, list) and len(extra) == len(nbest)):
         losses.add("metadata 'extra'", where)
         extra = None
-    rows = _stored(nbest)
+    rows: list[dict[str, float]] = [{}] * len(nbest)
+    if nbest.features is not None:
+        rows = feature_objects(nbest.features, nbest.feature_names)
     for entry, score in enumerate(nbest.score.tolist()):
         text = joined_words(nbest.tokens(entry), losses, where)
         if _BAR in text:
@@ -293,20 +300,6 @@ def _lines(nbest: NBest, losses: Losses) -> Iterator[str]:
         if extra is not None and extra[entry]:
             fields.append(str(extra[entry]))
         yield f" {_BAR} ".join(fields) + "\n"
-
-
-def _stored(nbest: NBest) -> list[dict[str, float]]:
-    """Return the features of every hypothesis that its row stores, zeros among them."""
-    if nbest.features is None:
-        return [{} for _ in range(len(nbest))]
-    matrix = nbest.features.copy()
-    matrix.sum_duplicates()
-    names = [nbest.feature_names[column] for column in matrix.indices.tolist()]
-    values = matrix.data.tolist()
-    return [
-        dict(zip(names[first:last], values[first:last], strict=True))
-        for first, last in pairwise(matrix.indptr.tolist())
-    ]
 
 
 def _spelled(row: Mapping[str, float], groups: Mapping[str, list[str]]) -> str:

@@ -25,13 +25,13 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from lattices.errors import FormatError, SpaceError
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, split_words
+from lattices.errors import SpaceError
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, split_words
 from lattices.formats.json.fields import decoded, typed
-from lattices.spaces import Hypothesis, NBest, Space
+from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
 
 _KEYS = ("alternatives", "result", "partial", "segments", "transcription", "utts")
@@ -108,12 +108,6 @@ class RecogniserJson(Format):
         return NBest.from_hypotheses(
             hypotheses, vocabulary=vocabulary, id=name, references=references
         )
-
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Raise a FormatError: these files are read only."""
-        raise FormatError("asr-json can be read, not written")
 
 
 FORMAT = RecogniserJson()

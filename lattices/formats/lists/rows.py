@@ -19,19 +19,20 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, BinaryIO
 
-from lattices.errors import FormatError, OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError
 from lattices.formats.base import (
     BYTE_ORDER_MARK,
     Format,
     Losses,
     Record,
+    cut_lines,
     joined_words,
     split_words,
     text_lines,
 )
 from lattices.formats.fields import finite_number
 from lattices.formats.json.fields import decoded
-from lattices.formats.lists.moses import check_id, note_losses
+from lattices.formats.lists.moses import lists_to_write
 from lattices.spaces import Hypothesis, NBest, Space
 from lattices.vocabulary import Vocabulary
 
@@ -234,22 +235,14 @@ class JsonRows(Format):
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the id changes; a line that is no row is a record of its own."""
-        lines: list[bytes] = []
-        first = number = 0
         current: str | None = None
-        for line, text in text_lines(stream):
-            if not text.strip():
-                lines += [b""] if lines else []
-                continue
-            key = _json_key(text)
-            if lines and (key is None or key != current):
-                yield Record(b"\n".join(lines), path, first, number)
-                number, lines = number + 1, []
-            if not lines:
-                first, current = line, key
-            lines.append(text)
-        if lines:
-            yield Record(b"\n".join(lines), path, first, number)
+
+        def begins(text: bytes) -> bool:
+            nonlocal current
+            before, current = current, _json_key(text)
+            return current is None or current != before
+
+        return cut_lines(stream, path, begins)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
@@ -270,12 +263,6 @@ class JsonRows(Format):
         if columns is None:
             raise record.error("no row")
         return columns.nbest_of(rows, vocabulary)
-
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Raise a FormatError: jsonl is for writing."""
-        raise FormatError("json-rows can be read, not written")
 
 
 def is_row(head: bytes) -> bool:
@@ -388,20 +375,12 @@ class CsvRows(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write one row for each hypothesis, every digit of its score."""
-        previous = None
         out = csv.writer(buffer := io.StringIO(newline=""), lineterminator="\n")
         out.writerow(("id", "text", "score"))
-        for space in spaces:
-            if not isinstance(space, NBest):
-                continue
-            check_id(space.id, previous, "\n")
-            previous = space.id
-            where = f"segment {space.id!r}"
-            note_losses(space, losses, set())
-            if space.features is not None:
-                losses.add("features", where)
-            for entry, score in enumerate(space.score.tolist()):
-                out.writerow((space.id, joined_words(space.tokens(entry), losses, where), score))
+        for nbest in lists_to_write(spaces, losses, "\n"):
+            for entry, score in enumerate(nbest.score.tolist()):
+                text = joined_words(nbest.tokens(entry), losses, f"segment {nbest.id!r}")
+                out.writerow((nbest.id, text, score))
             stream.write(buffer.getvalue().encode("utf-8"))
             buffer.seek(0)
             buffer.truncate()

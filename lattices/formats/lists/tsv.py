@@ -7,7 +7,6 @@ is the empty hypothesis.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO
@@ -25,7 +24,7 @@ from lattices.formats.base import (
     split_words,
 )
 from lattices.formats.fields import finite_number
-from lattices.formats.lists.moses import check_id, note_losses
+from lattices.formats.lists.moses import lists_to_write
 from lattices.spaces import NBest, Space
 from lattices.vocabulary import Vocabulary
 
@@ -48,8 +47,8 @@ class NBestTable(Format):
         columns = head.split(b"\n", 1)[0].rstrip(b"\r").split(b"\t")
         if len(columns) != 4 or not columns[1].isdigit():
             return False
-        arc = columns[0].isdigit() and _is_number(columns[3])
-        return _is_number(columns[2]) and not arc
+        arc = columns[0].isdigit() and finite_number(columns[3]) is not None
+        return finite_number(columns[2]) is not None and not arc
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the first column changes."""
@@ -88,26 +87,10 @@ class NBestTable(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
     ) -> None:
         """Write one line for each hypothesis, every digit of its score."""
-        previous = None
-        for space in spaces:
-            if not isinstance(space, NBest):
-                continue
-            check_id(space.id, previous, "\t")
-            previous = space.id
-            where = f"segment {space.id!r}"
-            note_losses(space, losses, set())
-            if space.features is not None:
-                losses.add("features", where)
-            for entry, score in enumerate(space.score.tolist()):
-                text = joined_words(space.tokens(entry), losses, where)
-                stream.write(f"{space.id}\t{entry + 1}\t{score!r}\t{text}\n".encode())
+        for nbest in lists_to_write(spaces, losses, "\t"):
+            for entry, score in enumerate(nbest.score.tolist()):
+                text = joined_words(nbest.tokens(entry), losses, f"segment {nbest.id!r}")
+                stream.write(f"{nbest.id}\t{entry + 1}\t{score!r}\t{text}\n".encode())
 
 
 FORMAT = NBestTable()
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False

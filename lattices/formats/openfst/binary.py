@@ -20,11 +20,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Losses, Record, choice
+from lattices.errors import OptionError, argument
+from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
 from lattices.formats.openfst.codec import DecodedFst, SymbolTable, decode, encode, is_fst
-from lattices.formats.openfst.symbols import extended_symbols, no_table, read_symbols
-from lattices.formats.openfst.text import note_losses
+from lattices.formats.openfst.symbols import no_table, read_symbols, table_labels
 from lattices.interop import from_columns, symbol_table, to_columns
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
@@ -68,9 +67,7 @@ class OpenFstBinary(Format):
     ) -> None:
         """Write an acceptor whose states and arcs stand in the order of the lattice."""
         arc_type = choice(options, "arc_type", ("standard", "log", "log64"))
-        for lattice in spaces:
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"openfst holds lattices, not {type(lattice).__name__}")
+        for lattice in of_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             stream.write(_encoded(lattice, arc_type, options.get("symbols")))
 
@@ -94,13 +91,8 @@ def _symbols(found: DecodedFst, side: str, options: Mapping[str, Any]) -> Symbol
 
 def _encoded(lattice: Lattice, arc_type: str, table: str | None) -> bytes:
     columns = to_columns(lattice)
-    used = np.unique(lattice.label)
     if table is None:
-        attached = symbol_table(lattice.vocabulary, used.tolist())
+        attached = symbol_table(lattice.vocabulary, np.unique(lattice.label).tolist())
         return encode(columns, arc_type, isymbols=attached, osymbols=attached)
-    words = {label: lattice.vocabulary.word(label) for label in used.tolist() if label}
-    numbers = extended_symbols(table, words.values())
-    # the numbers of the used labels, in their order; epsilon, which has no word, keeps 0
-    keys = np.array([numbers[words[label]] if label else 0 for label in used.tolist()], np.int32)
-    label = keys[np.searchsorted(used, lattice.label)]
+    label = table_labels(lattice, table)
     return encode(replace(columns, ilabel=label, olabel=label), arc_type)

@@ -11,9 +11,13 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 
+import numpy as np
+
+from lattices.arrays import IntColumn, ints
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.openfst.codec import SymbolTable, decode_symbols, is_symbol_table
 from lattices.formats.streams import PathLike, created, opened
+from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME
 
 _BLANKS = frozenset(" \t\n\v\f\r")
@@ -106,6 +110,15 @@ def extended_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
         with created(path) as stream:
             stream.write("".join(f"{word}\t{key}\n" for key, word in table.items()).encode("utf-8"))
     return wanted
+
+
+def table_labels(lattice: Lattice, path: PathLike) -> IntColumn:
+    """Return the labels of a lattice as numbers of a table file, which is made or extended."""
+    used, place = np.unique(lattice.label, return_inverse=True)
+    words = {label: lattice.vocabulary.word(label) for label in used.tolist() if label != EPSILON}
+    numbers = extended_symbols(path, words.values())
+    keys = [numbers[words[label]] if label else EPSILON for label in used.tolist()]
+    return ints(np.array(keys, np.int32)[place])
 
 
 def no_table(

@@ -36,7 +36,8 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Losses, Record, choice
+from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
+from lattices.formats.fields import is_number, is_whole
 from lattices.formats.openfst.codec import FstColumns, SymbolTable
 from lattices.formats.openfst.symbols import check_symbol, extended_symbols, no_table, read_symbols
 from lattices.interop import from_columns, to_columns
@@ -119,29 +120,13 @@ class OpenFstText(Format):
         if kind == "numbers" and "symbols" not in options:
             needed = argument("write.symbols", "FILE")
             raise OptionError(f"labels=numbers needs {needed}, where the words are kept")
-        for lattice in spaces:
-            if not isinstance(lattice, Lattice):
-                raise FormatError(f"openfst-text holds lattices, not {type(lattice).__name__}")
+        for lattice in of_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             names = _names(lattice, kind, options.get("symbols"))
             stream.write("".join(_lines(lattice, names, twice)).encode("utf-8"))
 
 
 FORMAT = OpenFstText()
-
-
-def note_losses(lattice: Lattice, losses: Losses) -> None:
-    """Give to ``losses`` what no OpenFst file can hold."""
-    carried = {
-        "features": lattice.features is not None or lattice.final_features is not None,
-        "times": lattice.times is not None,
-        "source texts": bool(lattice.source),
-        "references": bool(lattice.references),
-        "metadata": bool(lattice.metadata),
-    }
-    for what, present in carried.items():
-        if present:
-            losses.add(what, f"segment {lattice.id!r}")
 
 
 def _is_k2(rows: Rows) -> bool:
@@ -184,7 +169,7 @@ def _is_acceptor(record: Record, rows: Rows, wanted: str) -> bool:
 def _guessed_acceptor(record: Record, rows: Rows) -> bool:
     """Decide what arcs of four columns are, as the module describes."""
     arcs = [row for row in rows if len(row) == 4]
-    if not all(_is_number(row[3]) for row in arcs):
+    if not all(is_number(row[3]) for row in arcs):
         return False
     if all(row[2].isdigit() and row[3].isdigit() for row in arcs):
         if any(row[2] != row[3] for row in arcs):
@@ -195,15 +180,6 @@ def _guessed_acceptor(record: Record, rows: Rows) -> bool:
             )
         return False
     return True
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    # Python's grouping of digits is nobody else's
-    return b"_" not in text
 
 
 def _full_arcs(rows: Rows, acceptor: bool) -> Rows:
@@ -267,7 +243,7 @@ def _above(record: Record, label: bytes) -> int:
 def _columns(record: Record, rows: Rows, arcs: Rows, label: IntColumn) -> FstColumns:
     ends = [row for row in rows if 0 < len(row) < 3]
     named = [*(row[0] for row in arcs), *(row[1] for row in arcs), *(row[0] for row in ends)]
-    if not all(map(_is_state, named)):
+    if not all(map(is_whole, named)):
         raise _bad_state(record, rows)
     # the numbers of files that are not numbered from 0 are closed up, in their order
     states, state = np.unique(np.array(list(map(int, named)), dtype=np.int64), return_inverse=True)
@@ -291,16 +267,12 @@ def _columns(record: Record, rows: Rows, arcs: Rows, label: IntColumn) -> FstCol
     )
 
 
-def _is_state(text: bytes) -> bool:
-    return text.isdigit() and len(text) <= _MOST_DIGITS
-
-
 def _bad_state(record: Record, rows: Rows) -> FormatError:
     """Return the error of the first state that is no number."""
     states = (
         (place, text) for place, row in enumerate(rows) for text in row[: 2 if len(row) > 2 else 1]
     )
-    place, text = next((place, text) for place, text in states if not _is_state(text))
+    place, text = next((place, text) for place, text in states if not is_whole(text))
     return record.error(f"state {text.decode('utf-8')!r}, expected a number from 0", place)
 
 
@@ -309,10 +281,10 @@ def _costs(record: Record, texts: list[bytes], places: list[int]) -> FloatColumn
     try:
         costs = floats(list(map(float, texts)))
     except ValueError:
-        costs = floats([float(text) if _is_number(text) else np.nan for text in texts])
+        costs = floats([float(text) if is_number(text) else np.nan for text in texts])
     bad = np.isnan(costs) | (costs == -np.inf)
     if b"_" in b"".join(texts):
-        bad |= np.array([not _is_number(text) for text in texts])
+        bad |= np.array([not is_number(text) for text in texts])
     if bad.any():
         odd = int(np.flatnonzero(bad)[0])
         shown = texts[odd].decode("utf-8")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import random
 import tracemalloc
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -114,19 +113,6 @@ def test_more_outcomes_than_the_input_has_cannot_be_left_out(tmp_path: Path) -> 
     assert list(run(sizes, [path], earlier=Earlier(outcomes=2))) == []
     with pytest.raises(OptionError, match="3 segments that were done before are not in the input"):
         list(run(sizes, [path], earlier=Earlier(outcomes=5)))
-
-
-def test_ids_are_known_as_in_a_dictionary() -> None:
-    """Against a dictionary, over several sizes of the table, with ids that are no good UTF-8."""
-    chance = random.Random(5)
-    seen, known = SeenIds(), dict[str, str]()
-    for number in range(20_000):
-        name = chance.choice(["", "\ud800", "é", "utt-"]) + str(chance.randrange(12_000))
-        path = f"file{number // 5000}"
-        assert (name in seen) == (name in known)
-        assert seen.add(name, path, number % 5000) == known.get(name, "")
-        known.setdefault(name, f"{path}:{number % 5000}" if number % 5000 else path)
-    assert len(seen) == len(known)
 
 
 def test_a_segment_that_is_done_leaves_little_in_memory() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,24 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import Linear, mbr
-from decoding.cli.choice import tune_mbr
-from decoding.cli.main import main
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from fstmetrics import BLEU, GRR, WER, Metric, corpus_score, quality
 from lattices import Forest, Lattice, NBest, OptionError, Space, read
 from lattices.algorithms import best_words
-from lattices.errors import FormatError
 from tests.strategies import sentences, small_forests, small_lattices
 
 METRICS = (WER(), GRR(), BLEU(order=2, smooth="add-k"))
-
-
-def command(*words: str) -> int:
-    """Run the command as the command line would."""
-    parser = argparse.ArgumentParser(prog="fstmetrics tune-mbr")
-    tune_mbr.add_arguments(parser)
-    parser.set_defaults(parser=parser)
-    return tune_mbr.run(parser.parse_args(words))
 
 
 @settings(max_examples=25)
@@ -98,80 +85,6 @@ def test_what_is_refused() -> None:
         tune_linear([lattice], [["a"], ["b"]], WER())
     with pytest.raises(OptionError, match="no segment"):
         tune_linear([], [], WER())
-
-
-ARCS = [
-    (0, 1, "a", -1.0), (1, 2, "b", 0.0), (2, 5, "e", 0.0),
-    (0, 3, "x", -1.1), (0, 3, "y", -1.2), (3, 4, "c", 0.0), (4, 5, "d", 0.0),
-]  # fmt: skip
-
-
-def corpus(path: Path, refs: Sequence[str | None] = ("x c d", "a b e")) -> Path:
-    lines = []
-    for number, reference in enumerate(refs):
-        fields = {"id": f"s{number}", "finals": {"5": 0.0}, "arcs": ARCS}
-        lines.append(fields | ({"refs": [reference]} if reference is not None else {}))
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
-def test_the_command_writes_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = corpus(tmp_path / "dev.jsonl", ("x c d", "x c d", "a b e"))
-    out = tmp_path / "table.tsv"
-    grid = ("--scale", "1", "100", "--p", "0.85", "--r", "0.75", "0.5")
-    assert command(str(file), "--metric", "wer", *grid, "-o", str(out)) == 0
-    header, *rows = [line.split("\t") for line in out.read_text().splitlines()]
-    assert header == ["scale", "p", "r", "T", str(WER())]
-    spaces = list(read(file))
-    table = tune_linear(
-        spaces, [space.references for space in spaces], WER(), scales=[1, 100], ps=[0.85],
-        rs=[0.75, 0.5],
-    )  # fmt: skip
-    assert [tuple(map(float, row)) for row in rows] == [
-        (point.scale, point.p, point.r, point.T, point.score) for point in table.points
-    ]
-    said = capsys.readouterr().err
-    assert "--method linear --scale 1.0 --set p=0.85 --set r=0.75 --set T=10" in said
-    assert "3 segments, 4 points" in said
-    name, *words = said.splitlines()[-1].split()
-    assert name == "fstmetrics"
-    assert main([str(file) if word == "SPACES" else word for word in words]) == 0
-
-
-def test_references_from_a_file_and_failures(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = corpus(tmp_path / "dev.jsonl", (None, None))
-    refs = tmp_path / "refs.txt"
-    refs.write_text("x c d\na b e\n")
-    small = (
-        "--refs-format",
-        "plain",
-        "--metric",
-        "wer",
-        "--scale",
-        "1",
-        "--p",
-        "0.8",
-        "--r",
-        "0.7",
-    )
-    assert command(str(file), "--refs", str(refs), *small) == 0
-    assert capsys.readouterr().out.count("\n") == 2
-    file.write_text(file.read_text() + "what?\n")
-    refs.write_text("x c d\na b e\nx\n")
-    assert command(str(file), "--refs", str(refs), *small) == 1
-    refs.write_text("x c d\na b e\nx\ny\n")
-    with pytest.raises(FormatError, match="4 lines for 3 segments"):
-        command(str(file), "--refs", str(refs), *small)
-
-
-def test_without_references_nothing_is_written(tmp_path: Path) -> None:
-    file = corpus(tmp_path / "dev.jsonl", (None,))
-    out = tmp_path / "table.tsv"
-    with pytest.raises(FormatError, match="nothing could be searched"):
-        command(str(file), "-o", str(out))
-    assert not out.exists()
 
 
 def test_real_lattices_gain_from_tuning(shared_data: Path) -> None:

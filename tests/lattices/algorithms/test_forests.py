@@ -304,15 +304,6 @@ def test_the_seed_decides():
     assert sample(forest, 0, np.random.default_rng(0)) == []
 
 
-def test_left_and_right_branches_both_stay_small_as_lattices():
-    for side in ([0, 1], [1, 0]):
-        words = [(0, [], [word]) for word in "abc"]
-        rows = [*words, *((node + 1, [node, 0], side) for node in range(40))]
-        lattice = to_lattice(Forest.from_edges(rows))
-        assert path_count(lattice) == 3**41
-        assert lattice.num_states < 200
-
-
 def test_options_are_checked():
     forest = chain(2, [0], [0, "a"])
     with pytest.raises(OptionError, match="k is 0"):

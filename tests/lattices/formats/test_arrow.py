@@ -23,7 +23,7 @@ from lattices.formats.arrow.ipc import FORMAT as ARROW
 from lattices.formats.arrow.parquet import FORMAT as PARQUET
 from lattices.formats.base import Format, IndexedFormat
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
-from lattices.testing import check_format, sample_lattices, sample_nbests
+from lattices.testing import check_format, sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import packed, parts, read_bytes, written
 from tests.strategies import small_lattices
@@ -408,7 +408,8 @@ def test_sniffing() -> None:
             # a script file needs an archive to point to, and is lines of text
             continue
         fmt = FORMATS.get(info.name)
-        space: Space = sample_nbests()[0] if fmt.kind == "nbest" else lattice
+        others: dict[str, Space] = {"nbest": sample_nbests()[0], "forest": sample_forests()[0]}
+        space = others.get(fmt.kind, lattice)
         data = written(fmt, space, lossy=True)[:4096]
         for ours in (ARROW, PARQUET):
             assert ours.sniff(data) == (fmt is ours)

@@ -17,7 +17,7 @@ from lattices.formats import FORMATS, LossWarning, formats, parse_record, read, 
 from lattices.formats.base import Losses
 from lattices.formats.confusion.mesh import FORMAT
 from lattices.spaces import Lattice, Space
-from lattices.testing import check_format, sample_lattices, sample_nbests, sentences
+from lattices.testing import check_format, sample_forests, sample_lattices, sample_nbests, sentences
 from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import problems, read_bytes, structure, written
 from tests.lattices.formats.parsing import parser
@@ -83,10 +83,11 @@ def files_of_other_formats(own: str) -> Iterator[tuple[str, bytes]]:
         if info.name == own or info.access != "read, write" or info.name == "kaldi-scp":
             continue
         fmt = FORMATS.get(info.name)
-        spaces: list[Space] = [*(sample_nbests() if fmt.kind == "nbest" else sample_lattices())]
+        samples: dict[str, Space] = {"nbest": sample_nbests()[0], "forest": sample_forests()[0]}
+        space = samples.get(fmt.kind, sample_lattices()[0])
         if info.name in ("mesh", "sausages"):
-            spaces = [*confusion_networks()]
-        yield info.name, written(fmt, spaces[0])
+            space = confusion_networks()[0]
+        yield info.name, written(fmt, space)
 
 
 def test_laws() -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
 import pickle
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,18 +12,17 @@ import pytest
 from lattices.errors import FormatError, OptionError, UnknownNameError
 from lattices.formats import (
     FORMATS,
-    LossWarning,
     formats,
     parse_record,
     read,
     read_records,
     write,
 )
-from lattices.formats.base import Format, Losses, Record, grouped_lines
-from lattices.spaces import Hypothesis, Lattice, NBest
-from lattices.testing import check_format, sample_lattices, sample_nbests
+from lattices.formats.base import Format, Record
+from lattices.spaces import Lattice
+from lattices.testing import check_format, sample_lattices
 from lattices.vocabulary import Vocabulary
-from tests.lattices.algorithms.comparing import packed, parts, problems
+from tests.lattices.algorithms.comparing import packed, problems
 
 LINE = b'{"id": "%s", "finals": {"1": 0}, "arcs": [[0, 1, "%s", -0.5]]}\n'
 SLF = b"VERSION=1.0\nN=2 L=1\nI=0\nI=1 W=hi\nJ=0 S=0 E=1 a=-1\n"
@@ -101,42 +97,6 @@ def test_unknown_content_lists_the_formats(tmp_path: Path) -> None:
         list(read(tmp_path / "x.txt"))
 
 
-def test_gzip_is_told_by_content_not_by_name(tmp_path: Path) -> None:
-    (tmp_path / "text.gz").write_bytes(jsonl("a"))
-    (tmp_path / "zipped.jsonl").write_bytes(packed(jsonl("b")))
-    assert [space.id for space in read(tmp_path)] == ["a", "b"]
-
-
-@pytest.mark.parametrize("cut", [1, 4, 30])
-def test_truncated_gzip_keeps_what_came_before(tmp_path: Path, cut: int) -> None:
-    path = tmp_path / "x.jsonl.gz"
-    # the first line is its own member, so it is complete whatever happens to the second
-    path.write_bytes(packed(jsonl("a")) + packed(jsonl("b"))[:-cut])
-    problems: list[FormatError] = []
-    found = [space.id for space in read(path, "jsonl", on_error=problems.append)]
-    assert found == (["a"] if cut == 30 else ["a", "b"])
-    assert [str(one) for one in problems] == [f"{path}: the gzip file is cut short"]
-    with pytest.raises(FormatError, match="cut short"):
-        list(read(path, "jsonl"))
-
-
-def test_damaged_gzip(tmp_path: Path) -> None:
-    path = tmp_path / "x.gz"
-    path.write_bytes(packed(jsonl("a")) + b"garbage")
-    problems: list[FormatError] = []
-    assert [space.id for space in read(path, on_error=problems.append)] == ["a"]
-    assert [one.problem.split(":")[0] for one in problems] == ["the gzip file is damaged"]
-    path.write_bytes(packed(jsonl("a")) + bytes(512))
-    assert [space.id for space in read(path)] == ["a"]
-    whole = packed(jsonl("a", "b", "c"))
-    path.write_bytes(whole[:-8] + bytes(4) + whole[-4:])
-    with pytest.raises(FormatError, match=r"x\.gz: the gzip file is damaged"):
-        list(read(path))
-    path.write_bytes(b"\x1f\x8b")
-    with pytest.raises(FormatError, match=r"x\.gz: the gzip file is cut short"):
-        list(read(path))
-
-
 @pytest.mark.parametrize("data", [b"", packed(b""), b"\n \n", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("name", ["jsonl", "htk", "moses-nbest", "nbest-tsv"])
 def test_empty_files_are_errors(tmp_path: Path, data: bytes, name: str) -> None:
@@ -165,25 +125,6 @@ def test_directory_in_sorted_order_survives_a_bad_file(tmp_path: Path) -> None:
     assert [os.path.basename(one.path) for one in problems] == ["3.bin"]
     with pytest.raises(FormatError, match=r"3\.bin"):
         list(read(tmp_path))
-
-
-def test_standard_input_delivered_byte_by_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Dribble(io.BytesIO):
-        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-            return super().readinto(buffer[:1])
-
-    class Input:
-        def __init__(self, data: bytes) -> None:
-            self.buffer = io.BufferedReader(Dribble(data))  # type: ignore[arg-type]
-
-    for data in (jsonl("a", "b"), packed(jsonl("a", "b"))):
-        monkeypatch.setattr(sys, "stdin", Input(data))
-        assert [space.id for space in read("-")] == ["a", "b"]
-    monkeypatch.setattr(sys, "stdin", Input(SLF))
-    assert [space.id for space in read("-")] == ["0"]
-    monkeypatch.setattr(sys, "stdin", Input(b"{}\n"))
-    with pytest.raises(FormatError, match="<stdin>:1: no 'arcs'"):
-        list(read("-"))
 
 
 def test_one_bad_record_loses_nothing_but_itself(tmp_path: Path) -> None:
@@ -341,139 +282,3 @@ def test_listing_covers_everything_and_survives_a_broken_plugin(
         "",
         "not available: No module named 'x'",
     )
-
-
-def test_write_by_suffix_plain_and_gzip(tmp_path: Path) -> None:
-    spaces = [*sample_lattices(), *(s.replaced(id="n" + s.id) for s in sample_nbests())]
-    for name in ("x.jsonl", "x.jsonl.gz", "y.jsonl.gz"):
-        write(tmp_path / name, spaces)
-        assert [parts(s) for s in read(tmp_path / name)] == [parts(s) for s in spaces]
-    zipped = (tmp_path / "x.jsonl.gz").read_bytes()
-    assert gzip.decompress(zipped) == (tmp_path / "x.jsonl").read_bytes()
-    assert zipped == (tmp_path / "y.jsonl.gz").read_bytes()
-    assert sorted(os.listdir(tmp_path)) == ["x.jsonl", "x.jsonl.gz", "y.jsonl.gz"]
-
-
-def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    write(path, sample_lattices())
-    before = path.read_bytes()
-
-    def failing():  # type: ignore[no-untyped-def]
-        yield sample_lattices()[0]
-        raise RuntimeError("decoder died")
-
-    for target in (path, tmp_path / "new.jsonl.gz"):
-        with pytest.raises(RuntimeError, match="decoder died"):
-            write(target, failing())
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["x.jsonl"]
-
-
-def test_new_files_have_the_usual_permissions_and_links_stay_links(tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.write_bytes(b"")
-    write(tmp_path / "x.jsonl", sample_lattices())
-    assert (tmp_path / "x.jsonl").stat().st_mode == plain.stat().st_mode
-    (tmp_path / "link.jsonl").symlink_to(tmp_path / "x.jsonl")
-    write(tmp_path / "link.jsonl", sample_lattices()[:1])
-    assert (tmp_path / "link.jsonl").is_symlink()
-    assert len((tmp_path / "x.jsonl").read_bytes().splitlines()) == 1
-
-
-def test_write_to_standard_output(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    write("-", sample_nbests(), "nbest-tsv")
-    assert capsysbinary.readouterr().out.startswith("first\t1\t-0.5\tthe cat's naïve\n".encode())
-
-
-def test_write_to_a_device() -> None:
-    write("/dev/null", sample_lattices(), "jsonl")
-    assert not os.path.isfile("/dev/null")
-
-
-def test_write_one_file_for_each_segment_of_a_directory(tmp_path: Path) -> None:
-    write(tmp_path, sample_lattices(), "htk")
-    assert sorted(os.listdir(tmp_path)) == ["first.slf", "nothing.slf", "second-1.2.slf"]
-    assert [space.id for space in read(tmp_path)] == ["first", "nothing", "second-1.2"]
-    with pytest.raises(FormatError, match="one segment a file; write to a directory"):
-        write(tmp_path / "two.slf", sample_lattices())
-    assert not (tmp_path / "two.slf").exists()
-    for name in ("", "../up", ".hidden", "a/b"):
-        with pytest.raises(FormatError, match="cannot be a file name"):
-            write(tmp_path, [sample_lattices()[0].replaced(id=name)], "htk")
-
-
-def test_write_refuses_what_it_does_not_know(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"no format by the suffix of .*x.xyz.*htk, .*jsonl"):
-        write(tmp_path / "x.xyz", sample_lattices())
-    with pytest.raises(OptionError, match=r"the writer of format jsonl has no option indent"):
-        write(tmp_path / "x.jsonl", sample_lattices(), indent=2)
-    with pytest.raises(FormatError, match=r"x\.slf: htk holds no NBest"):
-        write(tmp_path / "x.slf", sample_nbests())
-    with pytest.raises(FormatError, match="nbest-tsv holds no Lattice"):
-        write(tmp_path / "x.tsv", sample_lattices())
-    with pytest.raises(TypeError, match="Hypothesis is neither"):
-        write(tmp_path / "x.jsonl", sample_nbests()[0])  # type: ignore[arg-type]
-    assert os.listdir(tmp_path) == []
-
-
-def rich_nbest() -> NBest:
-    return NBest.from_hypotheses(
-        [Hypothesis(("new york", "city"), -1.0, {"lm": -2.0})],
-        id="a",
-        source="die stadt",
-        references=["the city"],
-        metadata={"hyp": "x"},
-    )
-
-
-def test_losses_are_errors_unless_allowed_and_warned_of_once(tmp_path: Path) -> None:
-    spaces = [rich_nbest(), rich_nbest().replaced(id="b")]
-    with pytest.raises(FormatError, match=r"x\.tsv: nbest-tsv cannot hold the source of segment"):
-        write(tmp_path / "x.tsv", spaces)
-    assert os.listdir(tmp_path) == []
-    with pytest.warns(LossWarning) as caught:
-        write(tmp_path / "x.tsv", spaces, lossy=True)
-    (warning,) = caught
-    assert str(warning.message) == (
-        "nbest-tsv cannot hold, and left out: source (first in segment 'a'); references (first "
-        "in segment 'a'); metadata (first in segment 'a'); features (first in segment 'a'); "
-        "words with blanks in them (first in segment 'a')"
-    )
-    assert warning.filename == __file__
-    assert (
-        tmp_path / "x.tsv"
-    ).read_text() == "a\t1\t-1.0\tnew york city\nb\t1\t-1.0\tnew york city\n"
-    (tmp_path / "d").mkdir()
-    lattices = [
-        Lattice.from_arcs([(0, 1, "a")], [1], id=name, source="x") for name in ("one", "two")
-    ]
-    with pytest.warns(LossWarning) as caught:
-        write(tmp_path / "d", lattices, "htk", lossy=True)
-    assert len(caught) == 1
-
-
-def test_nothing_lost_nothing_said(tmp_path: Path) -> None:
-    write(tmp_path / "x.jsonl", [rich_nbest()], lossy=True)
-    (back,) = read(tmp_path / "x.jsonl")
-    assert parts(back) == parts(rich_nbest())
-    assert Losses("x").message == ""
-
-
-def test_grouped_lines_keep_their_places() -> None:
-    def key(line: bytes) -> bytes | None:
-        return line[:1] if b"|" in line else None
-
-    def cut(text: bytes) -> list[tuple[bytes, int, int]]:
-        return [
-            (record.payload, record.line, record.number)
-            for record in grouped_lines(io.BytesIO(text), "p", key)
-        ]
-
-    assert cut(b"\n\na|1\r\n\na|2\nb|1\nbad\n\nb|2") == [
-        (b"a|1\n\na|2", 3, 0),
-        (b"b|1\nbad\n\nb|2", 6, 1),
-    ]
-    # a bad line at the very top has nothing before it to belong to
-    assert cut(b"bad\na|1\nb|1") == [(b"bad\na|1", 1, 0), (b"b|1", 3, 1)]
-    assert cut(b"") == []

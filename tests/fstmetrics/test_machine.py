@@ -12,7 +12,7 @@ from lattices import Lattice, OptionError, Vocabulary, to_fst
 from lattices.arrays import floats, ints
 from lattices.intersection import ENGINES, Automaton, Part
 from tests.judges import score_by_recursion
-from tests.laws.test_engines import METRICS
+from tests.laws.test_intersection import METRICS
 from tests.strategies import sentences, small_lattices
 
 

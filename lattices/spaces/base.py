@@ -1,0 +1,118 @@
+"""Base of lattices, forests and lists: scores, features, and what is known of the segment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import SpaceError
+from lattices.spaces.features import FeatureMatrix, Weights, weight_vector
+
+S = TypeVar("S", bound="SpaceBase")
+
+
+class SpaceBase:
+    """What all kinds of spaces have; a subclass is a frozen dataclass with these fields and more.
+
+    Attributes
+    ----------
+    kind : {"lattice", "nbest", "forest"}
+        The kind, as formats call it.
+    """
+
+    kind: ClassVar[str]
+    #: columns that :meth:`replaced` takes, beside what is known of the segment
+    _scores: ClassVar[tuple[str, ...]] = ("score",)
+    #: attributes that are made when they are needed, and made again after pickling
+    _made: ClassVar[frozenset[str]] = frozenset(("columns", "feature_columns", "finals"))
+
+    score: FloatColumn
+    features: FeatureMatrix | None
+    feature_names: tuple[str, ...]
+    id: str
+    source: str
+    references: tuple[Any, ...]
+    metadata: Mapping[str, Any]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is known of the segment: ``id``, ``source``, ``references`` and ``metadata``.
+
+        Examples
+        --------
+        >>> from lattices import Lattice
+        >>> Lattice.from_arcs([(0, 1, "a")], finals=[1], id="s1", references=["a b"]).about
+        {'id': 's1', 'source': '', 'references': ('a b',), 'metadata': {}}
+        """
+        return {
+            "id": self.id,
+            "source": self.source,
+            "references": self.references,
+            "metadata": self.metadata,
+        }
+
+    @classmethod
+    def from_normal_form(cls: type[S], **fields: Any) -> S:
+        """Return a space of fields that are known to be right: nothing is checked or copied.
+
+        All fields are needed, also those that the class makes of the others; whatever it would
+        have made of the columns must be what is given.
+        """
+        space = cls.__new__(cls)
+        space.__dict__.update(fields)
+        return space
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but what is made again when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name not in self._made}
+
+    def replaced(self: S, **changes: Any) -> S:
+        """Return a copy with other scores or metadata; the structure is shared, not checked again.
+
+        ``score`` (of lattices also ``final``), ``id``, ``source``, ``references`` and ``metadata``
+        can be changed so.
+        """
+        allowed = {*self._scores, "id", "source", "references", "metadata"}
+        if not allowed.issuperset(changes):
+            raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
+        result = copy(self)
+        for name in self._scores:
+            if name in changes:
+                changes[name] = floats(changes[name])
+                if changes[name].shape != getattr(self, name).shape:
+                    raise SpaceError(f"{name!r} has {changes[name].size} entries")
+        if "references" in changes:
+            changes["references"] = tuple(changes["references"])
+        result.__dict__.update(changes)
+        result._check_values()
+        return result
+
+    def reweighted(self: S, weights: Weights) -> S:
+        """Return the space with every score set to ``features @ weights``; the order stays.
+
+        Examples
+        --------
+        >>> from lattices import Forest
+        >>> forest = Forest.from_edges([(0, [], ["a"], 0.0, {"lm": -2.0})])
+        >>> forest.reweighted({"lm": 0.5}).score.tolist()
+        [-1.0]
+        """
+        return self.replaced(score=self._weighable() @ weight_vector(weights, self.feature_names))
+
+    def _weighable(self) -> FeatureMatrix:
+        if self.features is None:
+            raise SpaceError(f"{self.kind} {self.id!r} has no features to weight")
+        return self.features
+
+    def _check_values(self) -> None:
+        """Raise SpaceError for values that no space of this kind may have."""
+        raise NotImplementedError
+
+    def _check_scores(self, what: str) -> None:
+        if not np.isfinite(self.score).all():
+            odd = int(np.flatnonzero(~np.isfinite(self.score))[0])
+            raise SpaceError(f"{what} {odd} has score {self.score[odd]}, expected a finite number")
