@@ -243,37 +243,15 @@ class CorpusLearner(Learner):
         Whether features are measured by their :attr:`LearnerCorpus.deviations`: a weight
         moves as if its feature had deviation 1, so that a feature in large numbers does not
         drown the others, and one setting of rates and regularisation serves all.
-    document : float
-        Where the judge is BLEU: above 0, sentences are judged within a document of what the model
-        says (:class:`fstmetrics.DocumentBLEU`), of ``document / (1 - document)`` segments; 9 for
-        0.9, the decay of Chiang et al. (2008). Lattices and forests are then searched by its
-        linear form. It begins with the mean over all segments under the first weights. Learners
-        that move after every segment then add what the model says of that segment to it, and
-        multiply all by ``document``; others take the mean anew at the beginning of every round.
-        0, the default, judges every sentence by itself.
     """
 
     judge: str | None = None
     scaled: bool = True
-    document: float = 0.0
     _corpus: LearnerCorpus | None = field(init=False, default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        """Refuse options that mean nothing."""
-        super().__post_init__()
-        if not 0.0 <= self.document < 1.0:
-            raise OptionError(f"document is from 0 to below 1, not {self.document}")
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""
         return {**self.__dict__, "_corpus": None}
-
-    def open_document(self, corpus: LearnerCorpus, weights: FloatColumn) -> None:
-        """Judge sentences within what the model says under the weights, if that is asked for."""
-        if self.document:
-            size = self.document / (1.0 - self.document)
-            rows = corpus.said(range(len(corpus.spaces)), weights)
-            corpus.within(size * rows.mean(axis=0), size)
 
     def ready(self, task: TrainingTask) -> LearnerCorpus:
         """Return the task in columns."""

@@ -14,7 +14,7 @@ from decoding.extraction.oracle import DEFAULT_BUDGET
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.learner import TrainingTask
-from decoding.training.pair_updates import Constraint, PairLearner, margin
+from decoding.training.pair_updates import Constraint, DocumentLearner, margin
 from fstmetrics import quality
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
@@ -172,7 +172,7 @@ def highest_entries(nbest: NBest, values: FloatColumn, count: int) -> list[int]:
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineLearner(PairLearner):
+class OnlineLearner(DocumentLearner):
     """A learner whose weights move after every segment.
 
     A round is an epoch: all segments in an order drawn anew. Its score is the metric of the
@@ -201,7 +201,9 @@ class OnlineLearner(PairLearner):
         Of the metric against the model score, in hope and fear.
     budget : int
         How many prefixes the search for fear may keep; under BLEU, labels of each search.
-    judge, scaled, document
+    document
+        As of :class:`decoding.training.pair_updates.DocumentLearner`.
+    judge, scaled
         As of :class:`decoding.training.feature_index.CorpusLearner`. A feature of deviation
         ``s`` moves by ``1 / s ** 2`` of what it would.
     start, seed

@@ -14,7 +14,7 @@ from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.learner import TrainingTask
 from decoding.training.loop import accumulate
 from decoding.training.optimisation import minimised
-from decoding.training.pair_updates import Constraint, PairLearner, logistic_pulls
+from decoding.training.pair_updates import Constraint, DocumentLearner, logistic_pulls
 from fstmetrics import nbest_stats
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -95,7 +95,7 @@ def logistic_loss(differences: FeatureMatrix, weights: FloatColumn) -> tuple[flo
 
 
 @dataclass(kw_only=True, eq=False)
-class PRO(PairLearner):
+class PRO(DocumentLearner):
     """Pairwise ranking optimisation (Hopkins & May 2011).
 
     A round draws pairs of sentences from the list of every segment
@@ -135,7 +135,9 @@ class PRO(PairLearner):
     size : int
     rate : float
         Of :meth:`update`, a step of gradient descent on the logistic loss of a pair.
-    judge, scaled, document
+    document
+        As of :class:`decoding.training.pair_updates.DocumentLearner`.
+    judge, scaled
         As of :class:`decoding.training.feature_index.CorpusLearner`.
     start, seed
         As of :class:`decoding.training.learner.Learner`.

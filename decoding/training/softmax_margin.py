@@ -164,7 +164,7 @@ class SoftmaxMargin(PairLearner):
         Sentences of a list that stands in for a segment.
     workers : int
         Threads. The weights do not depend on it.
-    judge, scaled, document
+    judge, scaled
         As of :class:`decoding.training.feature_index.CorpusLearner`.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
@@ -239,11 +239,8 @@ class SoftmaxMargin(PairLearner):
         before = self._corpus
         corpus = super().ready(task)
         if corpus is not before:
-            self._graphs = self._products(corpus)
+            self._graphs = [self._product(corpus, place) for place in range(len(corpus.spaces))]
         return corpus
-
-    def _products(self, corpus: LearnerCorpus) -> list[DerivationGraph | None]:
-        return [self._product(corpus, place) for place in range(len(corpus.spaces))]
 
     def _product(self, corpus: LearnerCorpus, place: int) -> DerivationGraph | None:
         """Return the graph of a segment that does not depend on weights, or None."""
@@ -260,9 +257,6 @@ class SoftmaxMargin(PairLearner):
         """Go towards the targets of the present weights."""
         corpus = self.ready(task)
         here = corpus.vector(self.weights)
-        if self.document:
-            self.open_document(corpus, here)
-            self._graphs = self._products(corpus)
         terms, exact = self.terms(corpus, here)
         units = self.measure(corpus)
         moves = np.flatnonzero(units > 0.0)

@@ -79,7 +79,7 @@ class Risk(PairLearner):
     k, samples : int
     workers : int
         Threads. The weights do not depend on it.
-    judge, scaled, document
+    judge, scaled
         As of :class:`decoding.training.feature_index.CorpusLearner`.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
@@ -192,11 +192,6 @@ class Risk(PairLearner):
         corpus, state = self.ready(task), self.state
         temperature = self.temperatures[state["temperature"]]
         here, units = corpus.vector(self.weights), self.measure(corpus)
-        if self.document:
-            self.open_document(corpus, here)
-            # what a sentence is worth has changed
-            self._terms = None
-            self.ready(task)
         moves = np.flatnonzero(units > 0.0)
         run = self._run if self.optimiser == "lbfgs" else self._epoch
         loss, expected, shares = run(here, moves, units[moves], temperature)

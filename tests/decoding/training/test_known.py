@@ -14,13 +14,11 @@ from lattices.algorithms import best
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import UNIFORM, check_interruption, noisy, separable
 
-#: learners that judge sentences, and options for short fits
+#: learners that take a document, and options for short fits
 JUDGES = {
     "mira": {"epochs": 3},
     "perceptron": {"epochs": 3},
     "pro": {"rounds": 3},
-    "softmax-margin": {"rounds": 3},
-    "risk": {"rounds": 3},
 }
 
 
