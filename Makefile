@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint bench baseline peers docs fuzz sanitize dist stubs clean
+.PHONY: demo test lint bench baseline peers examples docs fuzz sanitize dist fresh stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -50,6 +50,22 @@ PEERS ?= fastchrf
 peers: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m benchmarks.mbr --install $(PEERS)
 
+# in an environment beside the first that sees its packages; make examples EXAMPLES=translation is
+# one more, which brings several GB of torch
+EXAMPLES ?= ctc kaldi speech distributed
+examples: $(VENV)/.dev $(VENV)/.built
+	@[ -d $(VENV)-examples ] || $(PYTHON) -m venv $(VENV)-examples
+	@$(BIN)/python -c "import sysconfig; print('import site; site.addsitedir(%r)' % sysconfig.get_path('purelib'))" \
+		> $$($(VENV)-examples/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/base.pth
+	@for each in $(EXAMPLES); do \
+		needs=examples/$$each/requirements.txt; \
+		if [ -f $$needs ] && ! $(VENV)-examples/bin/python -m pip install --quiet \
+			--disable-pip-version-check -r $$needs; then \
+			echo "== $$each: left out, its packages do not install here"; continue; fi; \
+		echo "== $$each"; mkdir -p build/examples; \
+		(cd build/examples && $(abspath $(VENV))-examples/bin/python ../../examples/$$each/run.py) || exit 1; \
+	done
+
 docs: $(VENV)/.docs $(VENV)/.built
 	$(BIN)/mkdocs build --strict
 
@@ -78,11 +94,19 @@ sanitize: $(VENV)/.dev $(VENV)/.built
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		$(VENV)-sanitize/bin/python -m pytest -n 2 -p no:cacheprovider $(SANITIZED)
 
+# the wheel is built from the sdist
 dist: $(VENV)/.dev
+	rm -rf dist
 	$(BUILD) $(BIN)/python -m build --no-isolation --outdir dist .
+	$(PIP) 'twine>=5.1'
+	$(BIN)/python -m twine check --strict dist/*
+
+# the wheel in an environment of its own, read-only and without a home; writes docs/experiments/install.md
+fresh: dist $(VENV)/.built
+	$(BIN)/python -m benchmarks.install
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-b8e52fd $(VENV)-peers site build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-b8e52fd $(VENV)-peers $(VENV)-examples site build dist *.egg-info
 
 # the environment, and what building needs
 $(VENV)/.tools: pyproject.toml

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.pages import FOLDER, write_page
 from benchmarks.wmt15_data import PAIRS, Pair, read_pair
 from decoding.cli.output.study import char_bleu_panels
-from decoding.cli.plots import line_plots
+from decoding.plots import line_plots
 from fstmetrics import BLEU
 from fstmetrics.statistics import correlate
 from fstmetrics.statistics.studies import Equivalents, char_bleu_study

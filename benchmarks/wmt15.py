@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.data import DATA, machine
 from benchmarks.pages import FOLDER, write_page
 from benchmarks.wmt15_data import PAIRS, Pair, lowercased, read_pair, tokenized
-from decoding.cli.plots import Curve, Panel, line_plots
+from decoding.plots import Curve, Panel, line_plots
 from fstmetrics import (
     BLEU,
     BLEUSBP,

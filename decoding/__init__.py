@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from decoding.minimum_risk.mbr import mbr, mbr_kbest
     from decoding.minimum_risk.pairwise import Pairwise
     from decoding.minimum_risk.results import Consensus
+    from decoding.minimum_risk.rover import Rover
     from decoding.minimum_risk.search import Search
+    from decoding.plots import plot
     from decoding.training.hope_fear import HopeFear, hope_fear, hope_fears
     from decoding.training.mert import MERT
     from decoding.training.mira import MIRA
@@ -65,6 +67,7 @@ __all__ = [
     "Pairwise",
     "Perceptron",
     "Risk",
+    "Rover",
     "Search",
     "Segment",
     "SizePoint",
@@ -82,6 +85,7 @@ __all__ = [
     "oracle_at",
     "oracle_kbest",
     "oracles",
+    "plot",
     "rerank",
     "run",
     "sample_data",
@@ -111,6 +115,7 @@ _HOMES = {
     "Pairwise": "minimum_risk.pairwise",
     "Perceptron": "training.perceptron",
     "Risk": "training.risk.learner",
+    "Rover": "minimum_risk.rover",
     "Search": "minimum_risk.search",
     "Segment": "corpus.runner",
     "SizePoint": "extraction.oracle",
@@ -128,6 +133,7 @@ _HOMES = {
     "oracle_at": "extraction.oracle",
     "oracle_kbest": "extraction.oracle",
     "oracles": "extraction.oracle",
+    "plot": "plots",
     "rerank": "lists",
     "run": "corpus.runner",
     "statistics_front": "extraction.corpus",

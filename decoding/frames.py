@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decoding.plain_json import json_text
 from lattices.errors import OptionError
 from lattices.optional import require
-from lattices.records import plain
+from lattices.records import plain, shown
 
-KINDS = ("pandas", "polars", "arrow")
+if TYPE_CHECKING:
+    from lattices.drawing import Html
+
+KINDS = ("pandas", "polars", "arrow", "html")
 
 
 def frame(results: Iterable[Any], kind: str = "pandas") -> Any:
@@ -23,8 +26,10 @@ def frame(results: Iterable[Any], kind: str = "pandas") -> Any:
     results : iterable
         Objects that have ``to_dict()``, as all results do, or mappings. Fields within a field
         have their own columns, ``features.lm`` and so on; a row that has no such field has null.
-    kind : {"pandas", "polars", "arrow"}
-        A ``pandas.DataFrame``, a ``polars.DataFrame`` or a ``pyarrow.Table``.
+    kind : {"pandas", "polars", "arrow", "html"}
+        A ``pandas.DataFrame``, a ``polars.DataFrame``, a ``pyarrow.Table``, or a table for
+        notebooks, for which no package is needed: ``str()`` of it is HTML, ``save(path)`` writes
+        it.
 
     Raises
     ------
@@ -45,6 +50,8 @@ def frame(results: Iterable[Any], kind: str = "pandas") -> Any:
     """
     if kind not in KINDS:
         raise OptionError(f"a frame of kind {kind!r}, expected one of {', '.join(KINDS)}")
+    if kind == "html":
+        return html_frame(results)
     module = require("pyarrow" if kind == "arrow" else kind, kind)
     columns = columns_of(results)
     if kind == "arrow":
@@ -55,6 +62,40 @@ def frame(results: Iterable[Any], kind: str = "pandas") -> Any:
 def _polars(module: Any, columns: dict[str, list[Any]]) -> Any:
     # all rows decide on a type: the first hundred may be whole numbers
     return module.DataFrame(columns, strict=False, infer_schema_length=None)
+
+
+def html_frame(results: Iterable[Any]) -> Html:
+    """Return results as a table in HTML, with the errors of alignments coloured and marked.
+
+    Examples
+    --------
+    >>> print(html_frame([{"text": "a<b", "score": 0.25}]))
+    <table style="border-collapse:collapse">...a&lt;b...0.25...</table>
+    """
+    from lattices.drawing import Html, html_table
+
+    columns = columns_of(results)
+    if "text" in columns:
+        # the same once more
+        columns.pop("words", None)
+    rows = zip(*columns.values(), strict=True)
+    return Html(
+        html_table(
+            (
+                [_html_cell(name, value) for name, value in zip(columns, row, strict=True)]
+                for row in rows
+            ),
+            list(columns),
+        )
+    )
+
+
+def _html_cell(name: str, value: Any) -> str:
+    if name == "alignment" and value:
+        from fstmetrics.alignment.marks import sentence_html
+
+        return sentence_html((operation, word) for operation, word, _ in value)
+    return shown(value)
 
 
 def columns_of(results: Iterable[Any]) -> dict[str, list[Any]]:

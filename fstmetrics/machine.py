@@ -13,14 +13,11 @@ import numpy as np
 
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError
-from lattices.intersection.automata import (
-    Automaton,
-    Part,
-    explicit,
-)
-from lattices.vocabulary import EPSILON_NAME, Vocabulary
+from lattices.intersection.automata import ANY, Automaton, Part, explicit
+from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 if TYPE_CHECKING:
+    from lattices.drawing import Svg
     from lattices.formats.openfst.codec import FstColumns
 
 Relation: TypeAlias = Literal["exact", "bound", "proxy"]
@@ -29,6 +26,8 @@ _RELATIONS: tuple[Relation, ...] = ("exact", "bound", "proxy")
 #: whole numbers up to here survive a sum of a million in double precision
 _LARGEST_WHOLE = 2**33
 OTHER_NAME = "<other>"
+#: gains from here on are shown as what they are worth
+_LONGEST_GAIN = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +214,117 @@ class Machine:
         """Return the size and the relation."""
         arcs = len(self.automaton.src)
         return f"<Machine of {self.num_states} states, {arcs} arcs, {self.relation}>"
+
+    def plot(self, vocabulary: Vocabulary | None = None) -> Svg:
+        """Return a picture of the machine as SVG: a notebook shows it, ``save(path)`` writes it.
+
+        Arcs are labelled ``word:gain``; ``any`` reads every word, ``ε`` none. Gains are those of
+        each part, before the division by its denominator, which is in the legend; where they
+        are no small numbers, after it. States of an alignment are named ``i,m``: ``i`` words of
+        the reference are behind, the last ``m`` matched in a row. States that no path reaches are
+        left out.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary, optional
+            The one the machine was made for; without it words are shown by their numbers, as
+            ``#5``, and so they are in a notebook, which shows machines of up to 300 arcs by
+            themselves.
+
+        Raises
+        ------
+        SpaceError
+            If it is too large to be drawn.
+
+        Examples
+        --------
+        >>> from fstmetrics import WRR
+        >>> words = Vocabulary(["the", "cat"])
+        >>> picture = WRR().against(["the cat"]).machine(words).plot(words)
+        >>> [label in str(picture) for label in ("the:1", "any:−1", "ε:0")]
+        [True, True, True]
+        """
+        from lattices.drawing import Arc, Graph, Node, draw
+
+        nodes: list[Node] = []
+        arcs: list[Arc] = []
+        hidden = 0
+        is_simple = all(_largest_gain(part) < _LONGEST_GAIN for part in self.parts)
+        for part in self.parts:
+            automaton = explicit(part)
+            # runs of matches before the first word, for example, which nothing leads to
+            reached = _reached(automaton)
+            hidden += automaton.num_states - len(reached)
+            number = {state: len(nodes) + place for place, state in enumerate(reached)}
+            for state in reached:
+                first, last = float(automaton.initial[state]), float(automaton.final[state])
+                text, note = _state_text(part, state)
+                if first > -math.inf:
+                    note += f", initial {first:g}"
+                if last > -math.inf:
+                    note += f", final {last + part.bonus:g}"
+                nodes.append(Node(text, first > -math.inf, last > -math.inf, note))
+            for source, target, label, gain in zip(
+                automaton.src.tolist(),
+                automaton.dst.tolist(),
+                automaton.label.tolist(),
+                automaton.gain.tolist(),
+                strict=True,
+            ):
+                if source in number:
+                    # not minus zero
+                    value = (gain if is_simple else gain / part.denominator) + 0.0
+                    number_text = f"{value:.4g}".replace("-", "−")
+                    named = f"{_label_text(label, vocabulary)}:{number_text}"
+                    arcs.append(Arc(number[source], (number[target],), named, is_word=label > 0))
+        denominators = dict.fromkeys(f"{part.denominator:g}" for part in self.parts)
+        notes = [f"gains are divided by {' and by '.join(denominators)}"] if is_simple else []
+        if hidden:
+            notes.append(f"{hidden} states that no path reaches are left out")
+        title = f"{self.num_states} states, {len(self.automaton.src)} arcs, {self.relation}"
+        return draw(Graph(nodes, arcs, title=title, notes=notes))
+
+    def _repr_svg_(self) -> str | None:
+        """Return the picture for a notebook, which shows the plain text of what is too large."""
+        from lattices.drawing.graph import READABLE
+
+        return str(self.plot()) if len(self.automaton.src) <= READABLE else None
+
+
+def _reached(automaton: Automaton) -> list[int]:
+    """Return the states that a path from an initial one reaches, in order."""
+    after: dict[int, list[int]] = {}
+    for source, target in zip(automaton.src.tolist(), automaton.dst.tolist(), strict=True):
+        after.setdefault(source, []).append(target)
+    waiting = np.flatnonzero(automaton.initial > -np.inf).tolist()
+    found = set(waiting)
+    while waiting:
+        for state in after.get(waiting.pop(), ()):
+            if state not in found:
+                found.add(state)
+                waiting.append(state)
+    return sorted(found)
+
+
+def _state_text(part: Part, state: int) -> tuple[str, str]:
+    """Return the name of a state of a part, and what it means."""
+    aligned = part.automaton
+    if isinstance(aligned, Automaton):
+        return str(state), f"state {state}"
+    run, behind = divmod(state, aligned.length + 1)
+    note = f"state {state}: {behind} words of the reference behind"
+    if aligned.order == 1:
+        return str(behind), note
+    return f"{behind},{run}", f"{note}, {run} matched in a row"
+
+
+def _label_text(label: int, vocabulary: Vocabulary | None) -> str:
+    """Return a label of an arc for people."""
+    if label == ANY:
+        return "any"
+    if label == EPSILON:
+        return "ε"
+    return f"#{label}" if vocabulary is None else vocabulary.word(label)
 
 
 def _largest_gain(part: Part) -> float:

@@ -18,6 +18,48 @@ class Record:
         """Return the fields: numbers, texts, lists, and mappings for what has fields of its own."""
         return public_fields(self)
 
+    def _repr_html_(self) -> str:
+        """Return the fields for a notebook, a row each."""
+        from lattices.drawing import cell, html_table
+
+        found = self.to_dict()
+        if "text" in found:
+            # the same once more
+            found.pop("words", None)
+        return html_table([[cell(name, "muted"), shown(value)] for name, value in found.items()])
+
+
+#: items of a list, and letters of a text, that a cell of a table shows
+SHOWN = 12
+LETTERS = 200
+
+
+def shown(value: Any) -> str:
+    """Return a value as the HTML of a cell: numbers rounded, long lists and texts cut.
+
+    Examples
+    --------
+    >>> shown(0.123456), shown(None), shown(["a", "<b>"]), shown({"lm": 1.0})
+    ('0.1235', '', 'a &lt;b&gt;', 'lm = 1')
+    """
+    from lattices.drawing import cell
+
+    text = _text(value)
+    return cell(text if len(text) <= LETTERS else text[:LETTERS] + "…")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        value = [f"{name} = {_text(one)}" for name, one in value.items()]
+    if isinstance(value, list):
+        rest = f" … {len(value)} in all" if len(value) > SHOWN else ""
+        return " ".join(map(_text, value[:SHOWN])) + rest
+    return str(value)
+
 
 def public_fields(record: Any, *others: str) -> dict[str, Any]:
     """Return the fields of a dataclass and some other attributes, without private ones, as plain

@@ -8,16 +8,19 @@ import math
 import os
 import re
 import stat
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from decoding.cli.terminal import detail, note, progress, say
+
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures, Segment
     from fstmetrics import Metric
-    from fstmetrics.statistics.systems import System
+    from fstmetrics.statistics.calibration import Calibration
+    from fstmetrics.statistics.systems import Scorer, System
     from lattices.errors import FormatError
     from lattices.formats.references import References
 
@@ -186,6 +189,11 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         action="extend",
         help=f"metrics such as wer or grr:n=2,alpha=0.5 (default: {default}){note}",
     )
+    add_normaliser(parser)
+
+
+def add_normaliser(parser: argparse.ArgumentParser) -> None:
+    """Add what makes both sides alike."""
     parser.add_argument(
         "--normalize",
         "--normalise",
@@ -194,6 +202,44 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         help="make both sides alike before they are compared: lower, nfkc, punctuation, "
         "whisper-basic, whisper-english, glm:FILE, regex:FILE",
     )
+
+
+def add_calibration(parser: argparse.ArgumentParser) -> None:
+    """Add what confidences are made of: a scale, or a calibration."""
+    parser.add_argument(
+        "--scale",
+        metavar="S",
+        type=finite,
+        help="scale of the model scores before they become probabilities (default: 1, or that of "
+        "--calibration)",
+    )
+    parser.add_argument(
+        "--calibration",
+        metavar="FILE",
+        help="calibration of 'fstmetrics calibrate', for confidences",
+    )
+    parser.add_argument(
+        "--channel", metavar="NAME", default="1", help="channel of all words in ctm (default: 1)"
+    )
+
+
+def opened_calibration(arguments: argparse.Namespace, calibrated: bool) -> Calibration | None:
+    """Return the calibration, if there is one, and have its scale for want of another.
+
+    ``calibrated`` is whether there are confidences in what is written.
+    """
+    if arguments.calibration is None:
+        arguments.scale = 1.0 if arguments.scale is None else arguments.scale
+        return None
+    if arguments.scale is not None:
+        arguments.parser.error("--calibration has a scale: it and --scale exclude one another")
+    if not calibrated:
+        arguments.parser.error("--calibration is for confidences, and none are written")
+    from fstmetrics.statistics.calibration import read_calibration
+
+    found = read_calibration(arguments.calibration)
+    arguments.scale = 1.0 if found.scale is None else found.scale
+    return found
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -262,11 +308,12 @@ _WRITTEN = {
     "history": "--history",
     "checkpoint": "--checkpoint",
     "plot": "--plot",
+    "pra": "--pra",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
 _READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
-         "human", "by", "option", "write_option", "metric")  # fmt: skip
+         "human", "by", "calibration", "option", "write_option", "metric")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
@@ -348,7 +395,9 @@ def parsed_metrics(arguments: argparse.Namespace, *, check: bool = True) -> tupl
         parsed_metric(specification, check=check, normalise=arguments.normalise)
         for specification in given
     ]
-    return tuple({str(metric): metric for metric in metrics}.values())
+    found = {str(metric): metric for metric in metrics}
+    detail(f"metrics {', '.join(found)}")
+    return tuple(found.values())
 
 
 def opened_references(arguments: argparse.Namespace) -> References | None:
@@ -357,6 +406,7 @@ def opened_references(arguments: argparse.Namespace) -> References | None:
         return None
     from lattices.formats.references import read_references
 
+    detail(f"references from {', '.join(arguments.refs)}")
     return read_references(
         arguments.refs,
         format=arguments.refs_format,
@@ -379,11 +429,6 @@ def settling(references: References | None) -> Callable[[Iterator[Segment]], Non
         references.settle(segment.id for segment in islice(segments, LOOKED_AT))
 
     return settle
-
-
-def say(text: str) -> None:
-    """Print a line for the user to see."""
-    print(f"fstmetrics: {text}", file=sys.stderr)
 
 
 def report_failures(failures: Failures | Sequence[FormatError], *, but_last: bool = False) -> None:
@@ -443,17 +488,27 @@ def read_systems(
 
     references = required_references(arguments)
     scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
-    systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
+    detail(f"reading {', '.join(paths)}")
+    with scoring_progress(scorer, arguments):
+        systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
     for system in systems:
         describe_system(system)
-    say(describe_layout(references))
+    note(describe_layout(references))
     return systems, references
+
+
+@contextmanager
+def scoring_progress(scorer: Scorer, arguments: argparse.Namespace) -> Iterator[None]:
+    """Show the progress of reading and scoring systems, on a terminal."""
+    with progress(None, wanted=not arguments.quiet) as shown:
+        scorer.on_scored = shown.done
+        yield
 
 
 def describe_system(system: System) -> None:
     """Say how a system was read, and what is suspicious about it."""
     if system.note:
-        say(f"{system.name}: {system.note}")
+        note(f"{system.name}: {system.note}")
     if system.problem:
         say(f"warning: {system.name}: {system.problem}")
 
@@ -505,6 +560,11 @@ def add_breakdown(parser: argparse.ArgumentParser) -> None:
         "--show",
         choices=("errors", "all"),
         help="also print alignments to the references: of segments with errors, or of all",
+    )
+    parser.add_argument(
+        "--pra",
+        metavar="FILE",
+        help="also write the alignments of all segments as sclite's pra has them",
     )
 
 

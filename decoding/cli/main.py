@@ -11,12 +11,14 @@ import argparse
 import io
 import os
 import sys
+import time
 import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import check_outputs, say, spellings
+from decoding.cli.arguments import check_outputs, spellings
+from decoding.cli.terminal import add_volume, detail, is_verbose, say, volume
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -31,6 +33,7 @@ COMMANDS = {
     "score": "evaluation",
     "compare": "evaluation",
     "correlate": "evaluation",
+    "calibrate": "evaluation",
     "study": "evaluation",
     "info": "spaces",
     "convert": "spaces",
@@ -43,6 +46,8 @@ COMMANDS = {
     "formats": "about",
     "metrics": "about",
     "demo": "about",
+    "doctor": "about",
+    "completion": "about",
 }
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
@@ -64,10 +69,14 @@ class _Version(argparse.Action):
     """Looks the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        import decoding
-
-        print(f"fstmetrics {decoding.__version__}")
+        print(_version())
         parser.exit()
+
+
+def _version() -> str:
+    import decoding
+
+    return f"fstmetrics {decoding.__version__}"
 
 
 def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -92,6 +101,9 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         module.add_arguments(subparser)
+        if not any(isinstance(one, argparse._SubParsersAction) for one in subparser._actions):
+            # those of `fstmetrics study` have parsers of their own
+            add_volume(subparser)
         subparser.set_defaults(run=module.run, parser=subparser)
     return parser
 
@@ -114,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return INTERRUPTED
         if not _is_expected(problem):
             raise
-        print(f"fstmetrics: error: {_in_one_line(problem)}", file=sys.stderr)
+        say(f"error: {_in_one_line(problem)}")
         if isinstance(problem, OSError) and problem.filename == "<stdout>":
             _discard_output()
         return 2
@@ -131,14 +143,21 @@ def _run(given: Sequence[str]) -> int:
     names = [name for name in given[:1] if name in COMMANDS] or list(COMMANDS)
     try:
         arguments = build_parser(names).parse_args(given)
+        if arguments.command == "doctor":
+            # works where nothing else can be imported
+            return int(arguments.run(arguments))
         from lattices.errors import arguments_spelled
 
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         parser = getattr(arguments, "study_parser", arguments.parser)
-        with arguments_spelled(spellings(parser)), warnings.catch_warnings():
+        with arguments_spelled(spellings(parser)), warnings.catch_warnings(), volume(arguments):
             warnings.showwarning = show
+            started = time.perf_counter()
+            if is_verbose():
+                detail(_version())
             code: int = arguments.run(arguments)
+            detail(f"{time.perf_counter() - started:.2f} s in all, exit code {code}")
     except SystemExit as ending:
         # argparse has printed what there is to say
         return ending.code if isinstance(ending.code, int) else 0

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import shutil
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
@@ -17,9 +14,9 @@ from decoding.cli.arguments import (
     TABULAR,
     add_workers,
     report_failures,
-    say,
     settling,
 )
+from decoding.cli.terminal import detail, is_verbose, note, print_summary, progress, say
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -35,19 +32,13 @@ R = TypeVar("R")
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
-    """Add who does the work, and whether to tell about it."""
+    """Add who does the work."""
     add_workers(parser)
     parser.add_argument(
         "--dask",
         metavar="ADDRESS",
         help="scheduler address (tcp://host:8786) or scheduler file of a Dask cluster to run on, "
         "instead of --workers",
-    )
-    parser.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="print only errors and warnings to standard error",
     )
 
 
@@ -80,93 +71,6 @@ def check_running(arguments: argparse.Namespace) -> None:
         arguments.parser.error("--resume needs files: standard input cannot be checked or skipped")
 
 
-#: seconds between two looks at the clock's hands
-REFRESH = 0.2
-#: columns of the bar, if the terminal is that wide
-BAR = 40
-
-
-class Progress:
-    """A bar over the bytes of the input, with the segments in words, on one line that goes.
-
-    Parameters
-    ----------
-    total : int, optional
-        The bytes of the input; None if nobody knows, and then there is no time left to tell.
-    shown : bool
-        Whether anything is shown at all.
-    """
-
-    def __init__(self, total: int | None, *, shown: bool) -> None:
-        self._total, self._shown = total, shown
-        self._bytes = self._segments = self._failed = self._width = 0
-        self._started = self._last = time.monotonic()
-
-    def read(self, count: int) -> None:
-        """Say that so many bytes of the input were read."""
-        self._bytes += count
-        self._refresh()
-
-    def done(self, failed: bool = False) -> None:
-        """Say that a segment is finished."""
-        self._segments += 1
-        self._failed += failed
-        self._refresh()
-
-    def close(self) -> None:
-        """Say that all are, and leave the line to others."""
-        if self._width:
-            self._print("")
-
-    def _refresh(self) -> None:
-        now = time.monotonic()
-        if self._shown and now - self._last >= REFRESH:
-            self._last = now
-            self._print(self._line(now - self._started))
-
-    def _line(self, seconds: float) -> str:
-        failures = f", {self._failed} failed" if self._failed else ""
-        rate = self._segments / max(seconds, 1e-9)
-        text = f", {self._segments:,} segments, {rate:,.0f}/s{failures}"
-        if not self._total:
-            return f"{self._bytes / 1e6:,.1f} MB read, {_clock(seconds)}{text}"
-        part = min(1.0, self._bytes / self._total)
-        left = _clock(seconds / part - seconds) if part else "?"
-        times = f"| {_clock(seconds)}<{left}"
-        room = shutil.get_terminal_size().columns - len(times) - len(text) - len("100%|") - 1
-        bar = max(0, min(BAR, room))
-        return f"{part:4.0%}|{('#' * int(bar * part)).ljust(bar)}{times}{text}"
-
-    def _print(self, line: str) -> None:
-        """Put a line in the place of the one before."""
-        print(f"\r{' ' * self._width}\r{line}", end="", file=sys.stderr, flush=True)
-        self._width = len(line)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
-
-
-@contextmanager
-def progress(total: int | None, *, wanted: bool = True) -> Iterator[Progress]:
-    """Show a bar with rate and time left while the block runs, if standard error is a terminal.
-
-    Parameters
-    ----------
-    total
-        The bytes of the input, if they are known.
-    wanted
-        False shows nothing in any case.
-    """
-    bar = Progress(total, shown=wanted and sys.stderr is not None and sys.stderr.isatty())
-    try:
-        yield bar
-    finally:
-        bar.close()
-
-
 @contextmanager
 def corpus_outcomes(
     job: Job[R],
@@ -181,6 +85,8 @@ def corpus_outcomes(
 
     inputs = Inputs(arguments.paths, arguments.input_format)
     _check_formats(inputs.files, arguments.input_format)
+    if is_verbose():
+        _tell_inputs(inputs.files, arguments)
     with ExitStack() as stack:
         cluster: dict[str, Any] = {"workers": arguments.workers}
         if arguments.dask:
@@ -214,10 +120,25 @@ def corpus_outcomes(
                 shown.done(isinstance(outcome, Failure))
                 yield outcome
             shown.close()
+            detail(f"{shown.segments:,} segments in {shown.seconds:.2f} s")
             for problem in problems:
                 say(f"warning: {problem}")
 
         yield watched()
+
+
+def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:
+    from lattices.formats.reading import namesake
+
+    for file in files:
+        known = namesake(file)
+        name = arguments.input_format or (known.name if known else "what its content is")
+        size = f" ({os.path.getsize(file):,} bytes)" if os.path.isfile(file) else ""
+        detail(f"reading {file}{size} as {name}")
+    if arguments.dask:
+        detail(f"on the Dask cluster {arguments.dask}")
+    else:
+        detail(f"{arguments.workers} worker{'s' if arguments.workers > 1 else ', this process'}")
 
 
 def _check_formats(files: Sequence[str], name: str | None) -> None:
@@ -275,9 +196,9 @@ def resumable_output(
     with journalled(
         arguments.output, task, resume=arguments.resume, on_failure=on_failure
     ) as journal:
-        if arguments.resume and not arguments.quiet:
+        if arguments.resume:
             done = journal.earlier.outcomes
-            say(f"going on after {done} segments" if done else "there is nothing to resume")
+            note(f"going on after {done} segments" if done else "there is nothing to resume")
         try:
             yield journal
         except (KeyboardInterrupt, EngineError, OSError):
@@ -395,7 +316,8 @@ def write_summarised(
     report_failures(tally.failures)
     say_unweighted(list(tally.unweighted))
     if not arguments.quiet:
-        print(for_people(summary), file=sys.stderr)
+        print_summary(for_people(summary))
+    _tell_engines(tally)
     return 1 if tally.failures else 0
 
 
@@ -416,7 +338,12 @@ def tallied(
             tally.add(outcome)
     _check(tally, references, done)
     report_failures(tally.failures)
+    _tell_engines(tally)
     return tally.summary()
+
+
+def _tell_engines(tally: Tally) -> None:
+    detail(f"searched by {'+'.join(sorted(tally.engines))}")
 
 
 def say_unweighted(names: Sequence[str]) -> None:

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decoding.cli.arguments import TABULAR, tsv_cell
+from decoding.cli.terminal import coloured
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
     from fstmetrics import Metric
     from fstmetrics.alignment.family import Edit
 
-DELETED = "***"
-LEGEND = (("[word]", "substitution"), ("{word}", "insertion"), (DELETED, "deletion"))
-_COLOURS = {"substitution": "33", "insertion": "36", "deletion": "31"}
+_COLOURS = {"substitution": "yellow", "insertion": "cyan", "deletion": "red"}
 _GAP = "  "
-
-
-def wants_colour(stream: TextIO) -> bool:
-    """Tell whether to colour what goes to a stream: a terminal, and NO_COLOR is not set."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def display_width(text: str) -> int:
@@ -156,7 +149,7 @@ class _Cell(NamedTuple):
     def shown(self, width: int, colour: bool) -> str:
         padding = " " * (width - display_width(self.text))
         if colour and self.operation in _COLOURS:
-            return f"\x1b[{_COLOURS[self.operation]}m{self.text}\x1b[0m{padding}"
+            return coloured(self.text, _COLOURS[self.operation]) + padding
         return self.text + padding
 
 
@@ -164,12 +157,9 @@ _EMPTY = _Cell("", "")
 
 
 def _cell(edit: Edit) -> _Cell:
-    spelled = {
-        "substitution": f"[{edit.hypothesis}]",
-        "insertion": f"{{{edit.hypothesis}}}",
-        "deletion": DELETED,
-    }
-    return _Cell(spelled.get(edit.operation, edit.hypothesis), edit.operation)
+    from fstmetrics.alignment.marks import marked
+
+    return _Cell(marked(edit.operation, edit.hypothesis), edit.operation)
 
 
 def legend(colour: bool = False) -> str:
@@ -180,6 +170,8 @@ def legend(colour: bool = False) -> str:
     >>> legend()
     '[word] substitution   {word} insertion   *** deletion'
     """
+    from fstmetrics.alignment.marks import LEGEND
+
     return "   ".join(f"{_Cell(mark, name).shown(0, colour)} {name}" for mark, name in LEGEND)
 
 

@@ -22,10 +22,10 @@ from decoding.cli.arguments import (
     identities_read,
     option,
     report_failures,
-    say,
     settling,
 )
 from decoding.cli.running import corpus_outcomes
+from decoding.cli.terminal import say
 
 if TYPE_CHECKING:
     from decoding.corpus.encoding import Ready, Target

@@ -19,7 +19,6 @@ import json
 import os
 import shutil
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -211,6 +210,9 @@ def journalled(
 ) -> Iterator[Journal]:
     """Open an output file that can be resumed; pipes and devices are written to as they are.
 
+    So are files where the system has no locks that end with a process (``fcntl``), as on Windows:
+    they take their name when they are whole, but there is no journal to resume from.
+
     Parameters
     ----------
     path
@@ -227,9 +229,10 @@ def journalled(
     Raises
     ------
     OptionError
-        If ``resume`` is asked for a pipe or a device, for another task than was begun or with a
-        journal that is damaged from its beginning; if another process is writing the same file,
-        or if there is a link where one of the two hidden files belongs.
+        If ``resume`` is asked for a pipe or a device, on a system without ``fcntl``, for another
+        task than was begun or with a journal that is damaged from its beginning; if another
+        process is writing the same file, or if there is a link where one of the two hidden files
+        belongs.
 
     Notes
     -----
@@ -238,7 +241,13 @@ def journalled(
     """
     name = os.fspath(path)
     target = Path(os.path.realpath(path))
-    if name == STANDARD or (target.exists() and not target.is_file()):
+    is_file = name != STANDARD and (target.is_file() or not target.exists())
+    if not is_file or not _has_locks():
+        if resume and is_file:
+            raise OptionError(
+                f"cannot resume {name!r}: there are no file locks on this system (no module "
+                "fcntl); without --resume it is written as a whole"
+            )
         if resume:
             raise OptionError(f"{name!r} is no file, and cannot be resumed")
         with created(path) as stream:
@@ -308,10 +317,16 @@ def _opened(path: Path, name: str) -> BinaryIO:
     return cast(BinaryIO, io.BufferedRandom(file, BUFFER))
 
 
+def _has_locks() -> bool:
+    try:
+        import fcntl  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def _locked(stream: BinaryIO) -> bool:
     """Lock a file until it is closed, or tell that somebody else has."""
-    if sys.platform == "win32":
-        return True
     import fcntl
 
     try:

@@ -76,6 +76,16 @@ class Oracle(Deferred, Record):
         """The words, joined by blanks."""
         return self.hypothesis.text
 
+    def _repr_html_(self) -> str:
+        """Return the sentence for a notebook, aligned where the metric aligns."""
+        from fstmetrics.alignment.marks import alignment_html
+
+        if not self.edits:
+            return Record._repr_html_(self)
+        proof = "exact" if self.exact else "not proven"
+        found = f"score {self.score:.4f}, model {self.hypothesis.score:.4f}"
+        return alignment_html(self.edits, f"{found}, {proof}, engine {self.engine}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the sentence, what the metric says of it, and how it was found."""
         return {

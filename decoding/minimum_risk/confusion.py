@@ -7,15 +7,18 @@ in a bin, and how probably, is what the alignment leaves behind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, IntColumn, floats
+from lattices.arrays import FloatColumn, IntColumn, floats, isotonic
 from lattices.formats.confusion.slots import Alternatives, lattice_of
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, Vocabulary
+
+#: posteriors below this are not shown in a notebook
+_LEAST_SHOWN = 0.001
 
 
 class Alternative(NamedTuple):
@@ -103,6 +106,33 @@ class ConfusionNetwork:
         """Return the segment's name and the size."""
         return f"<ConfusionNetwork {self.id!r} of {len(self)} bins>"
 
+    def _repr_html_(self) -> str:
+        """Return the bins for a notebook, a column each.
+
+        Those in which no alternative has a word are not shown, nor are words below one in a
+        thousand.
+        """
+        from lattices.drawing import cell, html_table
+
+        word_of = self.vocabulary.word
+        columns: list[list[str]] = []
+        for place, row in enumerate(self.bins):
+            if all(found.word == "" for found in row):
+                continue
+            chosen = word_of(int(self.label[self.chosen[place]]))
+            columns.append(
+                [
+                    cell(found.word or "ε", "strong" if found.word == chosen else "match")
+                    + " "
+                    + cell(f"{found.posterior:.3f}", "muted")
+                    for found in row
+                    if found.posterior >= _LEAST_SHOWN or found.word == chosen
+                ]
+            )
+        rows = zip_longest(*columns, fillvalue="")
+        caption = f"{self.id or 'confusion network'}: the sentence is bold, with posteriors"
+        return html_table(rows, caption=caption)
+
     @property
     def bins(self) -> tuple[tuple[Alternative, ...], ...]:
         """The alternatives of every bin, the most probable one first."""
@@ -173,8 +203,7 @@ class ConfusionNetwork:
 def in_order(begins: FloatColumn, ends: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
     """Return the times nearest to these, by least squares, of which none is before another.
 
-    Times that are out of order are replaced by their mean, as many as it takes: isotonic
-    regression by pooling adjacent violators.
+    Times that are out of order are replaced by their mean, see :func:`lattices.arrays.isotonic`.
 
     Examples
     --------
@@ -185,16 +214,7 @@ def in_order(begins: FloatColumn, ends: FloatColumn) -> tuple[FloatColumn, Float
     both = np.stack((begins, ends), axis=1).reshape(-1)
     if not (both[1:] < both[:-1]).any():
         return floats(begins), floats(ends)
-    pools: list[tuple[float, int]] = []
-    for time in both.tolist():
-        total, count = time, 1
-        while pools and pools[-1][0] * count > total * pools[-1][1]:
-            more, others = pools.pop()
-            total, count = total + more, count + others
-        pools.append((total, count))
-    means, counts = zip(*((total / count, count) for total, count in pools), strict=True)
-    # two means that are equal may have been rounded apart
-    both = np.maximum.accumulate(np.repeat(means, counts))
+    both = isotonic(both)
     return floats(both[::2]), floats(both[1::2])
 
 

@@ -287,6 +287,11 @@ class EditConsensus(Consensus):
         found = public_fields(self)
         return {**found, "confidences": [word._asdict() for word in self.network.words]}
 
+    def _repr_html_(self) -> str:
+        """Return the confusion network for a notebook, in which the sentence is bold."""
+        told = f"{self.expected:.4g} edits expected, in {len(self.tokens)} words; method edit"
+        return f"{self.network._repr_html_()}\n<p>{told}</p>"
+
     @cached_property
     def network(self) -> ConfusionNetwork:
         """The bins with posteriors and times; made when it is first asked for."""

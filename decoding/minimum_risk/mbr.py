@@ -24,6 +24,7 @@ METHODS = {
     "edit": ("decoding.minimum_risk.edit", "EditDistance"),
     "exact": ("decoding.minimum_risk.exact", "ExactRisk"),
     "search": ("decoding.minimum_risk.search", "Search"),
+    "rover": ("decoding.minimum_risk.rover", "Rover"),
 }
 METHOD = Kind(
     "a method or the name of one",

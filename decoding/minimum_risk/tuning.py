@@ -31,6 +31,8 @@ SCALES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 PRECISIONS = (0.6, 0.7, 0.8, 0.9)
 RATIOS = (0.5, 0.6, 0.7, 0.8)
 UNIGRAMS = (10.0,)
+#: points that a notebook shows
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,16 @@ class TuningTable(Record):
     metric: str
     one_best: float
     segments: int
+
+    def _repr_html_(self) -> str:
+        """Return the best points for a notebook."""
+        from decoding.frames import html_frame
+        from lattices.drawing import cell
+
+        table = html_frame(self.points[:_SHOWN])
+        more = f", the best {_SHOWN} of {len(self.points)} points" if self.points[_SHOWN:] else ""
+        note = f"{self.metric} over {self.segments} segments, 1-best {self.one_best:.4f}{more}"
+        return f"{table}\n<p>{cell(note, 'muted')}</p>"
 
     @property
     def best(self) -> TuningPoint:

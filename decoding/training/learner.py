@@ -27,6 +27,7 @@ from fstmetrics.contract import METRIC
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, created
+from lattices.records import shown
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
 
@@ -143,6 +144,16 @@ class History(Sequence[Round]):
     def __len__(self) -> int:
         """Return how many rounds there were."""
         return len(self._rounds)
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        from lattices.drawing import html_table
+
+        columns = self.as_columns()
+        return html_table(
+            ([shown(value) for value in row] for row in zip(*columns.values(), strict=True)),
+            list(columns),
+        )
 
     def as_columns(self) -> dict[str, list[Any]]:
         """Return one list for each column; None where a round has no such detail or weight."""

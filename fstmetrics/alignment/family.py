@@ -106,6 +106,13 @@ class Judgement:
             for operation, j, i, _ in steps.tolist()
         )
 
+    def _repr_html_(self) -> str:
+        """Return the alignment for a notebook, with errors coloured and marked."""
+        from fstmetrics.alignment.marks import alignment_html
+
+        name = getattr(self._metric, "label", self._metric)
+        return alignment_html(self.edits, f"{name} {self.score:.4f}")
+
 
 class ReferenceWords:
     """The words of a reference, numbered once for all sentences that are compared with it.

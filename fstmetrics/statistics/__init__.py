@@ -1,7 +1,15 @@
-"""Statistics over scores: significance, correlation, studies of options."""
+"""Statistics over scores: significance, correlation, calibration, studies of options."""
 
 from __future__ import annotations
 
+from fstmetrics.statistics.calibration import (
+    Calibration,
+    expected_calibration_error,
+    fit_map,
+    normalised_cross_entropy,
+    read_calibration,
+    reliability,
+)
 from fstmetrics.statistics.correlation import (
     correlate,
     correlate_systems,
@@ -22,6 +30,7 @@ from fstmetrics.statistics.significance import (
 from fstmetrics.statistics.studies import SweepPoint, threshold_sweep
 
 __all__ = [
+    "Calibration",
     "Comparison",
     "Estimate",
     "Interval",
@@ -29,10 +38,15 @@ __all__ = [
     "bootstrap",
     "correlate",
     "correlate_systems",
+    "expected_calibration_error",
+    "fit_map",
     "graded_kappa",
     "kappa",
+    "normalised_cross_entropy",
     "paired_bootstrap",
     "randomization",
+    "read_calibration",
+    "reliability",
     "sign_test",
     "substitution_test",
     "threshold_sweep",

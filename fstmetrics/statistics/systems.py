@@ -55,6 +55,8 @@ class Scorer:
     ----------
     shared : Overlap
         What references and sentences have in common, so far.
+    on_scored : function
+        Called after each segment; nothing by default.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Scorer:
         self._keep = keep
         self.sentences = sentences
         self._evaluators: dict[tuple[str, int], tuple[Evaluator, ...]] = {}
+        self.on_scored: Callable[[], None] = lambda: None
 
     def stats(self, name: str, position: int, words: Sequence[str]) -> list[FloatColumn]:
         """Return the statistics of one segment under each metric."""
@@ -86,7 +89,9 @@ class Scorer:
         if self._compare_words and self.shared < Overlap.WORDS:
             common = overlap(frozenset(words), self.references.get(name, position))
             self.shared = max(self.shared, common)
-        return [evaluator.stats(words) for evaluator in evaluators]
+        found = [evaluator.stats(words) for evaluator in evaluators]
+        self.on_scored()
+        return found
 
 
 class Sentence(NamedTuple):
@@ -131,8 +136,15 @@ class System:
         if scorer.sentences:
             self.sentences[id] = Sentence(tuple(words), scorer.references.get(name, position))
 
-    def judgements(self) -> Iterator[tuple[str, Judgement]]:
+    def judgements(
+        self, aligner: Callable[[Metric], Metric] | None = None
+    ) -> Iterator[tuple[str, Judgement]]:
         """Iterate over segments with their alignments, by the first metric that aligns.
+
+        Parameters
+        ----------
+        aligner
+            Gives the metric to align by in the place of one; itself by default.
 
         Raises
         ------
@@ -140,7 +152,8 @@ class System:
             If there is none.
         """
         for id, (words, references) in self.sentences.items():
-            evaluators = (metric.against(references) for metric in self.metrics)
+            metrics = self.metrics if aligner is None else map(aligner, self.metrics)
+            evaluators = (metric.against(references) for metric in metrics)
             judge = next((e.judge for e in evaluators if hasattr(e, "judge")), None)
             if judge is None:
                 names = ", ".join(map(str, self.metrics))

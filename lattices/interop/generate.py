@@ -45,14 +45,16 @@ def from_generate(
     prompt_length : int, optional
         How many tokens of each row are no output; by default all before the first score.
     eos_token_id : int, optional
-        What ends a sentence; ``tokenizer.eos_token_id`` by default.
+        What ends a sentence; ``tokenizer.eos_token_id`` by default. It is needed for samples,
+        whose padding has scores, too; -1 if there is none.
     vocabulary : Vocabulary, optional
         Grows by the new words; the lists share it.
 
     Raises
     ------
     OptionError
-        If ``num_return_sequences`` does not divide the number of rows.
+        If ``num_return_sequences`` does not divide the number of rows, or nothing says what ends a
+        sentence.
     SpaceError
         If there is nothing to tell the score from.
 
@@ -87,6 +89,10 @@ def from_generate(
     new = sequences[:, first if prompt_length is None else prompt_length :]
     end = eos_token_id if eos_token_id is not None else getattr(tokenizer, "eos_token_id", None)
     features: list[dict[str, float]] = [{} for _ in sequences]
+    if steps is not None and where is None and end is None:
+        raise OptionError(
+            "what ends a sentence is not known: give eos_token_id, or -1 where nothing does"
+        )
     if steps is not None:
         chosen, spoken = _token_scores(sequences[:, first:], steps, where, end)
         for row, (scores, said) in enumerate(zip(chosen, spoken, strict=True)):
@@ -144,7 +150,5 @@ def _token_scores(
         chosen[:, place] = scores[np.maximum(beam, 0), tokens[:, place]]
     if where is not None:
         return chosen, where[:, : tokens.shape[1]] >= 0
-    if end is None:
-        return chosen, np.ones(tokens.shape, bool)
     ended = np.cumsum(tokens == end, axis=1) - (tokens == end)
     return chosen, ended == 0

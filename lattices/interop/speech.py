@@ -26,6 +26,8 @@ from lattices.vocabulary import Vocabulary
 
 #: the word of a number: a mapping, a list, or a table with ``get`` (k2) or ``find`` (OpenFst)
 Symbols: TypeAlias = Any
+#: no links out of one state have more together, where posteriors were computed at all
+_MOST_POSTERIOR = 1.5
 
 
 def from_k2(
@@ -137,12 +139,14 @@ def from_pocketsphinx(
 ) -> Lattice:
     """Return the lattice of a PocketSphinx decoder, after an utterance.
 
-    Scores are the logarithms of its posteriors, as in the SLF files that it writes.
+    Scores are the logarithms of its posteriors, as in the SLF files that it writes. PocketSphinx
+    computes posteriors when it looks for its own best path (``decoder.hyp()``), and has 1 for every
+    link before. A decoder that is given is asked for its best path first.
 
     Parameters
     ----------
     lattice
-        ``decoder.get_lattice()``, or the decoder.
+        The decoder, or ``decoder.get_lattice()`` after ``decoder.hyp()``.
     vocabulary : Vocabulary, optional
         Grows by the new words.
     id : str
@@ -153,9 +157,11 @@ def from_pocketsphinx(
     Raises
     ------
     SpaceError
-        If the decoder has no lattice, before the end of an utterance.
+        If the decoder has no lattice, before the end of an utterance, or the lattice has no
+        posteriors.
     """
     if hasattr(lattice, "get_lattice"):
+        lattice.hyp()
         lattice = lattice.get_lattice()
     if lattice is None:
         raise SpaceError("the decoder has no lattice; it has one after the end of an utterance")
@@ -164,6 +170,13 @@ def from_pocketsphinx(
     found = parse_record(SLF, record, words, **options)
     if not isinstance(found, Lattice):
         raise SpaceError(f"{type(found).__name__}, expected a lattice")
+    if "posterior" in found.feature_names and found.features is not None:
+        column = found.features[:, [found.feature_names.index("posterior")]].toarray().ravel()
+        # they are 1 for every link before they are computed
+        if np.bincount(found.src, column).max(initial=0.0) > _MOST_POSTERIOR:
+            raise SpaceError(
+                "the lattice has no posteriors yet: call decoder.hyp() first, or give the decoder"
+            )
     return found.replaced(id=id)
 
 

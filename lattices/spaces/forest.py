@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from lattices.spaces.features import (
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
 from lattices.vocabulary import EPSILON, Vocabulary
+
+if TYPE_CHECKING:
+    from lattices.drawing import Svg
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -363,6 +366,55 @@ class Forest(SpaceBase):
     def __repr__(self) -> str:
         """Return the segment's name and the size."""
         return f"<Forest {self.id!r} of {self.num_nodes} nodes, {self.num_edges} edges>"
+
+    def plot(
+        self,
+        best: object = None,
+        oracle: object = None,
+        mbr: object = None,
+        *,
+        posteriors: object = None,
+        scores: bool = False,
+    ) -> Svg:
+        """Return a picture of the forest as SVG: a notebook shows it, ``save(path)`` writes it.
+
+        It is an AND/OR graph from left to right: the root and all nodes are pills, edges are
+        squares with their target side, in which a slot is the number of the node that fills it. A
+        notebook shows forests of up to 300 edges by themselves, and the plain text of larger ones.
+
+        Parameters
+        ----------
+        best, oracle, mbr
+            What to point out: derivations of this forest, or results that have one.
+        posteriors : Posteriors or column, optional
+            Of :func:`lattices.posteriors`: lines are as thick, and the number is beside the word.
+        scores : bool
+            Whether the model's scores are beside the words.
+
+        Raises
+        ------
+        SpaceError
+            If something to point out is not in the forest, or if the forest is too large to be
+            drawn: :func:`lattices.prune` it first.
+
+        Examples
+        --------
+        >>> forest = Forest.from_edges([(0, [], ["cat"]), (0, [], ["dog"]), (1, [0], ["the", 0])])
+        >>> picture = forest.plot(oracle=forest.hypothesis([2, 1]))
+        >>> "the [0]" in str(picture)
+        True
+        """
+        from lattices.drawing import draw
+        from lattices.spaces.pictures import forest_graph
+
+        marks = {"1-best": best, "oracle": oracle, "MBR": mbr}
+        return draw(forest_graph(self, marks, posteriors, scores))
+
+    def _repr_svg_(self) -> str | None:
+        """Return the picture for a notebook, which shows the plain text of what is too large."""
+        from lattices.drawing.graph import READABLE
+
+        return str(self.plot()) if self.num_edges <= READABLE else None
 
 
 def rows_in_order(

@@ -9,6 +9,7 @@ import inspect
 import io
 import json
 import pkgutil
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,11 @@ from decoding import (
     mbr,
     oracle,
     oracle_at,
+    oracle_kbest,
 )
-from fstmetrics import WER
+from decoding.minimum_risk.tuning import TuningPoint, TuningTable
+from decoding.training.learner import History, Round
+from fstmetrics import BLEU, WER
 from fstmetrics.statistics import bootstrap, paired_bootstrap
 from lattices import Lattice, OptionError
 from lattices.records import Record
@@ -175,3 +179,83 @@ def test_reports_as_csv_and_parquet(tmp_path: Path, capsys: pytest.CaptureFixtur
     out = tmp_path / "out.parquet"
     assert command("score")(*flags, "--segments", "--format", "parquet", "-o", out) == 0
     assert parquet.read_table(out)["wer"].to_pylist() == [0.0, 0.5]
+
+
+HOSTILE = "</td><script>alert(1)</script>"
+
+
+def html_of(found):
+    """Return what a notebook shows, which is well formed and has no elements of the data's."""
+    html = found._repr_html_()
+    root = ElementTree.fromstring(f"<div>{html}</div>")
+    assert {one.tag for one in root.iter()} <= {
+        "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "span", "p"
+    }  # fmt: skip
+    return html, "".join(root.itertext())
+
+
+SPOKEN = Lattice.from_arcs(
+    [(0, 1, "the", -0.1), (1, 2, HOSTILE, -0.2), (1, 2, "hat", -0.4), (2, 3, "very", -0.1),
+     (3, 4, "", -0.2), (3, 4, "now", -3.0)],
+    finals=[4], id=HOSTILE,
+)  # fmt: skip
+
+
+def test_alignments_are_marked_and_coloured():
+    judged = WER().against(["the cat down"]).judge(["the", HOSTILE, "very", "down"])
+    html, text = html_of(judged)
+    assert f"[{HOSTILE}]" in text or f"{{{HOSTILE}}}" in text
+    assert "WER 0.6667" in text
+    for operation in {edit.operation for edit in judged.edits} - {"match"}:
+        assert f"{operation}" in text  # in the legend
+    assert html.count("background:") == sum(edit.operation != "match" for edit in judged.edits)
+    _, right = html_of(WER().against(["a"]).judge("a"))
+    assert "substitution" not in right
+
+
+def test_results_show_themselves():
+    found = oracle(SPOKEN, WER().against([f"the {HOSTILE} very now"]))
+    _, text = html_of(found)
+    assert "score 0.0000" in text
+    assert "exact" in text
+    _, text = html_of(mbr(SPOKEN, WER()))
+    assert HOSTILE in text
+    assert "method" in text
+
+
+def test_oracles_of_metrics_that_do_not_align_show_their_fields():
+    found = oracle(SPOKEN, BLEU().against(["the hat very"]))
+    assert not found.edits
+    _, text = html_of(found)
+    assert found.text in text
+    assert "enginelabels" in text
+
+
+def test_confusion_networks_show_their_bins():
+    network = mbr(SPOKEN, WER()).network
+    html, text = html_of(network)
+    assert HOSTILE in text
+    assert html.count("font-weight:bold") == sum(
+        any(found.word for found in row) for row in network.bins
+    )
+    assert "0.550" in text  # the probability of the first of two
+
+
+def test_lists_of_results_are_tables():
+    found = oracle_kbest(SPOKEN, WER().against(["the cat very"]), 2)
+    table = frame(found, "html")
+    html, text = html_of(table)
+    assert html.count("<tr>") == 1 + 2
+    assert "[hat]" in text
+    assert str(table) == html
+    empty, _ = html_of(frame([], "html"))
+    assert "<td" not in empty
+
+
+def test_tables_of_tuning_and_histories():
+    points = tuple(TuningPoint(scale, 0.5, 0.7, 10.0, -scale) for scale in map(float, range(30)))
+    html, text = html_of(TuningTable(points, "bleu", 0.5, 3))
+    assert html.count("<tr>") == 1 + 20
+    assert "the best 20 of 30 points" in text
+    history = History([Round(1, 0.5, 0.1, {HOSTILE: 1.0}, {"pass": 1})])
+    assert f"weight {HOSTILE}" in html_of(history)[1]

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from fstmetrics import GRR, WER, WRR, Machine
 from lattices import Lattice, OptionError, Vocabulary, to_fst
 from lattices.arrays import floats, ints
 from lattices.intersection import ENGINES, Automaton, Part
+from lattices.intersection.automata import ANY
 from tests.judges import score_by_recursion
 from tests.laws.test_intersection import METRICS
 from tests.strategies import sentences, small_lattices
@@ -115,3 +118,35 @@ def test_malformed_automata_are_refused():
         Machine(())
     with pytest.raises(OptionError, match="denominator"):
         Machine((Part(Automaton(**good), 0.0),))
+
+
+def test_pictures_have_every_arc_that_a_path_can_take_once():
+    words = Vocabulary(["the", "cat", "<b>&"])
+    machine = GRR().against(["the cat <b>&"]).machine(words)
+    automaton = machine.automaton
+    reached = {0}
+    for _ in range(automaton.num_states):
+        reached |= {int(end) for begin, end in zip(automaton.src, automaton.dst, strict=True)
+                    if begin in reached}  # fmt: skip
+    wanted = Counter(
+        {ANY: "any", 0: "ε"}.get(label, words.word(max(label, 0))) + f":{gain + 0.0:g}"
+        for begin, label, gain in zip(
+            automaton.src.tolist(), automaton.label.tolist(), automaton.gain.tolist(), strict=True
+        )
+        if begin in reached
+    )
+    for picture in (machine.plot(words), machine.plot(), machine._repr_svg_()):
+        root = ElementTree.fromstring(str(picture))
+        arcs = [one for one in root.iter() if one.get("class") == "arc"]
+        labels = ["".join(one.itertext()).strip().replace("−", "-") for one in arcs]
+        assert len(labels) == sum(wanted.values())
+        if picture is not None and "#" not in "".join(labels):
+            assert Counter(labels) == wanted
+
+
+def test_pictures_of_several_references_are_one_above_the_other():
+    words = Vocabulary(["the", "cat"])
+    picture = str(WRR().against(["the cat", "cat"]).machine(words).plot(words))
+    assert "gains are divided by 2 and by 1" in picture
+    long = " ".join(["cat"] * 120)
+    assert GRR().against([long]).machine(words)._repr_svg_() is None

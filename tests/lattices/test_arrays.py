@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lattices.arrays import floats, ints
+from lattices.arrays import floats, ints, isotonic
 
 
 def test_a_column_is_read_only_and_the_array_it_came_from_is_not() -> None:
@@ -27,3 +29,13 @@ def test_other_types_and_strides_are_copied() -> None:
     assert column.flags.c_contiguous
     assert column.tolist() == [0.0, 2.0, 4.0]
     assert not np.shares_memory(every_other, column)
+
+
+@given(st.lists(st.tuples(st.floats(-100, 100), st.floats(0.1, 10)), min_size=1, max_size=30))
+def test_isotonic_regression_is_that_of_scipy(pairs):
+    optimize = pytest.importorskip("scipy.optimize")
+    if not hasattr(optimize, "isotonic_regression"):
+        pytest.skip("scipy 1.12 or newer")
+    values, weights = zip(*pairs, strict=True)
+    judged = optimize.isotonic_regression(values, weights=weights).x
+    np.testing.assert_allclose(isotonic(values, weights), judged, rtol=1e-9, atol=1e-9)

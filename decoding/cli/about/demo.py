@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     if arguments.copy is not None:
         return _copy(arguments.copy)
-    from decoding.cli.tables import legend, wants_colour
+    from decoding.cli.tables import legend
+    from decoding.cli.terminal import wants_colour
     from fstmetrics import GRR, WER, WRR
 
     lattices, references, reading = _read()

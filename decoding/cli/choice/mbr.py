@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from decoding.cli.arguments import (
     STANDARD,
     TABULAR,
+    add_calibration,
     add_inputs,
     add_metrics,
     add_output,
     add_references,
     check_inputs,
     finite,
+    opened_calibration,
     opened_references,
     option,
     parsed_metrics,
@@ -49,7 +51,9 @@ the model's probabilities of all its sentences. No references are needed.
 
 tsv   (default) one line a segment, in the order of the input: id, expectation, words.
 jsonl one object a line: id, rank, expected, words, text, method, metric, exact, candidates,
-      evidence, model_score, features, and with references scores (under every metric).
+      evidence, model_score, features, and with references scores (under every metric);
+      with --confidences also confidences, of each word: word, confidence, begin, end, alternatives.
+ctm   NIST's: id, channel, begin, duration, word, confidence; for spaces and systems with times.
 
 With references, in the input or by --refs, a summary of the corpus goes to standard error: what
 the model's own best, the chosen sentences and the oracles score, under every metric.
@@ -60,6 +64,8 @@ examples:
   fstmetrics mbr lattices.jsonl.gz --metric wer --refs refs.txt --summary summary.json
   fstmetrics mbr one.gz --systems two.gz three.gz --system-weights 0.5 0.3 0.2 --metric wer
   fstmetrics mbr --systems a.txt b.txt c.ctm --refs text     # ROVER
+  fstmetrics mbr --systems a.ctm b.ctm c.ctm --format ctm -o rover.ctm
+  fstmetrics mbr --systems a.ctm b.ctm c.ctm --format ctm --method rover --set alpha=0.7
   fstmetrics mbr lattices.jsonl.gz --method linear --set p=0.7 --set r=0.8 --metric bleu
 """
 
@@ -74,16 +80,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         type=str.lower,
         default="auto",
-        help="auto, pairwise, linear, consensus, edit, exact or search (default: auto: edit for "
-        "wer and wrr over lattices, pairwise for all else)",
+        help="auto, pairwise, linear, consensus, edit, exact, search or rover (default: auto: edit "
+        "for wer and wrr over lattices, pairwise for all else)",
     )
-    parser.add_argument(
-        "--scale",
-        metavar="S",
-        type=finite,
-        default=1.0,
-        help="scale of the model scores before they become probabilities (default: 1)",
-    )
+    add_calibration(parser)
     parser.add_argument(
         "--candidates",
         metavar="K",
@@ -137,15 +137,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resuming(parser)
     parser.add_argument(
         "--format",
-        choices=("tsv", "jsonl", *TABULAR),
+        choices=("tsv", "jsonl", "ctm", *TABULAR),
         default="tsv",
-        help="output format (default: tsv); parquet needs pyarrow",
+        help="output format (default: tsv); ctm needs the method edit or rover, and times in the "
+        "input; parquet needs pyarrow",
     )
     parser.add_argument(
         "--confidences",
         action="store_true",
         help="add the words with confidences, times and alternatives to jsonl; needs the method "
-        "edit",
+        "edit or rover",
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
@@ -187,6 +188,7 @@ def _run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
+    calibration = opened_calibration(arguments, arguments.confidences or arguments.format == "ctm")
     check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
@@ -211,9 +213,16 @@ def _run(arguments: argparse.Namespace) -> int:
         "systems": tuple(map(_table, arguments.systems)),
     }
     job = MBRLines(
-        metrics, references, line_format(arguments), {**decision, **tables}, arguments.confidences
+        metrics,
+        references,
+        line_format(arguments),
+        {**decision, **tables},
+        arguments.confidences,
+        arguments.channel,
+        calibration,
     )
-    others = [*([arguments.evidence] if arguments.evidence else []), *arguments.systems]
+    others = [path for path in (arguments.evidence, arguments.calibration) if path]
+    others += arguments.systems
     return write_summarised(
         arguments,
         job,
@@ -225,6 +234,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "evidence": bool(arguments.evidence),
             "others": file_stamps(others),
             "format": arguments.format,
+            **({"channel": arguments.channel} if arguments.format == "ctm" else {}),
             **({"confidences": True} if arguments.confidences else {}),
             "method": arguments.method,
             "options": options,

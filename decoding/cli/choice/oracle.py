@@ -23,7 +23,6 @@ from decoding.cli.arguments import (
     opened_references,
     parsed_metrics,
     positive,
-    say,
     size,
     values,
     write_report,
@@ -39,6 +38,7 @@ from decoding.cli.running import (
     unscored_lines,
     write_summarised,
 )
+from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
     from decoding.cli.output.breakdown import Breakdown
@@ -67,7 +67,8 @@ lengths are given for a segment. With --corpus the sentences are chosen together
 of the corpus; the summary then has the sentence oracles, the corpus oracle, and a bound that no
 choice can surpass. All of the corpus is searched before anything is written.
 
---by, --top and --show add to the summary where the errors of oracles and of the model's best are.
+--by, --top and --show add to the summary where the errors of oracles and of the model's best are;
+--pra writes their alignments to a file.
 
 With --at the output is a table instead: what the oracle among the k best sentences of the model
 scores over the corpus, for every k; the k best of a list are its entries of the highest scores,
@@ -203,7 +204,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
 
 
 def _breakdown_options(arguments: argparse.Namespace) -> dict[str, bool]:
-    return {f"--{name}": bool(getattr(arguments, name)) for name in ("by", "top", "show")}
+    return {f"--{name}": bool(getattr(arguments, name)) for name in ("by", "top", "show", "pra")}
 
 
 def _check_breakdown(arguments: argparse.Namespace) -> bool:
@@ -212,7 +213,8 @@ def _check_breakdown(arguments: argparse.Namespace) -> bool:
     for name in given:
         if arguments.resume:
             arguments.parser.error(f"{name} and --resume exclude one another")
-        if arguments.quiet and not (arguments.summary and name != "--show"):
+        without = name == "--pra" or (arguments.summary and name != "--show")
+        if arguments.quiet and not without:
             arguments.parser.error(f"{name} is part of the summary, which -q leaves out")
     return bool(given)
 
@@ -271,7 +273,7 @@ def run(arguments: argparse.Namespace) -> int:
         job = output.CorpusLines(metrics, references, line_format(arguments), search)
     decision = output.CorpusDecision(metrics)
     decide: Callable[[Iterator[Any]], Iterator[Any]] = iter
-    conclude = output.conclude
+    conclude: Callable[[dict[str, Any]], dict[str, Any]] = output.conclude
     breakdown = None
     if looks_into:
         from decoding.cli.output.breakdown import Breakdown
@@ -280,7 +282,7 @@ def run(arguments: argparse.Namespace) -> int:
             zip(output.KINDS, ("worst" if arguments.worst else "oracle", "1-best"), strict=True)
         )
         breakdown = Breakdown(metrics, kinds, arguments.by, arguments.top, output.conclude)
-        decide, conclude = breakdown.watch, breakdown.conclude
+        decide, conclude = breakdown.watch, _concluded(breakdown, arguments)
     elif arguments.corpus:
         decide, conclude = decision.decide, decision.conclude
     return write_summarised(
@@ -310,8 +312,8 @@ def _write_curve(
 ) -> int:
     """Write the table of oracles among more and more sentences or arcs."""
     from decoding.cli.output.oracle import CurveSums
-    from decoding.cli.plots import line_plots, plot_format
     from decoding.corpus.jobs import CurveJob
+    from decoding.plots import line_plots, plot_format
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
@@ -319,10 +321,23 @@ def _write_curve(
     summary = tallied(arguments, curve, curve.tally(), references, "searched")
     picture = line_plots(curve.panels(summary), picture_format) if arguments.plot else b""
     write_report(arguments, curve.report(summary).written(arguments.format), picture)
-    if not arguments.quiet:
-        for line in unscored_lines(summary, "the order of sentences"):
-            say(line)
+    for line in unscored_lines(summary, "the order of sentences"):
+        note(line)
     return 1 if summary["failed"] else 0
+
+
+def _concluded(
+    breakdown: Breakdown, arguments: argparse.Namespace
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return what makes the summary, and writes alignments while nothing else is written yet."""
+    from decoding.cli.output.breakdown import write_alignments
+
+    def conclude(summary: dict[str, Any]) -> dict[str, Any]:
+        found = breakdown.conclude(summary)
+        write_alignments(arguments, [each.system for each in breakdown.details])
+        return found
+
+    return conclude
 
 
 def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> list[str]:
@@ -330,7 +345,8 @@ def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> 
     if breakdown is None:
         return []
     from decoding.cli.output.breakdown import alignments, detail_tables
-    from decoding.cli.tables import table, wants_colour
+    from decoding.cli.tables import table
+    from decoding.cli.terminal import wants_colour
 
     shown = []
     if arguments.show:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
@@ -19,6 +18,7 @@ from decoding.cli.arguments import (
     settling,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes
+from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.tuning import LinearGrid, TuningTable
@@ -109,8 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = tuning_table(grid, metric, rows, segments)
     with created(arguments.output) as output:
         output.write(_tsv(table).encode("utf-8"))
-    if not arguments.quiet:
-        print(_for_people(table, arguments), file=sys.stderr)
+    print_summary(_for_people(table, arguments))
     return 1 if failures else 0
 
 

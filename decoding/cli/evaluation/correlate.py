@@ -15,9 +15,9 @@ from decoding.cli.arguments import (
     check_inputs,
     parsed_metrics,
     read_systems,
-    say,
     write_report,
 )
+from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
     from fstmetrics.statistics.human import HumanScores
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if "-" in (arguments.human, arguments.plot):
         arguments.parser.error("--human and --plot are files")
     from decoding.cli.output.correlate import pictures, report_of
-    from decoding.cli.plots import plot_format, scatter_plots
+    from decoding.plots import plot_format, scatter_plots
     from fstmetrics.statistics.human import correlate_human, read_human
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
@@ -89,8 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         level=arguments.level,
         seed=arguments.seed,
     )
-    for note in found.notes():
-        say(note)
+    for line in found.notes():
+        note(line)
     text = report_of(found, arguments).written(arguments.format)
     picture = scatter_plots(pictures(found), picture_format) if arguments.plot else b""
     write_report(arguments, text, picture)
@@ -117,10 +117,10 @@ def _matched(human: HumanScores, paths: list[str]) -> dict[str, str]:
         )
     for name in judged:
         if name not in found:
-            say(f"{human.path}: {name}: no file of this name; left out")
+            note(f"{human.path}: {name}: no file of this name; left out")
     for path in paths:
         if path not in found.values():
-            say(f"{path}: no human score; left out")
+            note(f"{path}: no human score; left out")
     fewest = 1 if human.by_segment else 3
     if len(found) < fewest:
         raise FormatError(

@@ -17,9 +17,10 @@ from decoding.cli.arguments import (
     parsed_metrics,
     report_failures,
     required_references,
-    say,
+    scoring_progress,
     write_report,
 )
+from decoding.cli.terminal import detail, note, say
 
 SUMMARY = "score hypotheses, or the best of n-best lists, against references"
 DESCRIPTION = """\
@@ -36,6 +37,7 @@ examples:
   fstmetrics score *.en --refs refs.en --metric bleu --metric grr --intervals --format latex
   fstmetrics score nbest.gz --refs refs.en --segments --format tsv
   fstmetrics score hyps.txt --refs text --metric wer --by speaker --top 20 --show errors
+  fstmetrics score hyps.trn --refs refs.trn --metric wer --pra hyps.pra
 """
 
 
@@ -80,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "HYPS")
     _check(arguments)
+    from decoding.cli.output.breakdown import write_alignments
     from decoding.cli.output.score import written
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_system
     from lattices.errors import FormatError
@@ -91,12 +94,16 @@ def run(arguments: argparse.Namespace) -> int:
         references,
         arguments.refs_id,
         keep=several,
-        sentences=bool(arguments.top or arguments.show or arguments.by == "length"),
+        sentences=bool(
+            arguments.top or arguments.show or arguments.pra or arguments.by == "length"
+        ),
     )
     failed = False
     systems = []
     for path in arguments.paths:
-        system = read_system(path, arguments.input_format, scorer)
+        detail(f"reading {path}")
+        with scoring_progress(scorer, arguments):
+            system = read_system(path, arguments.input_format, scorer)
         report_failures(system.failures)
         if not system.stats:
             raise FormatError("no segment could be scored", system.name)
@@ -106,6 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
         failed = failed or bool(system.failures) or left > 0
         describe_system(system)
         systems.append(system)
-    say(describe_layout(references))
-    write_report(arguments, written(systems, arguments))
+    note(describe_layout(references))
+    report = written(systems, arguments)
+    write_alignments(arguments, systems)
+    write_report(arguments, report)
     return 1 if failed else 0

@@ -15,16 +15,16 @@ from decoding.cli.arguments import (
     parsed_metric,
     positive,
     read_systems,
-    say,
     values,
     write_report,
 )
+from decoding.cli.terminal import add_volume, note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decoding.cli.plots import Panel
     from decoding.cli.tables import Report
+    from decoding.plots import Panel
     from fstmetrics.statistics.human import HumanScores
 
 SUMMARY = "study a metric: BLEU in characters, or many values of an option"
@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         add_table_format(study)
         add_output(study)
+        add_volume(study)
         study.set_defaults(run_study=run_study, study_parser=study)
 
 
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot == "-":
         arguments.parser.error("--plot is a file")
     if arguments.plot:
-        from decoding.cli.plots import plot_format
+        from decoding.plots import plot_format
 
         plot_format(arguments.plot)
     code: int = arguments.run_study(arguments)
@@ -210,8 +211,8 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
         level=arguments.level,
         seed=arguments.seed,
     )
-    for note in sweep.notes():
-        say(note)
+    for line in sweep.notes():
+        note(line)
     _write(arguments, sweep_report(sweep, arguments), sweep_panels(sweep))
     return 0
 
@@ -225,10 +226,10 @@ def _judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
     scores = {found[one.system]: one.score for one in human.entries if one.system in found}
     for entry in human.entries:
         if entry.system not in found:
-            say(f"{human.path}: {entry.system}: no file of this name; left out")
+            note(f"{human.path}: {entry.system}: no file of this name; left out")
     for path in paths:
         if path not in scores:
-            say(f"{path}: no human score; left out")
+            note(f"{path}: no human score; left out")
     if len(scores) < 3:
         raise FormatError(f"scores of {len(scores)} of the systems, expected 3 or more", human.path)
     return scores
@@ -236,7 +237,7 @@ def _judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
 
 def _write(arguments: argparse.Namespace, report: Report, panels: Sequence[Panel]) -> None:
     """Write the picture, if there is to be one, and the table."""
-    from decoding.cli.plots import line_plots, plot_format
+    from decoding.plots import line_plots, plot_format
 
     picture = line_plots(panels, plot_format(arguments.plot)) if arguments.plot else b""
     write_report(arguments, report.written(arguments.format), picture)

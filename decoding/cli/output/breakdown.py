@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from decoding.cli.output.pra import pra, sclite_aligner
 from decoding.cli.tables import Report, headings, legend, side_by_side
 from decoding.corpus.outcomes import Done, Failure
 from fstmetrics.statistics.breakdown import (
@@ -167,6 +169,21 @@ def alignments(
                 lines = side_by_side(words, aligned, label=id, width=width, colour=colour)
                 texts.append("".join(line + "\n" for line in lines))
     return [*texts, legend(colour) + "\n"] if texts else []
+
+
+def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -> None:
+    """Write the alignments of all systems to the file of ``--pra``, if there is one."""
+    if not arguments.pra:
+        return
+    from lattices.formats.streams import created
+
+    # all are made before the file is: one may not align
+    texts = [
+        pra(system.name, ((id, found.edits) for id, found in system.judgements(sclite_aligner)))
+        for system in systems
+    ]
+    with created(arguments.pra) as output:
+        output.write("".join(texts).encode("utf-8"))
 
 
 @dataclass

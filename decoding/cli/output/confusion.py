@@ -6,10 +6,10 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decoding.corpus.outcomes import Segment
-from decoding.minimum_risk.confusion import ConfusionNetwork
+from decoding.minimum_risk.confusion import ConfidentWord, ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit
 from decoding.plain_json import json_text
 from lattices.errors import FormatError, OptionError, SpaceError
@@ -17,11 +17,38 @@ from lattices.formats import FORMATS
 from lattices.formats.base import BLANKS, Losses
 from lattices.formats.references import References
 
+if TYPE_CHECKING:
+    from fstmetrics.statistics.calibration import Calibration
+
 #: what a network can be written as
 FORMAT_NAMES = ("jsonl", "mesh", "sausages", "ctm")
 
 
-def ctm_lines(network: ConfusionNetwork, channel: str = "1") -> str:
+def words_of(
+    network: ConfusionNetwork, calibration: Calibration | None = None
+) -> tuple[ConfidentWord, ...]:
+    """Return the words of the sentence, with confidences as a calibration makes them.
+
+    Examples
+    --------
+    >>> from fstmetrics.statistics.calibration import Calibration
+    >>> from lattices import Lattice
+    >>> network = edit(Lattice.from_arcs([(0, 1, "a")], [1])).network
+    >>> words_of(network, Calibration(1.0, ((1.0, 0.875),)))[0].confidence
+    0.875
+    """
+    words = network.words
+    if calibration is None:
+        return words
+    became = calibration([word.confidence for word in words]).tolist()
+    return tuple(
+        word._replace(confidence=confidence) for word, confidence in zip(words, became, strict=True)
+    )
+
+
+def ctm_lines(
+    network: ConfusionNetwork, channel: str = "1", calibration: Calibration | None = None
+) -> str:
     r"""Return the words of the sentence as NIST's ctm has them, with times and confidences.
 
     One line a word: the id, the channel, begin and duration in seconds, word, confidence.
@@ -44,7 +71,7 @@ def ctm_lines(network: ConfusionNetwork, channel: str = "1") -> str:
     """
     if network.bin_begin is None:
         raise SpaceError("there are no times in the lattice, and ctm has a time for every word")
-    words = network.words
+    words = words_of(network, calibration)
     for text in (network.id, channel, *(found.word for found in words)):
         if not text or any(blank in text for blank in BLANKS):
             raise FormatError(f"{text!r} cannot stand in a line of ctm")
@@ -55,7 +82,7 @@ def ctm_lines(network: ConfusionNetwork, channel: str = "1") -> str:
     )
 
 
-def json_line(found: EditConsensus) -> str:
+def json_line(found: EditConsensus, calibration: Calibration | None = None) -> str:
     r"""Return a decision and its network as one line of JSON.
 
     ``id``; ``text``; ``words``, each with ``word``, ``confidence``, ``begin`` and ``end``;
@@ -77,7 +104,7 @@ def json_line(found: EditConsensus) -> str:
     fields = {
         "id": network.id,
         "text": found.text,
-        "words": [each._asdict() for each in network.words],
+        "words": [each._asdict() for each in words_of(network, calibration)],
         "expected_edits": found.expected,
         "objectives": found.objectives,
         "settled": found.settled,
@@ -94,7 +121,12 @@ def json_line(found: EditConsensus) -> str:
     return json_text(fields) + "\n"
 
 
-def network_bytes(found: EditConsensus, format: str, channel: str = "1") -> bytes:
+def network_bytes(
+    found: EditConsensus,
+    format: str,
+    channel: str = "1",
+    calibration: Calibration | None = None,
+) -> bytes:
     """Return a decision in one of the formats; ``mesh`` and ``sausages`` hold bins without times.
 
     Examples
@@ -104,9 +136,9 @@ def network_bytes(found: EditConsensus, format: str, channel: str = "1") -> byte
     b's1 [ <eps> 1.0 ] [ a 1.0 ] [ <eps> 1.0 ] \\n'
     """
     if format == "ctm":
-        return ctm_lines(found.network, channel).encode("utf-8")
+        return ctm_lines(found.network, channel, calibration).encode("utf-8")
     if format == "jsonl":
-        return json_line(found).encode("utf-8")
+        return json_line(found, calibration).encode("utf-8")
     if format not in FORMAT_NAMES:
         raise OptionError(f"format {format!r}, expected one of {', '.join(FORMAT_NAMES)}")
     stream = io.BytesIO()
@@ -147,6 +179,8 @@ class ConfusionJob:
         The sentences to begin with; the model's best if None.
     options : mapping
         The rest of the arguments of :func:`decoding.minimum_risk.edit.edit`.
+    calibration : Calibration or None
+        Of the confidences; its scale is not looked at.
 
     Examples
     --------
@@ -160,6 +194,7 @@ class ConfusionJob:
     channel: str = "1"
     sentences: References | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentNetwork]:
         """Return the network of each segment."""
@@ -167,7 +202,7 @@ class ConfusionJob:
 
     def _of(self, segment: Segment) -> SegmentNetwork:
         found = edit(segment.space, start=self._start(segment), **self.options)
-        data = network_bytes(found, self.format, self.channel)
+        data = network_bytes(found, self.format, self.channel, self.calibration)
         return SegmentNetwork(data, len(found.tokens), found.expected)
 
     def _start(self, segment: Segment) -> list[str] | None:

@@ -6,8 +6,8 @@ import argparse
 import math
 from typing import Any
 
-from decoding.cli.plots import Scatter
 from decoding.cli.tables import Report, headings, number_cell, resampling_note
+from decoding.plots import Scatter
 from fstmetrics.statistics.correlation import Correlation
 from fstmetrics.statistics.human import HumanCorrelations, short_names
 

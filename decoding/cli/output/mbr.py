@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from decoding.cli.arguments import tsv_cell
+from decoding.cli.output.confusion import ctm_lines, words_of
 from decoding.cli.output.tally import Lines, sums_of
 from decoding.corpus.jobs import MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
+from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus
 from decoding.minimum_risk.results import Consensus
 from decoding.plain_json import json_text
 from fstmetrics import Metric
 from lattices.errors import OptionError
 from lattices.formats.references import References
+from lattices.vocabulary import EPSILON
+
+if TYPE_CHECKING:
+    from fstmetrics.statistics.calibration import Calibration
 
 #: what is counted of a segment
 COUNTS = ("results", "exact", "arcs", "unscored")
@@ -32,9 +40,13 @@ class MBRLines:
     ----------
     metrics, references, decision
         As in :class:`decoding.corpus.jobs.MBRJob`; ``decision`` has the rest of its arguments.
-    format : {"tsv", "jsonl"}
+    format : {"tsv", "jsonl", "ctm"}
     confidences : bool
         Whether JSON has the words with confidences, times and alternatives.
+    channel : str
+        Of ctm.
+    calibration : Calibration or None
+        Of the confidences; its scale is not looked at.
     """
 
     metrics: tuple[Metric, ...]
@@ -42,6 +54,8 @@ class MBRLines:
     format: str
     decision: Mapping[str, Any]
     confidences: bool = False
+    channel: str = "1"
+    calibration: Calibration | None = None
 
     def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the lines of each segment."""
@@ -62,42 +76,47 @@ class MBRLines:
                 f"{name}\t{found.expected!r}\t{tsv_cell(found.text)}\n"
                 for found in result.consensus
             )
+        if self.format == "ctm":
+            networks = [_network(found) for found in result.consensus]
+            return "".join(ctm_lines(each, self.channel, self.calibration) for each in networks)
         return "".join(
             json_text(
                 {
                     **_fields(id, result, rank, self.metrics),
-                    **({"confidences": confidences(found)} if self.confidences else {}),
+                    **({"confidences": self._confidences(found)} if self.confidences else {}),
                 }
             )
             + "\n"
             for rank, found in enumerate(result.consensus)
         )
 
+    def _confidences(self, found: Consensus) -> list[dict[str, Any]]:
+        """Return the words of a decision with confidences, times and alternatives.
 
-def confidences(found: Consensus) -> list[dict[str, Any]]:
-    """Return the words of a decision with confidences, times and alternatives.
+        Each has ``word``, ``confidence``, ``begin`` and ``end`` (null without times), and
+        ``alternatives``, the other words of its place, "" for none, with their posteriors.
+        """
+        network = _network(found)
+        spoken = np.flatnonzero(network.label[network.chosen] != EPSILON).tolist()
+        bins = network.bins
+        return [
+            {
+                **word._asdict(),
+                "alternatives": [
+                    [each.word, each.posterior] for each in alternatives if each.word != word.word
+                ],
+            }
+            for word, alternatives in zip(
+                words_of(network, self.calibration), [bins[place] for place in spoken], strict=True
+            )
+        ]
 
-    Each has ``word``, ``confidence``, ``begin`` and ``end`` (null without times), and
-    ``alternatives``, the other words of its place, "" for none, with their posteriors.
 
-    Raises
-    ------
-    OptionError
-        If the method has no confusion network.
-    """
+def _network(found: Consensus) -> ConfusionNetwork:
+    """Return the network of a decision, or raise OptionError if the method has none."""
     if not isinstance(found, EditConsensus):
         raise OptionError(f"method {found.method} has no confidences; use --method edit")
-    # the bins of words have bins without words between them
-    bins = found.network.bins[1::2]
-    return [
-        {
-            **word._asdict(),
-            "alternatives": [
-                [each.word, each.posterior] for each in alternatives if each.word != word.word
-            ],
-        }
-        for word, alternatives in zip(found.network.words, bins, strict=True)
-    ]
+    return found.network
 
 
 def _fields(

@@ -10,7 +10,6 @@ import numpy as np
 
 from decoding.cli.arguments import tsv_cell
 from decoding.cli.output.tally import Lines, Tally, sums_of
-from decoding.cli.plots import Curve, Panel
 from decoding.cli.tables import Report, headings
 from decoding.corpus.jobs import CandidatesJob, CurveJob, OracleJob, SegmentOracles
 from decoding.corpus.outcomes import Done, Failure, Segment
@@ -18,6 +17,7 @@ from decoding.extraction.choice import CorpusChoice
 from decoding.extraction.corpus import Candidates, choose, sum_of
 from decoding.extraction.results import Oracle
 from decoding.plain_json import json_text
+from decoding.plots import BEST_K, Panel, oracle_panel
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn
 from lattices.formats.references import References
@@ -271,13 +271,11 @@ class CurveSums:
         """Return a picture for each metric: densities are drawn where they were attained."""
         rows = self._rows(summary)
         return [
-            Panel(
+            oracle_panel(
                 label,
-                "k best sentences" if self.job.at else "arcs a word",
-                "oracle" if metric.higher_is_better else "oracle (lower is better)",
-                [row[0] if self.job.at else row[1] for row in rows],
-                [Curve("", [row[2 + place] for row in rows])],
-                doubling=True,
+                BEST_K if self.job.at else "arcs a word",
+                [(row[0] if self.job.at else row[1], row[2 + place]) for row in rows],
+                "" if metric.higher_is_better else " (lower is better)",
             )
             for place, (label, metric) in enumerate(
                 zip(headings(self.job.metrics)[0], self.job.metrics, strict=True)

@@ -17,7 +17,8 @@ from decoding.cli.output.breakdown import (
     four_digits,
     table_part,
 )
-from decoding.cli.tables import Report, headings, resampling_note, table, wants_colour
+from decoding.cli.tables import Report, headings, resampling_note, table
+from decoding.cli.terminal import wants_colour
 
 if TYPE_CHECKING:
     from fstmetrics import Metric

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.output.correlate import shown
-from decoding.cli.plots import Curve, Panel
 from decoding.cli.tables import Report, number_cell, resampling_note
+from decoding.plots import Curve, Panel
 from fstmetrics.statistics.human import short_names
 
 if TYPE_CHECKING:

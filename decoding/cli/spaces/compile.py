@@ -16,6 +16,7 @@ from decoding.cli.arguments import (
     opened_references,
     parsed_metric,
 )
+from decoding.cli.terminal import detail, progress
 
 if TYPE_CHECKING:
     from fstmetrics import CompiledEvaluator, Machine
@@ -110,7 +111,12 @@ def run(arguments: argparse.Namespace) -> int:
         machines = _of_evidence(arguments, vocabulary)
     targets = _targets(arguments, list(machines))
     # all is made before anything is written
-    contents = [_compiled(machine, vocabulary, arguments.text) for machine in machines.values()]
+    contents = []
+    with progress(None, wanted=not arguments.quiet) as shown:
+        for name, machine in machines.items():
+            detail(f"{name}: {machine!r}")
+            contents.append(_compiled(machine, vocabulary, arguments.text))
+            shown.done()
     if arguments.symbols:
         _check_text(vocabulary)
     if len(targets) > 1 or targets[0] != arguments.output:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
     STANDARD,
+    add_calibration,
     add_inputs,
     add_output,
     check_inputs,
-    finite,
+    opened_calibration,
     positive,
     report_failures,
     settling,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes
+from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures
@@ -34,7 +35,9 @@ mesh      SRILM's word meshes
 sausages  Kaldi's, as text; fstmetrics convert makes them binary
 ctm       NIST's: id, channel, begin, duration, word, confidence; for lattices with times
 
-Posteriors depend on the scale of the scores, which few decoders have right: set --scale.
+Posteriors depend on the scale of the scores, which few decoders have right: set --scale, or have
+'fstmetrics calibrate' find it, with a map of the confidences of words, and give its file by
+--calibration.
 """
 EXAMPLES = """\
 examples:
@@ -49,13 +52,7 @@ _LAYOUTS = ("auto", "kaldi", "plain", "trn", "ctm", "stm")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
-    parser.add_argument(
-        "--scale",
-        metavar="X",
-        type=finite,
-        default=1.0,
-        help="scale of the model scores (default: 1)",
-    )
+    add_calibration(parser)
     parser.add_argument(
         "--start",
         metavar="FILE",
@@ -92,9 +89,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="jsonl",
         help="output format (default: jsonl)",
     )
-    parser.add_argument(
-        "--channel", metavar="NAME", default="1", help="channel of all words in ctm (default: 1)"
-    )
     add_running(parser)
     add_output(parser)
 
@@ -113,6 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     from lattices.formats.references import read_references
     from lattices.formats.streams import created
 
+    calibration = opened_calibration(arguments, arguments.format in ("jsonl", "ctm"))
     sentences = None
     if arguments.start is not None:
         sentences = read_references(
@@ -124,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
         "iterations": arguments.iterations or MOST_CHANGES,
         "decode": not arguments.no_decode,
     }
-    job = ConfusionJob(arguments.format, arguments.channel, sentences, options)
+    job = ConfusionJob(arguments.format, arguments.channel, sentences, options, calibration)
     failures = Failures()
     segments = records = words = 0
     edits = 0.0
@@ -143,10 +138,9 @@ def run(arguments: argparse.Namespace) -> int:
             stream.write(outcome.result.data)
         _check(segments, records, failures, sentences)
     report_failures(failures)
-    if not arguments.quiet:
-        share = f" ({edits / words:.2%})" if words else ""
-        print(f"{segments} segments, {len(failures)} failed", file=sys.stderr)
-        print(f"{edits:.1f} edits expected in {words} words{share}", file=sys.stderr)
+    share = f" ({edits / words:.2%})" if words else ""
+    print_summary(f"{segments} segments, {len(failures)} failed")
+    print_summary(f"{edits:.1f} edits expected in {words} words{share}")
     return 1 if failures else 0
 
 

@@ -13,10 +13,10 @@ from decoding.cli.arguments import (
     add_output,
     check_inputs,
     report_failures,
-    say,
     tsv_cell,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes, unscored_lines
+from decoding.cli.terminal import note
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -88,9 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         write(None, total.row())
         write.close()
     report_failures(failures)
-    if not arguments.quiet:
-        for line in unscored_lines(total.row()):
-            say(line)
+    for line in unscored_lines(total.row()):
+        note(line)
     return 1 if failures else 0
 
 

@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from decoding.cli.arguments import add_inputs, check_inputs, positive, say
+from decoding.cli.arguments import add_inputs, check_inputs, positive
+from decoding.cli.terminal import Progress, detail, note, progress
 from decoding.cli.writing import add_target, made_ready, target_of, write_outcomes
 
 if TYPE_CHECKING:
-    from decoding.corpus.encoding import Ready
+    from decoding.corpus.encoding import Ready, Target
     from decoding.corpus.runner import Done, Failure
     from lattices.spaces import Space
 
@@ -54,11 +55,21 @@ def run(arguments: argparse.Namespace) -> int:
     if len(arguments.paths) < 2:
         arguments.parser.error("one input only; a union is of two or more")
     target = target_of(arguments)
+    from decoding.corpus.inputs import Inputs
+
+    total = Inputs(arguments.paths, arguments.input_format).bytes
+    with progress(total, wanted=not arguments.quiet) as shown:
+        return _join(arguments, target, shown)
+
+
+def _join(arguments: argparse.Namespace, target: Target, shown: Progress) -> int:
     from decoding.corpus.encoding import SpacesJob
     from decoding.corpus.runner import run as run_corpus
     from decoding.corpus.transforms import unchanged
     from decoding.lists import joined
 
+    for path in arguments.paths:
+        detail(f"reading {path}")
     inputs = [
         run_corpus(
             SpacesJob(unchanged),
@@ -66,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
             format=arguments.input_format,
             options=dict(arguments.option),
             workers=arguments.workers,
+            on_read=shown.read,
         )
         for path in arguments.paths
     ]
@@ -74,11 +86,17 @@ def run(arguments: argparse.Namespace) -> int:
     def ready(parts: Sequence[Space]) -> Ready:
         nonlocal incomplete
         incomplete += len(parts) < len(inputs)
+        shown.done()
         return target.ready(joined(parts))
 
-    code = write_outcomes(arguments, target, made_ready(merged(inputs), ready))
+    def watched() -> Iterator[Done[Ready] | Failure]:
+        yield from made_ready(merged(inputs), ready)
+        # what is said now has a line of its own
+        shown.close()
+
+    code = write_outcomes(arguments, target, watched())
     if incomplete:
-        say(f"{incomplete} segments are not in all {len(inputs)} inputs")
+        note(f"{incomplete} segments are not in all {len(inputs)} inputs")
     return code
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import lattices
-from decoding.cli.arguments import say
+from decoding.cli.terminal import note
 from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.learner import Learner
 from decoding.training.loop import DecoderLoop
@@ -161,11 +161,11 @@ def run_loop(
 ) -> DecoderLoop[Learner]:
     """Train with the decoder in the loop, and return the loop when it has ended."""
     ordered = OrderedDecoder(decoder, _known_segments(checkpoint))
-    if ordered.ids and not quiet:
-        say(f"going on with the run in {checkpoint}")
+    if ordered.ids:
+        note(f"going on with the run in {checkpoint}")
 
     def decode(weights: Mapping[str, float]) -> list[Space]:
-        if not quiet and loop.decodings:
+        if loop.decodings:
             _tell(loop, metric)
         return ordered(weights)
 
@@ -176,14 +176,13 @@ def run_loop(
         _keep_segments(checkpoint, ids)
     listed = [references.get(name, place) for place, name in enumerate(ids)]
     loop.run(listed, metric, checkpoint=checkpoint, progress=not quiet)
-    if not quiet:
-        _tell(loop, metric)
+    _tell(loop, metric)
     return loop
 
 
 def _tell(loop: DecoderLoop[Learner], metric: Metric) -> None:
     last = loop.decodings[-1]
-    say(
+    note(
         f"decoding {last.number}: {metric} {last.score:.4f}, "
         f"{last.hypotheses:,} hypotheses, {last.fresh:,} new"
     )

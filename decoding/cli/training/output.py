@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.cli.tables import headings, table
+from decoding.cli.terminal import print_summary
 from decoding.cli.training.corpus import TrainingCorpus
 from decoding.training.learner import History
 from fstmetrics import Metric
@@ -62,4 +62,4 @@ def print_table(
         [label, *(f"{score:.4f}" for score in of_metric)]
         for label, of_metric in zip(labels, scores, strict=True)
     ]
-    print("\n".join([table(head, rows), *notes]), file=sys.stderr)
+    print_summary("\n".join([table(head, rows), *notes]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -21,8 +20,8 @@ from decoding.cli.arguments import (
     parsed_metrics,
     positive,
     report_failures,
-    say,
 )
+from decoding.cli.terminal import note, print_summary, say
 
 if TYPE_CHECKING:
     from decoding.cli.training.corpus import TrainingCorpus
@@ -121,12 +120,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--template", metavar="FILE", help="moses.ini to copy, with its section of weights replaced"
     )
     add_output(parser)
-    parser.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="print only errors and warnings to standard error",
-    )
     # reading is done by this process: all segments end up in its memory
     parser.set_defaults(workers=1, dask=None)
 
@@ -240,9 +233,8 @@ def _run_spaces(
         if os.path.exists(arguments.checkpoint):
             task = TrainingTask(corpus.spaces, corpus.references, metrics[0])
             learner = taken_up(learner, arguments.checkpoint, task)
-        if not arguments.quiet:
-            done = len(learner.history)
-            say(f"going on after {done} rounds" if done else "there is nothing to resume")
+        done = len(learner.history)
+        note(f"going on after {done} rounds" if done else "there is nothing to resume")
     if not (learner.history and learner.finished):
         with _explained(arguments):
             learner.fit(
@@ -260,10 +252,9 @@ def _run_spaces(
         print_scores(metrics, corpus, "metric", columns)
         if dev is not None:
             print_scores(metrics, dev, "held out", columns)
-        print(
+        print_summary(
             f"{len(corpus.segments)} segments, {len(corpus.failures)} failed, "
-            f"{len(weights)} weights, {len(learner.history)} rounds",
-            file=sys.stderr,
+            f"{len(weights)} weights, {len(learner.history)} rounds"
         )
         _tell_search(learner, metrics[0])
     return 1 if failed else 0
@@ -321,7 +312,7 @@ def _run_decoder(
         print_table(["metric", "start", "trained"], metrics[:1], scores)
         if dev is not None:
             print_scores(metrics, dev, "held out", [("start", begun), ("trained", loop.weights)])
-        print(f"{len(loop.decodings)} decodings, the best was number {won.number}", file=sys.stderr)
+        print_summary(f"{len(loop.decodings)} decodings, the best was number {won.number}")
     return 1 if failed else 0
 
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from lattices.errors import FormatError
 from lattices.formats.base import split_words
@@ -151,6 +151,9 @@ class Transcriber:
 
 IGNORED = "ignore_time_segment_in_scoring"
 
+#: what a ctm has where there is no confidence
+NO_CONFIDENCE = "NA"
+
 _TRN_ID = re.compile(r"\(([^()\s]+)\)$")
 _ALTERNATION = ("<ALT_BEGIN>", "<ALT>", "<ALT_END>")
 
@@ -259,12 +262,17 @@ def _add(transcriber: Transcriber, text: str, file: Lines, line: int) -> None:
 
 @dataclass
 class _Piece:
-    """What is said from some time on: a text, or the alternatives of an alternation."""
+    """What is said from some time on: a text, or the alternatives of an alternation.
+
+    One word of a ctm has its duration, and what stands in the column of confidences.
+    """
 
     begin: float
     line: int
     text: str = ""
     alternatives: list[list[str]] = field(default_factory=list)
+    duration: float = 0.0
+    confidence: str = NO_CONFIDENCE
 
     def add_to(self, transcriber: Transcriber, file: Lines) -> None:
         if not self.alternatives:
@@ -319,6 +327,10 @@ def _time(text: str, what: str, file: Lines, line: int) -> float:
 
 
 def _ctm(file: Lines, template: IdTemplate | None) -> Table:
+    return _joined(file, _ctm_pieces(file, template), {})
+
+
+def _ctm_pieces(file: Lines, template: IdTemplate | None) -> dict[str, list[_Piece]]:
     id_of = template.made if template is not None else _default(_channels(file))
     pieces: dict[str, list[_Piece]] = {}
     unfinished: dict[str, _Piece] = {}
@@ -350,17 +362,62 @@ def _ctm(file: Lines, template: IdTemplate | None) -> Table:
                 del unfinished[name]
         else:
             begin = _time(row[2], "begin", file, number)
-            _time(row[3], "duration", file, number)
+            duration = _time(row[3], "duration", file, number)
             if block is None:
                 # a word as it stands: signs of alternations mean nothing in a ctm
-                said.append(_Piece(begin, number, alternatives=[[word]]))
+                piece = _Piece(begin, number, alternatives=[[word]], duration=duration)
+                piece.confidence = row[5] if len(row) > 5 else NO_CONFIDENCE
+                said.append(piece)
             else:
                 if not any(block.alternatives):
                     block.begin = begin
                 block.alternatives[-1].append(word)
     for block in unfinished.values():
         raise file.error("<ALT_BEGIN> without <ALT_END>", block.line)
-    return _joined(file, pieces, {})
+    return pieces
+
+
+class TimedWord(NamedTuple):
+    """A word of a ctm: when it begins and ends, in seconds, and its confidence, if it has one."""
+
+    word: str
+    begin: float
+    end: float
+    confidence: float | None = None
+
+
+def timed_words(file: Lines, template: IdTemplate | None = None) -> dict[str, list[TimedWord]]:
+    """Return the words of a ctm by the ids of their segments, in the order of their begins.
+
+    Raises
+    ------
+    FormatError
+        If a line is none of a ctm, a confidence is not from 0 to 1, or there are alternatives.
+
+    Examples
+    --------
+    >>> lines = Lines("hyp.ctm", ["s1 A 0.5 0.25 cat 0.75", "s1 A 0.0 0.5 the"])
+    >>> for word in timed_words(lines)["s1"]:
+    ...     print(*word)
+    the 0.0 0.5 None
+    cat 0.5 0.75 0.75
+    """
+    found: dict[str, list[TimedWord]] = {}
+    for name, pieces in _ctm_pieces(file, template).items():
+        words = found.setdefault(name, [])
+        for piece in sorted(pieces, key=lambda piece: piece.begin):
+            if len(piece.alternatives) != 1 or len(piece.alternatives[0]) != 1:
+                raise file.error(f"segment {name!r}: a hypothesis has alternatives", piece.line)
+            ((word,),) = piece.alternatives
+            confidence = None
+            if piece.confidence != NO_CONFIDENCE:
+                confidence = finite_number(piece.confidence)
+                if confidence is None or not 0.0 <= confidence <= 1.0:
+                    raise file.error(
+                        f"a confidence of {piece.confidence}, expected one from 0 to 1", piece.line
+                    )
+            words.append(TimedWord(word, piece.begin, piece.begin + piece.duration, confidence))
+    return found
 
 
 def _stm(file: Lines, template: IdTemplate | None) -> Table:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decoding.cli.plots import Scatter, plot_format, scatter_plots
+from decoding.plots import Scatter, plot_format, scatter_plots
 from fstmetrics import GRR, WER, corpus_stats
 from fstmetrics.statistics import correlate, correlate_systems, graded_kappa, wmt_tau
 from fstmetrics.statistics.human import match_systems, read_human, short_names

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from decoding import oracle as find_oracle
+from decoding.cli import running
 from decoding.cli.main import main
-from decoding.corpus import progress
 from fstmetrics import GRR, WER, corpus_score
 from lattices.formats import read, write
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
@@ -51,8 +51,8 @@ def test_starting_up_is_no_part_of_the_seconds(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     summary = tmp_path / "summary.json"
-    real = progress.progress
-    monkeypatch.setattr(progress, "progress", lambda *a, **o: (time.sleep(1.0), real(*a, **o))[1])
+    real = running.progress
+    monkeypatch.setattr(running, "progress", lambda *a, **o: (time.sleep(1.0), real(*a, **o))[1])
     assert run(file, "-q", "--summary", summary) == 0
     assert json.loads(summary.read_text())["seconds"] < 1.0
 

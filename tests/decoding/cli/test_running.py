@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.decoding.cli.commandline import cats
 
 SLOW = (
-    "import sys, time, decoding.cli.main, decoding.cli.running as p;"
+    "import sys, time, decoding.cli.main, decoding.cli.terminal as p;"
     "import fstmetrics.alignment.rates as e;"
     "p.REFRESH = 0.0; old = e.WER.against;"
     "e.WER.against = lambda *a: (time.sleep(0.002), old(*a))[1];"

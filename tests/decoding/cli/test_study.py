@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from decoding.cli.arguments import values
-from decoding.cli.plots import Curve, Panel, line_plots
+from decoding.plots import Curve, Panel, line_plots
 from fstmetrics import BLEU, GRR, TBLEU, corpus_score
 from fstmetrics.statistics import correlate
 from fstmetrics.statistics.studies import char_bleu_study

@@ -450,6 +450,26 @@ def test_pipes_cannot_be_resumed(wrong: list[str], capsys: pytest.CaptureFixture
     assert "--resume needs" in capsys.readouterr().err
 
 
+def test_a_system_without_locks_writes_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Windows has no fcntl: the same bytes, nothing else left, and one sentence for --resume."""
+    path = cats(tmp_path / "cats.jsonl")
+    command = ["oracle", str(path), "-q", "-o"]
+    assert main([*command, str(tmp_path / "with")]) == 0
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    assert main([*command, str(tmp_path / "without")]) == 0
+    assert (tmp_path / "without").read_bytes() == (tmp_path / "with").read_bytes()
+    capsys.readouterr()
+    assert main([*command, str(tmp_path / "without"), "--resume"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "no file locks on this system (no module fcntl); without --resume" in said
+    with pytest.raises(KeyboardInterrupt):
+        stopped(tmp_path / "stopped", THREE)
+    assert left(tmp_path) == ["cats.jsonl", "with", "without"]
+
+
 def test_nothing_to_resume_is_a_whole_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,6 +88,7 @@ def test_systems_once_each(
         ["oracle", "--metric", "wer", "-q"],
         ["mbr", "--metric", "wer"],
         ["tune-mbr", "--metric", "wer"],
+        ["calibrate"],
         ["train", "--learner", "perceptron", "--metric", "wer"],
         ["rescore", "--weights", "WEIGHTS", "--metric", "wer"],
     ],

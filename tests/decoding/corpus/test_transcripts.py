@@ -11,6 +11,7 @@ import pytest
 
 import lattices
 from decoding.corpus.transcripts import is_transcript, read_transcripts
+from decoding.minimum_risk.edit import edit
 from lattices import FormatError, best
 from tests.decoding.cli.commandline import cats, command
 
@@ -114,3 +115,90 @@ def test_a_segment_that_a_system_does_not_have(
     flags = ["--resume", "-o", tmp_path / "out"]
     assert run("--systems", tmp_path / "a.txt", tmp_path / "b.txt", *flags) == 2
     assert "--resume is for spaces" in capsys.readouterr().err
+
+
+def test_times_of_a_ctm_come_out(tmp_path: Path) -> None:
+    """With the words, as JSON and as ctm: means over the systems that said them."""
+    systems = {
+        "a": [(0.0, 0.5, "the"), (0.55, 0.3, "cat"), (1.0, 0.4, "sat")],
+        "b": [(0.02, 0.46, "the"), (0.5, 0.34, "hat"), (1.1, 0.4, "sat")],
+        "c": [(0.04, 0.5, "a"), (0.53, 0.32, "cat"), (1.2, 0.4, "sat"), (1.7, 0.2, "down")],
+    }
+    paths = []
+    for name, rows in systems.items():
+        paths.append(tmp_path / f"{name}.ctm")
+        # in any order: words have times
+        lines = [f"u1 A {begin} {duration} {word}\n" for begin, duration, word in rows]
+        paths[-1].write_text("".join(reversed(lines)))
+    out = tmp_path / "out"
+    assert run("--systems", *paths, "--format", "ctm", "--channel", "A", "-q", "-o", out) == 0
+    assert out.read_text() == (
+        # NIST's rover has the same words and times
+        "u1 A 0.010 0.480 the 0.666667\n"
+        "u1 A 0.540 0.310 cat 0.666667\n"
+        "u1 A 1.100 0.400 sat 1.000000\n"
+    )
+    assert run("--systems", *paths, "--format", "jsonl", "--confidences", "-q", "-o", out) == 0
+    found = json.loads(out.read_text())["confidences"]
+    assert [(word["word"], word["begin"], word["end"]) for word in found] == [
+        ("the", pytest.approx(0.01), pytest.approx(0.49)),
+        ("cat", pytest.approx(0.54), pytest.approx(0.85)),
+        ("sat", pytest.approx(1.1), pytest.approx(1.5)),
+    ]
+    assert found[1]["alternatives"] == [["hat", pytest.approx(1 / 3)]]
+    # a system without times has none for anybody
+    (tmp_path / "d.txt").write_text("u1 the cat sat\n")
+    argv = ["--systems", *paths, tmp_path / "d.txt", "-q", "-o", out]
+    assert run(*argv, "--format", "jsonl", "--confidences") == 0
+    assert json.loads(out.read_text())["confidences"][0]["begin"] is None
+    assert run(*argv, "--format", "ctm") == 2
+
+
+def test_who_speaks_over_another(tmp_path: Path) -> None:
+    path = tmp_path / "a.ctm"
+    path.write_text("u1 A 0.0 1.0 one\nu1 A 0.5 0.25 two\nu1 A 1.0 0.5 three\n")
+    lattice = read_transcripts(str(path))["u1"]
+    assert lattice.times is not None
+    assert lattice.times.tolist() == [0.0, 0.5, 0.75, 1.0, 1.5]
+    assert best(lattice).text == "one two three"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pauses_cost_nothing(seed: int, tmp_path: Path) -> None:
+    """Pauses are arcs without words: every sentence has the expected edits that it has without."""
+    rng = random.Random(seed)
+    plain, timed = [], []
+    for name in "abc":
+        said = rng.choices("vwxyz", k=rng.randint(1, 7))
+        path = tmp_path / f"{name}.txt"
+        path.write_text(f"u1 {' '.join(said)}\n")
+        plain.append(read_transcripts(str(path))["u1"])
+        path = tmp_path / f"{name}.ctm"
+        longs = rng.choices([1, 0.5, 1.5], k=len(said))
+        rows = [
+            f"u1 A {at} {long} {word}\n"
+            for at, (long, word) in enumerate(zip(longs, said, strict=True))
+        ]
+        path.write_text("".join(rows))
+        timed.append(read_transcripts(str(path))["u1"])
+    for _ in range(5):
+        start = rng.choices("vwxyz", k=rng.randint(0, 7))
+        one, other = (edit(some, start=start, decode=False) for some in (plain, timed))
+        assert one.expected == pytest.approx(other.expected)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("u1 A 0.5 0.5 two 1.5", "a confidence of 1.5"),
+        ("u1 A 0.5 0.5 two sure", "a confidence of sure"),
+        ("u1 A 0.5 x two", "duration x"),
+        ("u1 A * * <ALT_BEGIN>", "<ALT_BEGIN> without"),
+    ],
+)
+def test_bad_rows(row: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.ctm"
+    path.write_text(f"u1 A 0.0 0.5 one 0.5\n{row}\n")
+    with pytest.raises(FormatError, match=problem) as raised:
+        read_transcripts(str(path))
+    assert f"{path}:2" in str(raised.value)

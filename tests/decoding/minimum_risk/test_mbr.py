@@ -172,7 +172,8 @@ def test_the_choice_of_a_method():
     assert mbr(nbest_of("a"), WER()).method == "pairwise"
 
 
-@pytest.mark.parametrize("method", METHODS)
+# rover takes what several systems said, a sentence each: see test_rover
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "rover"])
 def test_every_method(method):
     """On one lattice whose best sentence all of them agree on."""
     lattice = Lattice.from_arcs(

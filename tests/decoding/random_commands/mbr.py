@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -68,7 +69,14 @@ def draw_mbr(rng: Random) -> Trial:
         "k": rng.choice((1, 1, 3)) if method in ("pairwise", "linear") else 1,
         "theta": (-0.3, 0.5, 0.25, 0.75) if method == "linear" else None,
     }
-    options = ["--method", method, "--scale", str(known["scale"]), "--format", known["format"]]
+    options = ["--method", method, "--format", known["format"]]
+    if method == "edit" and known["format"] == "jsonl" and rng.random() < 0.6:
+        known["confidences"] = True
+        options += ["--confidences"]
+        if rng.random() < 0.6:
+            known["calibration"] = draw_calibration(rng, known["scale"])
+    if "calibration" not in known:
+        options += ["--scale", str(known["scale"])]
     options += ["-k", str(known["k"]), "--no-oracle"]
     if method == "pairwise" and rng.random() < 0.3:
         known["merge"] = "max"
@@ -90,6 +98,15 @@ def draw_mbr(rng: Random) -> Trial:
     return Trial(
         "mbr", rng.getrandbits(32), format, segments, tuple(options), judges, layout, known
     )
+
+
+def draw_calibration(rng: Random, scale: float) -> dict[str, Any]:
+    """Draw the points of a map, which rise."""
+    count = rng.randint(0, 4)
+    places = sorted(rng.sample(range(101), count))
+    values = sorted(rng.choices(range(101), k=count))
+    points = [[place / 100, value / 100] for place, value in zip(places, values, strict=True)]
+    return {"scale": scale, "points": points}
 
 
 def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
@@ -121,6 +138,8 @@ def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
         edits = judge.spec in ("wer", "wrr") and segment.kind == "lattice" and "other" not in known
         if known["method"] == "edit" or (known["method"] == "auto" and edits):
             check_edits(checks, segment, evidence, found[0])
+            if known.get("confidences"):
+                check_confidences(checks, found[0], known.get("calibration"))
         else:
             if known["theta"]:
                 gains = {words: linear_gain(words, evidence, known["theta"]) for words in models}
@@ -163,3 +182,32 @@ def check_edits(
         if one_best is not None:
             start = expected_edits(one_best[0], evidence)
             checks.that("no worse than the 1-best", right <= start + ROUNDING, row, one_best)
+
+
+def check_confidences(
+    checks: Checks, row: Mapping[str, Any], calibration: Mapping[str, Any] | None
+) -> None:
+    """Check words with confidences: what the alternatives leave, mapped by a calibration."""
+    found = row["confidences"]
+    checks.equal("words with confidences", [each["word"] for each in found], row["words"])
+    for each in found:
+        others = [posterior for _, posterior in each["alternatives"]]
+        names = [word for word, _ in each["alternatives"]]
+        checks.equal("each alternative once", len({*names, each["word"]}), len(names) + 1, each)
+        falling = all(more > less - ROUNDING for more, less in pairwise(others))
+        checks.that("alternatives in order", falling, each)
+        left = 1.0 - sum(others)
+        checks.close("confidence", each["confidence"], mapped(left, calibration), each)
+
+
+def mapped(confidence: float, calibration: Mapping[str, Any] | None) -> float:
+    """Return what a confidence becomes, on a straight line between two points of a map."""
+    points = calibration["points"] if calibration else []
+    if not points:
+        return confidence
+    if confidence <= points[0][0]:
+        return float(points[0][1])
+    for (low, value), (high, following) in pairwise(points):
+        if confidence <= high:
+            return float(value + (following - value) * (confidence - low) / (high - low))
+    return float(points[-1][1])

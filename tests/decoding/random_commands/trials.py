@@ -160,12 +160,18 @@ class Run:
         if trial.judges:
             self.argv += ["--metric", *(judge.spec for judge in trial.judges)]
             self.argv += ["--summary", str(self.summary)]
-        for name, option in (("other", "--systems"), ("weights", "--weights")):
+        for name, option in (
+            ("other", "--systems"),
+            ("weights", "--weights"),
+            ("calibration", "--calibration"),
+        ):
             if name not in trial.known:
                 continue
             path = folder / name
             if name == "other":
                 INPUTS[0].write(path, trial.known[name], rng)
+            elif name == "calibration":
+                path.write_text(json.dumps(trial.known[name]))
             else:
                 lines = [f"{key} {value!r}\n" for key, value in trial.known[name].items()]
                 path.write_text("".join(lines))

@@ -70,6 +70,18 @@ def test_what_is_missing() -> None:
         from_generate(output, Tokenizer(), 2)
 
 
+def test_samples_need_to_know_what_ends_a_sentence() -> None:
+    """Padding has scores, too: without the end the longest sample would seem the likeliest."""
+    steps = tuple(np.zeros((2, 7)) for _ in range(3))
+    output = SimpleNamespace(sequences=np.array([[5, 1, 2], [6, 4, 5]]), scores=steps)
+    with pytest.raises(OptionError, match="give eos_token_id, or -1"):
+        from_generate(output, WORDS, 2)
+    [nbest] = from_generate(output, WORDS, 2, eos_token_id=1)
+    assert [each.features["length"] for each in nbest] == [2.0, 3.0]
+    [nbest] = from_generate(output, WORDS, 2, eos_token_id=-1)
+    assert [each.features["length"] for each in nbest] == [3.0, 3.0]
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "options",

@@ -157,10 +157,15 @@ except lattices.SpaceError:
 decoder.start_utt()
 decoder.process_raw(sound.astype(np.int16).tobytes(), full_utt=True)
 decoder.end_utt()
+try:
+    lattices.from_pocketsphinx(decoder.get_lattice())
+except lattices.SpaceError as problem:
+    print(problem)
+asked = lattices.from_pocketsphinx(decoder)
+decoder.hyp()
 decoder.get_lattice().write_htk(sys.argv[1])
 [read] = lattices.read(sys.argv[1])
-for given in (decoder, decoder.get_lattice()):
-    found = lattices.from_pocketsphinx(given)
+for found in (asked, *map(lattices.from_pocketsphinx, (decoder, decoder.get_lattice()))):
     assert found.num_arcs == read.num_arcs > 100
     assert (found.score == read.score).all() and (found.times == read.times).all()
     assert lattices.best(found) == lattices.best(read)
@@ -176,4 +181,6 @@ def test_pocketsphinx(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.stdout.split("\n")[:2] == ["no lattice yet", "the same"], done.stderr
+    first, second, third, *_ = done.stdout.split("\n")
+    assert (first, third) == ("no lattice yet", "the same"), done.stderr
+    assert "no posteriors yet: call decoder.hyp() first" in second

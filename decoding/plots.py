@@ -1,16 +1,22 @@
-"""Plots of scores and correlations. They need matplotlib, the extra ``[plot]``."""
+"""Plots of curves, grids, histories and correlations by matplotlib, the extra ``[plot]``."""
 
 from __future__ import annotations
 
 import io
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lattices.errors import OptionError
 from lattices.optional import require
+
+if TYPE_CHECKING:
+    from decoding.extraction.oracle import DensityPoint, SizePoint
+    from decoding.minimum_risk.tuning import TuningTable
+    from decoding.training.learner import History
+    from fstmetrics.statistics.calibration import Quality
 
 #: what a picture can be, by the end of its name
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -210,6 +216,8 @@ class Curve:
         The ends of intervals, drawn as a band.
     mark : int or None
         The place to point out, counted from 0.
+    places : sequence of float
+        Its own, where they are not those of the panel; they are marked.
     """
 
     label: str
@@ -217,6 +225,7 @@ class Curve:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     mark: int | None = None
+    places: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -242,6 +251,29 @@ class Panel:
     curves: Sequence[Curve]
     level: float | None = None
     doubling: bool = False
+
+
+def reliability_panel(title: str, kinds: Mapping[str, Quality]) -> Panel:
+    """Return a reliability diagram: of words with a confidence, how many are right.
+
+    Parameters
+    ----------
+    title
+        Over the picture.
+    kinds
+        The qualities of confidences by their names.
+    """
+    curves = [Curve("as many as it says", (0.0, 1.0))]
+    for name, quality in kinds.items():
+        bins = [each for each in quality.bins if each.words]
+        curves.append(
+            Curve(
+                f"{name}: NCE {quality.nce:.3f}, ECE {quality.ece:.3f}",
+                [each.correct for each in bins],
+                places=[each.confidence for each in bins],
+            )
+        )
+    return Panel(title, "confidence", "share of right words", (0.0, 1.0), curves)
 
 
 def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
@@ -278,25 +310,26 @@ def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
 def _draw_curves(axis: Any, panel: Panel) -> None:
     for number, curve in enumerate(panel.curves):
         colour = f"C{number % _COLOURS}"
+        places = curve.places or panel.places
         axis.plot(
-            panel.places,
+            places,
             curve.values,
             color=colour,
             lw=1.2,
             ls="-" if number < _COLOURS else "--",
             # a single place makes no line
-            marker="." if panel.doubling or len(panel.places) == 1 else None,
+            marker="." if panel.doubling or curve.places or len(places) == 1 else None,
             # names of files are no formulas, and those that begin so would be left out
             label=curve.label.replace("$", r"\$").lstrip("_"),
             zorder=3,
         )
         if curve.low:
             axis.fill_between(
-                panel.places, curve.low, curve.high, color=colour, alpha=0.15, lw=0, zorder=1
+                places, curve.low, curve.high, color=colour, alpha=0.15, lw=0, zorder=1
             )
         if curve.mark is not None and not math.isnan(curve.values[curve.mark]):
             axis.plot(
-                panel.places[curve.mark],
+                places[curve.mark],
                 curve.values[curve.mark],
                 "o",
                 color=colour,
@@ -315,3 +348,121 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
     axis.set_axisbelow(True)
     if any(curve.label for curve in panel.curves):
         axis.legend(fontsize=6, ncols=1 + (len(panel.curves) > 8))
+
+
+@dataclass(frozen=True, repr=False)
+class Plot:
+    """Panels side by side: a notebook shows them, ``str()`` is SVG, :meth:`save` writes a file."""
+
+    panels: tuple[Panel, ...]
+
+    def __str__(self) -> str:
+        """Return the picture as SVG."""
+        return line_plots(self.panels, "svg").decode()
+
+    def __repr__(self) -> str:
+        """Return how much there is to see."""
+        return f"<Plot of {', '.join(repr(panel.title) for panel in self.panels)}>"
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file whose name ends in .png, .svg or .pdf."""
+        from lattices.formats.streams import created
+
+        content = line_plots(self.panels, plot_format(os.fspath(path)))
+        with created(path) as stream:
+            stream.write(content)
+
+
+def plot(results: Sequence[DensityPoint] | Sequence[SizePoint] | TuningTable | History) -> Plot:
+    """Return a picture of results over something: a curve, a grid, or the rounds of training.
+
+    Parameters
+    ----------
+    results
+        What :func:`decoding.density_curve` or :func:`decoding.oracle_at` returns: the oracle
+        over arcs a word, or over k. What ``tune_linear`` of :mod:`decoding.minimum_risk.tuning`
+        returns: the score over scales, a curve for each p with its best r and T, the best point
+        marked, and the 1-best as a dotted line. The ``history`` of a learner: its objective and its
+        weights, the ten largest, over the rounds.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    OptionError
+        For other results, or none.
+
+    Examples
+    --------
+    >>> from decoding import density_curve
+    >>> from fstmetrics import WER
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1])
+    >>> plot(density_curve(lattice, WER().against(["the"]), [1, 2]))
+    <Plot of 'oracle'>
+    """
+    from decoding.extraction.oracle import DensityPoint, SizePoint
+    from decoding.minimum_risk.tuning import TuningTable
+    from decoding.training.learner import History
+
+    require("matplotlib", "plot")
+    if isinstance(results, TuningTable):
+        return Plot((_grid_panel(results),))
+    rows: list[Any] = list(results) if isinstance(results, Sequence) else []
+    if not rows:
+        raise OptionError("nothing to plot")
+    if isinstance(results, History):
+        return Plot(_history_panels(results))
+    if all(isinstance(row, DensityPoint) for row in rows):
+        return Plot((oracle_panel("oracle", "arcs a word", [
+            (row.density, row.oracle.score) for row in rows]),))  # fmt: skip
+    if all(isinstance(row, SizePoint) for row in rows):
+        return Plot((oracle_panel("oracle", BEST_K, [
+            (row.k, row.oracle.score) for row in rows]),))  # fmt: skip
+    raise OptionError(
+        f"a list of {type(rows[0]).__name__} to plot, expected a density curve, oracles at k, "
+        "a table of tuning or a history"
+    )
+
+
+#: along the axis of a curve of oracles among the first sentences
+BEST_K = "k best sentences"
+
+
+def oracle_panel(
+    title: str, across: str, points: Sequence[tuple[float, float]], note: str = ""
+) -> Panel:
+    """Return the panel of oracles over sizes, whose steps are doublings."""
+    places, values = zip(*points, strict=True)
+    return Panel(title, across, f"oracle{note}", places, [Curve("", values)], doubling=True)
+
+
+def _grid_panel(table: TuningTable) -> Panel:
+    # the best is first, whichever direction that is
+    best = table.points[0]
+    choose = max if best.score >= table.points[-1].score else min
+    scales = sorted({point.scale for point in table.points})
+    curves = []
+    for p in sorted({point.p for point in table.points}):
+        values = [
+            choose(point.score for point in table.points if (point.scale, point.p) == (scale, p))
+            for scale in scales
+        ]
+        curves.append(
+            Curve(f"p = {p:g}", values, mark=scales.index(best.scale) if p == best.p else None)
+        )
+    return Panel(table.metric, "scale", "score", scales, curves, table.one_best, doubling=True)
+
+
+def _history_panels(history: History) -> tuple[Panel, Panel]:
+    rounds = [one.number for one in history]
+    objective = Panel(
+        "Training", "round", "objective", rounds, [Curve("", [one.score for one in history])]
+    )
+    last = history[-1].weights
+    names = sorted(last, key=lambda name: -abs(last[name]))[:_COLOURS]
+    curves = [Curve(name, [one.weights.get(name, math.nan) for one in history]) for name in names]
+    return objective, Panel("Weights", "round", "weight", rounds, curves)

@@ -1,0 +1,286 @@
+"""``fstmetrics completion``: scripts that complete commands, options and names in a shell."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+SUMMARY = "a script that completes commands, options and names in your shell"
+DESCRIPTION = """\
+Print a script for a shell, which completes commands, options, and the names of metrics, formats,
+methods, learners, engines and normalisers, those of installed plug-ins included; files elsewhere.
+It is made of the same parsers as the help. Make it again after an update.
+"""
+EXAMPLES = """\
+examples:
+  source <(fstmetrics completion bash)                              # in ~/.bashrc
+  fstmetrics completion zsh > ~/.zfunc/_fstmetrics                  # a folder of $fpath
+  fstmetrics completion fish > ~/.config/fish/completions/fstmetrics.fish
+"""
+SHELLS = ("bash", "zsh", "fish")
+#: names with anything else in them would have to be quoted, differently in each shell
+_PLAIN = re.compile(r"[\w.+-]+")
+#: values that are no files: numbers, templates, words
+_FILES = {"FILE", "OUT", "DIR", None}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    from decoding.cli.main import build_parser
+
+    write = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[arguments.shell]
+    print(write(command_of(build_parser(), _names())), end="")
+    return 0
+
+
+@dataclass
+class Option:
+    """An option: how it is spelled, what may follow it, and its help."""
+
+    spellings: tuple[str, ...]
+    help: str
+    takes_value: bool = False
+    takes_several: bool = False
+    takes_file: bool = False
+    values: tuple[str, ...] = ()
+
+
+@dataclass
+class Command:
+    """A command with its options, what its plain arguments may be, and commands within it."""
+
+    help: str = ""
+    options: list[Option] = field(default_factory=list)
+    values: tuple[str, ...] = ()
+    commands: dict[str, Command] = field(default_factory=dict)
+
+
+def _names() -> dict[str, tuple[str, ...]]:
+    """Return the values of options that name something, by where argparse stores them."""
+    from decoding.minimum_risk.mbr import METHODS
+    from decoding.training.known import LEARNERS
+    from fstmetrics import METRICS, NORMALISERS
+    from lattices.formats import FORMATS
+    from lattices.intersection import ENGINES
+
+    formats, metrics = FORMATS.names(), METRICS.names()
+    return {
+        "metric": metrics,
+        "metrics name": metrics,
+        "input_format": formats,
+        "to": formats,
+        "formats name": formats,
+        "engine": ("auto", *ENGINES.names()),
+        "method": ("auto", *METHODS),
+        "learner": tuple(LEARNERS),
+        "normalise": NORMALISERS.names(),
+    }
+
+
+def command_of(
+    parser: argparse.ArgumentParser, names: dict[str, tuple[str, ...]], help: str = ""
+) -> Command:
+    """Return what a parser takes.
+
+    Examples
+    --------
+    >>> parser = argparse.ArgumentParser(prog="x", add_help=False)
+    >>> action = parser.add_argument("--metric", nargs="+", help="what scores")
+    >>> command_of(parser, {"metric": ("grr", "wer")}).options[0].values
+    ('grr', 'wer')
+    """
+    found = Command(help)
+    name = parser.prog.rpartition(" ")[2]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            helps = {one.dest: one.help or "" for one in action._choices_actions}
+            for each, below in action.choices.items():
+                found.commands[each] = command_of(below, names, helps.get(each, ""))
+            continue
+        values = names.get(action.dest, names.get(f"{name} {action.dest}", action.choices or ()))
+        plain = tuple(value for value in map(str, values) if _PLAIN.fullmatch(value))
+        if not action.option_strings:
+            found.values = plain
+            continue
+        found.options.append(
+            Option(
+                tuple(action.option_strings),
+                action.help or "",
+                takes_value=action.nargs != 0,
+                takes_several=action.nargs in ("+", "*"),
+                takes_file=not plain and action.metavar in _FILES,
+                values=plain,
+            )
+        )
+    return found
+
+
+def _walk(
+    command: Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Command]]:
+    """Iterate over a command and those within it, with the words that lead there."""
+    yield path, command
+    for name, below in command.commands.items():
+        yield from _walk(below, (*path, name))
+
+
+def _first_words(command: Command) -> list[str]:
+    """Return what can be said where a plain argument or an option can be."""
+    return [*command.commands, *command.values]
+
+
+def _spellings(command: Command) -> list[str]:
+    return [spelling for option in command.options for spelling in option.spellings]
+
+
+def _cases(command: Command, add: str, several: bool) -> Iterator[str]:
+    """Iterate over the lines of a ``case`` over a command and an option, for bash and zsh.
+
+    ``several`` has those options that go on until the next.
+    """
+    for path, each in _walk(command):
+        for option in each.options:
+            if option.values and option.takes_several >= several:
+                patterns = "|".join(f"'{' '.join((*path, one))}'" for one in option.spellings)
+                yield f"        {patterns}) {add.format(' '.join(option.values))};;"
+
+
+#: finds the command that is being typed and the option before the cursor; bash counts words
+#: from 0, zsh from 1, the name of the program being the first, and `path` is zsh's own
+_FIND = """\
+    local chain='' option='' away=0 word i
+    for ((i = {first}; i < {here}; i++)); do
+        word=${{words[i]}}
+        case "$word" in
+            =) ;;
+            -*) option=${{word%%=*}}; away=0;;
+            *)
+                away=$((away + 1))
+                case "${{chain:+$chain }}$word" in
+                    {known}) [[ -z $option ]] && chain=${{chain:+$chain }}$word;;
+                esac;;
+        esac
+    done
+"""
+
+
+def _find(command: Command, first: int, here: str) -> str:
+    known = "|".join(f"'{' '.join(path)}'" for path, _ in _walk(command) if path)
+    return _FIND.format(first=first, here=here, known=known)
+
+
+def _words_by_command(command: Command, add: str, options: bool) -> Iterator[str]:
+    for path, each in _walk(command):
+        words = _spellings(each) if options else _first_words(each)
+        if words:
+            yield f"            '{' '.join(path)}') {add.format(' '.join(words))};;"
+
+
+def _case(subject: str, lines: Iterable[str], indent: str) -> list[str]:
+    return [f'{indent}case "{subject}" in', *lines, f"{indent}esac"]
+
+
+def _body(command: Command, add: str, current: str) -> list[str]:
+    """Return what bash and zsh do alike: options, values of an option, or plain arguments."""
+    return [
+        f"    if [[ {current} == -* ]]; then",
+        *_case("$chain", _words_by_command(command, add, True), "        "),
+        "    elif [[ -z $option ]]; then",
+        *_case("$chain", _words_by_command(command, add, False), "        "),
+        "    elif ((away == 0)); then",
+        *_case("$chain $option", _cases(command, add, False), "        "),
+        "    else",
+        *_case("$chain $option", _cases(command, add, True), "        "),
+        "    fi",
+    ]
+
+
+def bash_script(command: Command) -> str:
+    """Return the script for bash 3.2 or later; where it has no word, bash completes files."""
+    add = 'COMPREPLY=($(compgen -W "{}" -- "$current"))'
+    return "\n".join(
+        [
+            "# bash completion of fstmetrics, made by: fstmetrics completion bash",
+            "_fstmetrics() {",
+            '    local words=("${COMP_WORDS[@]}") current=${COMP_WORDS[COMP_CWORD]}',
+            "    COMPREPLY=()",
+            "    [[ $current == = ]] && current=''",
+            _find(command, 1, "COMP_CWORD") + "\n".join(_body(command, add, "$current")),
+            "}",
+            "complete -o bashdefault -o default -F _fstmetrics fstmetrics",
+            "",
+        ]
+    )
+
+
+def zsh_script(command: Command) -> str:
+    """Return the script for zsh: to be sourced, or a file of a folder in ``$fpath``."""
+    add = "compadd -- {}; found=1"
+    return "\n".join(
+        [
+            "#compdef fstmetrics",
+            "# zsh completion of fstmetrics, made by: fstmetrics completion zsh",
+            "_fstmetrics() {",
+            "    local found=0",
+            _find(command, 2, "CURRENT") + "\n".join(_body(command, add, "${words[CURRENT]}")),
+            "    ((found)) || _files",
+            "}",
+            'if [[ ${funcstack[1]} == _fstmetrics ]]; then _fstmetrics "$@"',
+            "else compdef _fstmetrics fstmetrics",
+            "fi",
+            "",
+        ]
+    )
+
+
+def fish_script(command: Command) -> str:
+    """Return the script for fish, with the help of every option."""
+    lines = ["# fish completion of fstmetrics, made by: fstmetrics completion fish"]
+    for path, each in _walk(command):
+        here = _fish_condition(path, each)
+        for name, below in each.commands.items():
+            lines.append(
+                f"complete -c fstmetrics -f -n {shlex.quote(here)} -a {name} "
+                f"-d {shlex.quote(_brief(below.help))}"
+            )
+        if each.values:
+            lines.append(
+                f"complete -c fstmetrics -f -n {shlex.quote(here)} "
+                f"-a {shlex.quote(' '.join(each.values))}"
+            )
+        lines += [_fish_option(here, option) for option in each.options]
+    return "\n".join(lines) + "\n"
+
+
+def _fish_condition(path: tuple[str, ...], command: Command) -> str:
+    seen = [f"__fish_seen_subcommand_from {name}" for name in path]
+    if not path:
+        return "__fish_use_subcommand"
+    if command.commands:
+        seen.append(f"not __fish_seen_subcommand_from {' '.join(command.commands)}")
+    return "; and ".join(seen)
+
+
+def _fish_option(here: str, option: Option) -> str:
+    parts = ["complete -c fstmetrics", f"-n {shlex.quote(here)}"]
+    for spelling in option.spellings:
+        is_long = spelling.startswith("--")
+        parts.append(f"-l {spelling[2:]}" if is_long else f"-s {spelling[1:]}")
+    if option.values:
+        parts.append(f"-x -a {shlex.quote(' '.join(option.values))}")
+    elif option.takes_value:
+        parts.append("-r -F" if option.takes_file else "-x")
+    return " ".join([*parts, f"-d {shlex.quote(_brief(option.help))}"])
+
+
+def _brief(help: str) -> str:
+    """Return the beginning of a help text: what a shell has room for."""
+    return re.split(r"[;:(]", " ".join(help.split()), maxsplit=1)[0].strip()[:80]

@@ -1,0 +1,167 @@
+"""``fstmetrics calibrate``: word confidences that mean what they say."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from decoding.cli.arguments import (
+    STANDARD,
+    add_inputs,
+    add_normaliser,
+    add_output,
+    add_references,
+    check_inputs,
+    finite,
+    opened_references,
+    positive,
+    report_failures,
+    settling,
+)
+from decoding.cli.running import add_running, check_running, corpus_outcomes
+
+if TYPE_CHECKING:
+    from decoding.minimum_risk.calibration import CalibrationReport
+
+SUMMARY = "calibrate word confidences on a development set; NCE, ECE and reliability"
+DESCRIPTION = """\
+Fit what makes word confidences true to a development set, and write it as JSON: a scale of the
+model scores, the one of the least cross entropy, and a rising, piecewise linear map of the
+confidences. 'fstmetrics mbr' and 'fstmetrics confusion' take the file by --calibration.
+
+The table on standard error has the normalised cross entropy of NIST (NCE: 1 is best, 0 is no
+better than one confidence for all words) and the expected calibration error (ECE: 0 is best, over
+10 bins) before and after. 'Held out' is cross-validated: the segments are divided into --folds
+parts, and each is judged by what was fitted to the others.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics calibrate dev.nbest.gz --refs dev.txt -o calibration.json --plot reliability.svg
+  fstmetrics mbr test.nbest.gz --method edit --metric wer --format jsonl --confidences
+      --calibration calibration.json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "DEV")
+    add_references(parser)
+    add_normaliser(parser)
+    parser.add_argument(
+        "--scales",
+        metavar="S",
+        nargs="+",
+        action="extend",
+        type=finite,
+        help="scales of the model scores to choose from (default: every half octave from 1/64 to "
+        "64)",
+    )
+    parser.add_argument(
+        "--folds",
+        metavar="K",
+        type=positive,
+        default=2,
+        help="number of parts of the cross-validation (default: 2)",
+    )
+    add_running(parser)
+    add_output(parser)
+    parser.add_argument("--summary", metavar="FILE", help="also write all numbers, as JSON")
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="also draw reliability diagrams, before and held out; a file .png, .svg or .pdf "
+        "(needs matplotlib)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "DEV")
+    check_running(arguments)
+    if STANDARD in (arguments.plot, arguments.summary):
+        arguments.parser.error("--plot and --summary are files")
+    if arguments.folds < 2:
+        arguments.parser.error("--folds is 1, and what is held out takes two parts or more")
+    from decoding.cli.tables import document
+    from decoding.corpus.outcomes import Failure, Failures
+    from decoding.minimum_risk.calibration import (
+        PLAIN_SCALE,
+        SCALES,
+        CalibrationJob,
+        SegmentWords,
+        fit_calibration,
+    )
+    from decoding.plots import line_plots, plot_format, reliability_panel
+    from lattices.errors import FormatError
+    from lattices.formats.streams import created
+    from lattices.registry import check_requirements
+
+    picture_format = plot_format(arguments.plot) if arguments.plot else ""
+    references = opened_references(arguments)
+    scales = tuple(dict.fromkeys([*(arguments.scales or SCALES), PLAIN_SCALE]))
+    job = CalibrationJob(scales, references, arguments.normalise)
+    check_requirements(*job.metrics)
+    failures = Failures()
+    found: list[SegmentWords] = []
+    records = 0
+    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+        for outcome in outcomes:
+            records += outcome.position >= 0
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                found.append(outcome.result)
+    report_failures(failures)
+    if not found:
+        raise FormatError("nothing could be judged" if failures else "no segment in the input")
+    if references is not None:
+        references.finish(records)
+    report = fit_calibration(found, scales, arguments.folds)
+    picture = b""
+    if arguments.plot:
+        kinds = {"before": report.before, "held out": report.mapped}
+        panel = reliability_panel(f"Reliability of {report.mapped.words} words", kinds)
+        picture = line_plots([panel], picture_format)
+    for path, content in (
+        (arguments.plot, picture),
+        (arguments.summary, document({**report.to_dict(), "failed": len(failures)}).encode()),
+        (arguments.output, report.calibration.to_json().encode()),
+    ):
+        if path:
+            with created(path) as output:
+                output.write(content)
+    if not arguments.quiet:
+        print(_for_people(report, len(failures)), file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _for_people(report: CalibrationReport, failed: int) -> str:
+    from decoding.cli.tables import percent, table
+
+    rows = []
+    for name, quality in (
+        ("before (scale 1)", report.before),
+        ("scale, held out", report.scaled),
+        ("scale and map, held out", report.mapped),
+        ("scale and map, as fitted", report.fitted),
+    ):
+        right = percent(quality.correct / quality.words) if quality.words else "-"
+        numbers = [
+            "-" if math.isnan(each) else f"{each:.4f}" for each in (quality.nce, quality.ece)
+        ]
+        rows.append([name, str(quality.words), right, *numbers])
+    calibration = report.calibration
+    nothing = []
+    if math.isnan(report.fitted.nce):
+        kind = "right" if report.fitted.correct else "wrong"
+        nothing = [f"all words are {kind}: there is nothing that confidences could tell apart"]
+    return "\n".join(
+        [
+            table(["", "words", "right", "NCE", "ECE"], rows),
+            *nothing,
+            f"scale {calibration.scale:.4g}, a map of {len(calibration.points)} points",
+            f"{report.segments} segments in {report.folds} parts, {failed} failed",
+        ]
+    )

@@ -1,0 +1,283 @@
+"""Calibration of word confidences on a development set: a scale of scores, and a map.
+
+The scale is the one under which the confidences of the words of the model's best sentences have the
+least cross entropy with their being right: those sentences are the same at every scale, so that
+all scales are judged by the same words. The map is fitted to what is decided at that scale: words
+of the sentences with the fewest expected edits, with the confidences that ``mbr`` writes. A word is
+right if the alignment of its sentence to the reference, which is sclite's, matches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decoding.corpus.outcomes import Segment
+from decoding.minimum_risk.edit import EditConsensus, edit
+from decoding.minimum_risk.evidence import checked_scale
+from fstmetrics import WER, Metric, Normalised
+from fstmetrics.alignment.rates import SCLITE
+from fstmetrics.references import Reference
+from fstmetrics.statistics.calibration import (
+    Calibration,
+    Quality,
+    cross_entropy,
+    fit_map,
+    fit_scale,
+    quality_of,
+)
+from lattices.algorithms import best_words
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError, argument
+from lattices.formats.references import References
+from lattices.records import Record
+from lattices.spaces import Space
+
+#: every half octave from 1/64 to 64
+SCALES = tuple(2.0 ** (step / 2) for step in range(-12, 13))
+#: without a calibration
+PLAIN_SCALE = 1.0
+
+
+class JudgedWords(NamedTuple):
+    """The words of a sentence, or of many: how confident one was, and whether they are right."""
+
+    confidences: FloatColumn
+    correct: NDArray[np.bool_]
+
+
+def right_words(
+    words: Sequence[str], references: Iterable[Reference], normalise: str | None = None
+) -> list[bool | None]:
+    """Return whether each word is right: matched by the alignment of sclite to the reference.
+
+    Parameters
+    ----------
+    words, references
+        A sentence and what should have been said; of several references the closest counts.
+    normalise : str, optional
+        Normalisers of both sides, as of :class:`fstmetrics.Normalised`. A word is right if all
+        that becomes of it is; None for a word of which nothing is left.
+
+    Raises
+    ------
+    OptionError
+        If a normaliser makes something else of the sentence than of its words.
+
+    Examples
+    --------
+    >>> right_words("a cat sat down".split(), ["the cat sat"])
+    [False, True, True, False]
+    >>> right_words(["The", "--", "cat"], ["the cat"], "lower+punctuation")
+    [True, None, True]
+    """
+    parts: list[tuple[str, ...]] = [(word,) for word in words]
+    if normalise is not None:
+        metric = Normalised(WER(), normalise)
+        parts = [metric.sentence([word]) for word in words]
+        together = metric.sentence(list(words))
+        if together != tuple(part for some in parts for part in some):
+            raise OptionError(
+                f"{normalise} makes {' '.join(together)!r} of {' '.join(words)!r}, which is not "
+                "what it makes of the words one by one: their confidences cannot be judged"
+            )
+        references = [metric.reference(each) for each in references]
+    said = [part for some in parts for part in some]
+    edits = SCLITE.against(references).judge(said).edits
+    matched = iter([each.operation == "match" for each in edits if each.operation != "deletion"])
+    taken = [list(islice(matched, len(some))) for some in parts]
+    return [all(some) if some else None for some in taken]
+
+
+class SegmentWords(NamedTuple):
+    """What one segment tells about each scale.
+
+    Attributes
+    ----------
+    entropies : float64 column
+        The cross entropy of the words of the model's best sentence at each scale.
+    decided : tuple of JudgedWords
+        The words of the decision at each scale.
+    """
+
+    entropies: FloatColumn
+    decided: tuple[JudgedWords, ...]
+
+
+@dataclass(frozen=True)
+class CalibrationJob:
+    """Judge the confidences of every segment: a job of :func:`decoding.corpus.runner.run`.
+
+    Attributes
+    ----------
+    scales : tuple of float
+        Those to choose from; 1 is one of them, to tell what it is like without a calibration.
+    references : References or None
+        Those of the segments themselves if None.
+    normalise : str or None
+        As of :func:`right_words`.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], [1], references=["a"])
+    >>> found, = CalibrationJob((1.0, 2.0))([Segment(0, "", 0, lattice)])
+    >>> [round(float(words.confidences[0]), 3) for words in found.decided]
+    [0.731, 0.881]
+    """
+
+    scales: tuple[float, ...] = SCALES
+    references: References | None = None
+    normalise: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse scales that mean nothing, before anything is computed."""
+        if PLAIN_SCALE not in self.scales or len(set(self.scales)) < len(self.scales):
+            raise OptionError(f"{argument('scales')} has 1 and no value twice, not {self.scales}")
+        for scale in self.scales:
+            checked_scale(scale)
+            if not scale:
+                raise OptionError(f"{argument('scales')} has a 0, which leaves nothing of a model")
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What decides whether a word is right."""
+        return (WER() if self.normalise is None else Normalised(WER(), self.normalise),)
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentWords]:
+        """Return the words of each segment."""
+        return [
+            self.words_of(segment.space, segment.references(self.references, required=True))
+            for segment in segments
+        ]
+
+    def words_of(self, space: Space, references: Sequence[Reference]) -> SegmentWords:
+        """Return the words of one segment."""
+        own = best_words(space)
+        known: dict[tuple[str, ...], list[bool | None]] = {}
+
+        def judged(found: EditConsensus) -> JudgedWords:
+            words = found.tokens
+            if words not in known:
+                known[words] = right_words(words, references, self.normalise)
+            pairs = zip(found.network.words, known[words], strict=True)
+            kept = [(word.confidence, right) for word, right in pairs if right is not None]
+            confidences, correct = zip(*kept, strict=True) if kept else ((), ())
+            return JudgedWords(floats(confidences), np.asarray(correct, dtype=np.bool_))
+
+        entropies, decided = [], []
+        for scale in self.scales:
+            found = edit(space, scale=scale)
+            words = judged(found)
+            decided.append(words)
+            # the decision mostly is the model's best
+            if found.tokens != own:
+                words = judged(edit(space, scale=scale, start=own, decode=False))
+            entropies.append(cross_entropy(*words))
+        return SegmentWords(floats(entropies), tuple(decided))
+
+
+@dataclass(frozen=True)
+class CalibrationReport(Record):
+    """A calibration, and what it does to the confidences of a development set.
+
+    Attributes
+    ----------
+    calibration : Calibration
+        Fitted to all segments.
+    before : Quality
+        Of scale 1, as it is without a calibration.
+    scaled, mapped : Quality
+        Of the scale alone, and of scale and map, where each part of the segments was judged by
+        what was fitted to the others.
+    fitted : Quality
+        Of the calibration on the very words that it was fitted to.
+    segments, folds : int
+        How many there were, and of how many parts.
+    """
+
+    calibration: Calibration
+    before: Quality
+    scaled: Quality
+    mapped: Quality
+    fitted: Quality
+    segments: int
+    folds: int
+
+
+def fit_calibration(
+    segments: Sequence[SegmentWords], scales: Sequence[float] = SCALES, folds: int = 2
+) -> CalibrationReport:
+    """Return the calibration of a development set, judged by cross-validation.
+
+    Segment ``i`` is in part ``i % folds``.
+
+    Parameters
+    ----------
+    segments
+        What :class:`CalibrationJob` returns.
+    scales
+        Those that it was given.
+    folds
+        In how many parts to divide the segments.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer segments than parts, or a part leaves no words to fit to.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> arcs = [(0, 1, "a", -1.0), (0, 1, "b", -2.0)]
+    >>> lattices = [Lattice.from_arcs(arcs, [1], references=[word]) for word in "aaabaaab" * 5]
+    >>> job = CalibrationJob((0.5, 1.0, 2.0))
+    >>> words = [job.words_of(lattice, lattice.references) for lattice in lattices]
+    >>> report = fit_calibration(words, job.scales)
+    >>> report.calibration
+    Calibration(scale=1.0, points=((0.731059, 0.75),))
+    """
+    if folds < 2 or len(segments) < folds:
+        raise OptionError(
+            f"{len(segments)} segments in {folds} parts, expected two parts or more and a segment "
+            "for each"
+        )
+    places = {scale: place for place, scale in enumerate(scales)}
+
+    def fit(some: Sequence[SegmentWords]) -> tuple[Calibration, JudgedWords]:
+        entropies = np.sum([each.entropies for each in some], axis=0)
+        scale = fit_scale(entropies.tolist(), scales)
+        words = _joined([each.decided[places[scale]] for each in some])
+        return Calibration(scale, fit_map(*words)), words
+
+    whole, fitted = fit(segments)
+    scaled, mapped = [], []
+    for part in range(folds):
+        others = [each for number, each in enumerate(segments) if number % folds != part]
+        calibration, _ = fit(others)
+        assert calibration.scale is not None
+        held_out = _joined(
+            [each.decided[places[calibration.scale]] for each in segments[part::folds]]
+        )
+        scaled.append(held_out)
+        mapped.append(JudgedWords(calibration(held_out.confidences), held_out.correct))
+    before = _joined([each.decided[places[PLAIN_SCALE]] for each in segments])
+    return CalibrationReport(
+        whole,
+        quality_of(*before),
+        quality_of(*_joined(scaled)),
+        quality_of(*_joined(mapped)),
+        quality_of(whole(fitted.confidences), fitted.correct),
+        len(segments),
+        folds,
+    )
+
+
+def _joined(words: Sequence[JudgedWords]) -> JudgedWords:
+    confidences, correct = zip(*words, strict=True)
+    return JudgedWords(floats(np.concatenate(confidences)), np.concatenate(correct))

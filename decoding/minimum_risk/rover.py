@@ -1,0 +1,202 @@
+r"""ROVER: votes of systems whose words have confidences.
+
+The systems' sentences are aligned to the one with the fewest expected edits, by
+:mod:`decoding.minimum_risk.edit`. In each bin of that network a system :math:`s` of weight
+:math:`\lambda_s` has said one word :math:`w_s` with confidence :math:`c_s`, or none, and votes are
+
+.. math::
+
+    v(w) = \sum_{s: w_s = w} \lambda_s \, (\alpha + (1 - \alpha) \, c_s), \qquad
+    v(\epsilon) = \sum_{s: w_s = \epsilon} \lambda_s \, (\alpha + (1 - \alpha) \, c_0)
+
+The word of most votes wins, and its confidence is its share of the votes. With :math:`\alpha = 1`
+systems are counted, as ``edit`` does.
+
+References
+----------
+J. Fiscus, A post-processing system to yield reduced word error rates: Recognizer Output Voting
+Error Reduction (ROVER), ASRU 1997. The vote is that of ``rover -m avgconf`` of NIST's SCTK with
+``-a`` and ``-c``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from decoding._native import edit_bins
+from decoding.minimum_risk.confusion import ConfusionNetwork
+from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
+from decoding.minimum_risk.evidence import Evidence, Spaces
+from decoding.minimum_risk.results import Method, is_word_error
+from fstmetrics import Metric
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.errors import OptionError, argument
+from lattices.spaces import Lattice, Space
+from lattices.vocabulary import EPSILON
+
+#: the feature of arcs that has the confidence of a word
+CONFIDENCE = "confidence"
+
+
+def rover(
+    systems: Sequence[Space],
+    *,
+    alpha: float = 0.5,
+    null: float = 0.5,
+    system_weights: Sequence[float] | None = None,
+) -> EditConsensus:
+    """Return the sentence that systems vote for, word by word, with their confidences.
+
+    Cost: that of :func:`decoding.minimum_risk.edit.edit`.
+
+    Parameters
+    ----------
+    systems
+        Lattices of one path, whose arcs have the feature ``confidence``: what
+        :func:`decoding.corpus.transcripts.read_transcripts` makes of a ctm.
+    alpha : float
+        What counts of a vote whatever the confidence, from 0 to 1.
+    null : float
+        The confidence of no word, from 0 to 1.
+    system_weights : sequence of float, optional
+        What each system counts; by default all the same.
+
+    Raises
+    ------
+    OptionError
+        If a system has several sentences or no confidences, or a number is out of range.
+
+    Examples
+    --------
+    >>> def said(text, *confidences):
+    ...     words = enumerate(zip(text.split(), confidences))
+    ...     arcs = [(i, i + 1, word, 0.0, {"confidence": c}) for i, (word, c) in words]
+    ...     return Lattice.from_arcs(arcs, [len(arcs)])
+    >>> systems = [said("a cat", 0.4, 0.9), said("a hat", 0.3, 0.4), said("the cat", 0.9, 0.5)]
+    >>> edit(systems).text, rover(systems, alpha=0.0).text
+    ('a cat', 'the cat')
+    >>> [round(word.confidence, 3) for word in rover(systems, alpha=0.0).network.words]
+    [0.562, 0.778]
+    """
+    for name, value in (("alpha", alpha), ("null", null)):
+        if not 0.0 <= value <= 1.0:
+            raise OptionError(f"{argument(name)} is {value}, expected a number from 0 to 1")
+    for system in systems:
+        _check(system)
+    found = edit(systems, system_weights=system_weights)
+    space, aligned = found._space, ints(found._words)
+    network = _voted(space, aligned, found.network, alpha, null)
+    labels = network.label[network.chosen]
+    words = labels[labels != EPSILON].tolist()
+    same = words == aligned.tolist()
+    expected = float((1.0 - network.posterior[network.chosen]).sum())
+    voted = EditConsensus.__new__(EditConsensus)
+    vars(voted).update(
+        vars(found),
+        hypothesis=found.hypothesis if same else space.hypothesis(words, None),
+        expected=expected,
+        method=Rover.name,
+        exact=False,
+        objectives=(*found.objectives, expected),
+        network=network,
+        _words=words,
+    )
+    return voted
+
+
+def _check(system: Space) -> None:
+    """Refuse what is not one sentence whose words have confidences."""
+    ends = () if not isinstance(system, Lattice) else (system.src, system.dst)
+    if not ends or any((np.bincount(each, minlength=1) > 1).any() for each in ends):
+        raise OptionError(
+            f"method {Rover.name} is for systems that said one sentence, as a ctm has"
+        )
+    if isinstance(system, Lattice) and system.num_arcs and CONFIDENCE not in system.feature_names:
+        raise OptionError(
+            f"method {Rover.name} needs a confidence for each word, as a ctm may have; "
+            "method edit counts systems"
+        )
+
+
+def _voted(
+    space: EditSpace, words: IntColumn, network: ConfusionNetwork, alpha: float, null: float
+) -> ConfusionNetwork:
+    """Return the network with shares of votes as posteriors, and the winners as its sentence."""
+    lattice = space.lattice
+    # with times an alternative has the sums of begins and of ends of its words; with this potential
+    # in their place, which rises along an arc by its confidence, they differ by the confidences
+    label, number, offset, chosen = edit_bins(
+        lattice.columns, space.scale, _potential(lattice), words
+    )
+    counted = number[:, 0]
+    confident = np.where(label == EPSILON, null * counted, number[:, 2] - number[:, 1])
+    votes = alpha * counted + (1.0 - alpha) * confident
+    bins = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
+    sums = np.add.reduceat(votes, offset[:-1])[bins]
+    # where nobody is confident of anything, systems are counted
+    share = np.clip(np.divide(votes, sums, out=counted.copy(), where=sums > 0.0), 0.0, 1.0)
+    is_chosen = np.zeros(len(label), dtype=np.bool_)
+    is_chosen[chosen] = True
+    # the highest share of a bin comes first, of equals the one that wins if systems are counted
+    order = np.lexsort((~is_chosen, -share.round(12), bins))
+
+    def ordered(column: FloatColumn | None) -> FloatColumn | None:
+        return None if column is None else floats(column[order])
+
+    return replace(
+        network,
+        label=ints(label[order]),
+        posterior=floats(share[order]),
+        chosen=ints(offset[:-1]),
+        begin=ordered(network.begin),
+        end=ordered(network.end),
+    )
+
+
+def _potential(lattice: Lattice) -> FloatColumn:
+    """Return for each state the confidences of all words on the way to it."""
+    found = np.zeros(lattice.num_states)
+    if lattice.features is None:
+        return floats(found)
+    rises = lattice.features.toarray()[:, lattice.feature_names.index(CONFIDENCE)]
+    for source, target, rise in zip(
+        lattice.src.tolist(), lattice.dst.tolist(), rises.tolist(), strict=True
+    ):
+        found[target] = found[source] + rise
+    return floats(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rover(Method):
+    """Votes of systems whose words have confidences, by :func:`rover`: for WER and WRR over words.
+
+    Parameters
+    ----------
+    alpha, null
+        As of :func:`rover`.
+    """
+
+    name = "rover"
+    own_objective = True
+    takes_evidence = False
+
+    alpha: float = 0.5
+    null: float = 0.5
+
+    def decide(
+        self,
+        spaces: Sequence[Space],
+        metric: Metric | None = None,
+        k: int = 1,
+        *,
+        evidence: Evidence | Spaces | None = None,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> list[EditConsensus]:
+        """Return the sentence of most votes; sentences without scores have no scale."""
+        if metric is not None and not is_word_error(metric):
+            raise OptionError(f"rover votes on words: wer or wrr, not {metric}")
+        return [rover(spaces, alpha=self.alpha, null=self.null, system_weights=system_weights)]
