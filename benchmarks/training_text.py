@@ -164,13 +164,19 @@ def page(
 
 
 def missing(groups: Groups) -> str:
-    """Return which lines have no run yet."""
-    some = [
-        f"{run.learner} ({run.corpus}, {run.objective}, from {run.start})"
-        for run, results in groups.items()
-        if not results
-    ]
-    return f"Not run: {', '.join(some)}." if some else ""
+    """Return which lines have no run yet, and which of those that drew have fewer than others."""
+    absent, fewer = [], []
+    most = max(map(len, groups.values()))
+    for run, results in groups.items():
+        name = f"{run.learner} ({run.corpus}, {run.objective}, from {run.start})"
+        if not results:
+            absent.append(name)
+        elif run.start == "uniform" and results[0].drew and len(results) < most:
+            fewer.append(f"{name}: {len(results)}")
+    told = [f"Not run: {', '.join(absent)}."] if absent else []
+    if fewer:
+        told.append(f"Fewer seeds than {most}, for want of time: {', '.join(fewer)}.")
+    return " ".join(told)
 
 
 def means(results: Sequence[Result]) -> list[float]:
