@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint bench baseline peers examples docs fuzz sanitize dist fresh stubs clean
+.PHONY: demo test lint browser bench baseline peers examples docs fuzz sanitize dist fresh stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -35,6 +35,11 @@ lint: $(VENV)/.dev $(VENV)/.built
 		-DPython_EXECUTABLE=$(abspath $(BIN))/python > build/lint.log || (cat build/lint.log; false)
 	$(BUILD) cmake --build build/lint
 	$(BIN)/mypy
+
+# the report page in a real browser, which must be there, and the pictures of it in the documentation
+browser: $(VENV)/.dev $(VENV)/.built
+	FSTMETRICS_BROWSER=required FSTMETRICS_PICTURES=docs/images \
+		$(BIN)/python -m pytest -p no:cacheprovider tests/decoding/report/test_browser.py
 
 # all of it, or make bench SECTIONS="starting memory"
 SECTIONS ?=
