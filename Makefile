@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint bench baseline peers doors examples docs fuzz sanitize dist fresh stubs clean
+.PHONY: demo test lint browser bench baseline peers doors examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -35,6 +35,11 @@ lint: $(VENV)/.dev $(VENV)/.built
 		-DPython_EXECUTABLE=$(abspath $(BIN))/python > build/lint.log || (cat build/lint.log; false)
 	$(BUILD) cmake --build build/lint
 	$(BIN)/mypy
+
+# the report page in a real browser, which must be there, and the pictures of it in the documentation
+browser: $(VENV)/.dev $(VENV)/.built
+	FSTMETRICS_BROWSER=required FSTMETRICS_PICTURES=docs/images \
+		$(BIN)/python -m pytest -p no:cacheprovider tests/decoding/report/test_browser.py
 
 # all of it, or make bench SECTIONS="starting memory"
 SECTIONS ?=
@@ -82,8 +87,17 @@ examples: $(VENV)/.dev $(VENV)/.built
 		(cd build/examples && $(abspath $(VENV))-examples/bin/python ../../examples/$$each/run.py) || exit 1; \
 	done
 
+# pages are written by hand, tutorials are run, pictures are drawn; a warning is an error
 docs: $(VENV)/.docs $(VENV)/.built
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# the drawings that README and docs show
+drawings: $(VENV)/.built
+	$(BIN)/python docs/make/drawings.py
+
+# the quick start, typed as it stands in a fresh environment with the wheel of `make dist`
+stopwatch: dist
+	$(PYTHON) docs/make/stopwatch.py dist/*.whl
 
 # for each format, and for references and symbol tables
 SECONDS ?= 10

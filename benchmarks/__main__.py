@@ -18,6 +18,7 @@ from benchmarks import (
     kaldi,
     mbr,
     nbest,
+    report,
     rows,
     scaling,
     training,
@@ -205,6 +206,18 @@ with BLEU and a list of 100, mbrs takes 138 ms of the processor and cdec's `mbr_
         (mbr.measure, mbr.of_lattices),
     ),
     "training": Section("Training", "{}", (training.measure,)),
+    "report": Section(
+        "The report page",
+        """
+`fstmetrics report` with two workers, from start to exit: seconds of all processors, and by the
+clock, which counts whatever else the machine does. Its page in Debian's chromium without a window:
+how soon after its address was opened it answers, how long it takes to open a segment whose block
+has to be unpacked, to search all references and sentences, and to sort; the fastest of three:
+
+{}
+""",
+        (report.measure,),
+    ),
 }
 
 

@@ -17,10 +17,11 @@ import time
 import zipfile
 from pathlib import Path
 
+from tests.test_readme import shell_lines
+
 from benchmarks.data import ROOT
 from benchmarks.pages import write_page
 from benchmarks.versions import new_environment
-from tests.test_readme import shell_lines
 
 TEXT = """# What an install takes
 

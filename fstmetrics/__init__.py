@@ -29,6 +29,7 @@ from fstmetrics.matching.gtm import GTM
 from fstmetrics.matching.maxsim import MAXSIM
 from fstmetrics.matching.meteor import METEOR
 from fstmetrics.ngram.bleu import BLEU, BLEUSBP, BLEUEvaluator
+from fstmetrics.ngram.document import DocumentBLEU
 from fstmetrics.ngram.linear import LinearBLEU
 from fstmetrics.ngram.nist import NIST, ReferenceSet
 from fstmetrics.ngram.per import PER
@@ -64,6 +65,7 @@ __all__ = [
     "BLEUModif",
     "Bllip",
     "CompiledEvaluator",
+    "DocumentBLEU",
     "Edit",
     "EmbeddingSimilarity",
     "Evaluator",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.intersection.automata import ANY, Automaton, Part, explicit
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
@@ -115,15 +114,7 @@ class Machine:
         src, dst, label, gain, initial, final, forgotten, kept, lead = (
             np.concatenate(columns) for columns in zip(*pieces, strict=True)
         )
-        return Automaton(
-            ints(src),
-            ints(dst),
-            ints(label),
-            floats(gain),
-            floats(initial),
-            floats(final),
-            (ints(forgotten), ints(kept), floats(lead)),
-        )
+        return Automaton(src, dst, label, gain, initial, final, (forgotten, kept, lead))
 
     @cached_property
     def unit(self) -> float:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from fstmetrics import AlignmentMetric, Machine
+from fstmetrics.ngram.linear import Factors
 from lattices import Hypothesis, Lattice, Vocabulary
 from lattices.arrays import floats, ints
 from lattices.intersection import ANY, Automaton, Part
@@ -54,6 +55,22 @@ def score_by_recursion(
         gain = gain_by_recursion(hypothesis, reference, metric)
         scores.append(gain / possible if possible else 1 + gain)
     return max(scores)
+
+
+def linear_gain(
+    words: Sequence[str],
+    references: Sequence[Sequence[str]],
+    factors: Factors,
+    lowercase: bool = False,
+) -> float:
+    """Return theta_0 |E| + sum of theta_n over occurrences of n-grams that some reference has."""
+    fold = str.lower if lowercase else str
+    said, *others = ([fold(each) for each in side] for side in (words, *references))
+    total = factors.word * len(said)
+    for n, theta in enumerate(factors.ngram, 1):
+        known = {tuple(each[at : at + n]) for each in others for at in range(len(each) - n + 1)}
+        total += theta * sum(tuple(said[at : at + n]) in known for at in range(len(said) - n + 1))
+    return total
 
 
 def paper_machine(

@@ -103,8 +103,10 @@ ROOMS = {
     "decoding.minimum_risk": {"decoding.corpus", "decoding.extraction"},
     "decoding.training": {"decoding.extraction"},
     "decoding.corpus": {"decoding.extraction", "decoding.minimum_risk", "decoding.training"},
+    "decoding.report": {"decoding.corpus", "decoding.extraction", "decoding.minimum_risk"},
     "decoding.cli": {
-        "decoding.corpus", "decoding.extraction", "decoding.minimum_risk", "decoding.training",
+        "decoding.corpus", "decoding.extraction", "decoding.minimum_risk", "decoding.report",
+        "decoding.training",
     },
 }  # fmt: skip
 

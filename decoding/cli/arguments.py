@@ -315,8 +315,9 @@ _WRITTEN = {
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
-_READ = ("paths", "refs", "evidence", "systems", "weights", "start", "template", "dev", "dev_refs",
-         "human", "by", "add", "calibration", "option", "write_option", "metric")  # fmt: skip
+_READ = ("paths", "against", "refs", "evidence", "systems", "weights", "start", "template", "dev",
+         "dev_refs", "human", "by", "add", "calibration", "option", "write_option",
+         "metric")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
@@ -583,7 +584,7 @@ def add_resampling(parser: argparse.ArgumentParser, samples: int | None, default
         help=f"number of bootstrap resamples (default: {default})",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=_seed, default=0, help="random seed, from 0 on (default: 0)"
+        "--seed", metavar="S", type=seed, default=0, help="random seed, from 0 on (default: 0)"
     )
     parser.add_argument(
         "--level",
@@ -594,7 +595,8 @@ def add_resampling(parser: argparse.ArgumentParser, samples: int | None, default
     )
 
 
-def _seed(text: str) -> int:
+def seed(text: str) -> int:
+    """Return a whole number from 0 on; for argparse."""
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError(f"{number} is less than 0")
@@ -609,7 +611,7 @@ def _level(text: str) -> float:
 
 
 # argparse shows these names in its messages
-_seed.__name__, _level.__name__ = "whole number", "number"
+seed.__name__, _level.__name__ = "whole number", "number"
 
 
 ELLIPSIS = "..."

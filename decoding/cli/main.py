@@ -32,6 +32,7 @@ COMMANDS = {
     "rescore": "choice",
     "score": "evaluation",
     "compare": "evaluation",
+    "report": "evaluation",
     "correlate": "evaluation",
     "calibrate": "evaluation",
     "study": "evaluation",

@@ -7,7 +7,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
 from decoding.cli.arguments import (
     STANDARD,
@@ -22,6 +22,7 @@ from decoding.plain_json import json_text
 if TYPE_CHECKING:
     from decoding.cli.output.tally import Tally
     from decoding.corpus.journal import Journal
+    from decoding.corpus.outcomes import Failures
     from decoding.corpus.runner import Done, Earlier, Failure, Job, Segment
     from fstmetrics import Metric
     from lattices.formats.references import References
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
     Outcome: TypeAlias = Done[Any] | Failure
 
 R = TypeVar("R")
+
+
+class _Counted(Protocol):
+    """What is counted of a run over a corpus."""
+
+    @property
+    def records(self) -> int: ...
+    @property
+    def segments(self) -> int: ...
+    @property
+    def failures(self) -> Failures: ...
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
@@ -309,7 +321,7 @@ def write_summarised(
             journal.write(outcome, written)
             if journal.is_due:
                 journal.enter(tally.state())
-        _check(tally, references, done)
+        check_results(tally, references, done)
         summary = {**conclude(tally.summary()), **settings}
         if summary_file is not None:
             summary_file.finish(summary)
@@ -336,7 +348,7 @@ def tallied(
         tally.start(None)
         for outcome in outcomes:
             tally.add(outcome)
-    _check(tally, references, done)
+    check_results(tally, references, done)
     report_failures(tally.failures)
     _tell_engines(tally)
     return tally.summary()
@@ -375,8 +387,18 @@ class _SummaryFile:
         self._stream.write(text.encode())
 
 
-def _check(tally: Tally, references: References | None, done: str) -> None:
-    """Refuse to write results if there are none, or if they may belong to other references."""
+def check_results(tally: _Counted, references: References | None, done: str) -> None:
+    """Refuse to write results if there are none, or if they may belong to other references.
+
+    Parameters
+    ----------
+    tally
+        How many records and segments there were, and the failures.
+    references : References, optional
+        Must have been used up.
+    done : str
+        What the command does to segments, such as "searched", for the error that none could be.
+    """
     from decoding.corpus.outcomes import NO_REFERENCES
     from lattices.errors import FormatError, OptionError
 

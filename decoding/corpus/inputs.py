@@ -1,6 +1,6 @@
-"""Input of a job: files cut into units, and units put together to batches for workers.
+"""Input of a job: files cut into chunks, and chunks put together to batches for workers.
 
-A unit is a record that was cut out of its file already; or, where the format allows it, only
+A chunk is a record that was cut out of its file already; or, where the format allows it, only
 the name of a file and which segments or bytes of it: then whoever parses them also reads them.
 Cutting needs no understanding of the content.
 """
@@ -74,20 +74,20 @@ class Pace:
             self.records = min(MOST_RECORDS, 2 * self.records)
 
 
-Batch: TypeAlias = "list[Unit]"
+Batch: TypeAlias = "list[Chunk]"
 
 
-def batches(units: Iterable[Unit], pace: Pace) -> Iterator[Batch]:
-    """Put units together, up to as many segments as ``pace`` says and to ``BATCH_BYTES``."""
+def batches(chunks: Iterable[Chunk], pace: Pace) -> Iterator[Batch]:
+    """Put chunks together, up to as many segments as ``pace`` says and to ``BATCH_BYTES``."""
     batch: Batch = []
     count = size = 0
-    for unit in units:
-        if batch and count + unit_count(unit) > pace.records:
+    for chunk in chunks:
+        if batch and count + chunk_count(chunk) > pace.records:
             yield batch
             batch, count, size = [], 0, 0
-        batch.append(unit)
-        count += unit_count(unit)
-        size += 0 if isinstance(unit, Failure) else unit.bytes
+        batch.append(chunk)
+        count += chunk_count(chunk)
+        size += 0 if isinstance(chunk, Failure) else chunk.bytes
         if count >= pace.records or size >= BATCH_BYTES:
             yield batch
             batch, count, size = [], 0, 0
@@ -96,7 +96,7 @@ def batches(units: Iterable[Unit], pace: Pace) -> Iterator[Batch]:
 
 
 def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]:
-    """Iterate over the batches without the units of the first ``skipped`` outcomes.
+    """Iterate over the batches without the chunks of the first ``skipped`` outcomes.
 
     Raises
     ------
@@ -108,15 +108,15 @@ def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]
             yield batch
             continue
         left: Batch = []
-        for unit in batch:
-            count = unit_count(unit)
+        for chunk in batch:
+            count = chunk_count(chunk)
             if skipped >= count:
                 skipped -= count
-            elif skipped and isinstance(unit, Range):
-                left.append(unit.without_first(skipped))
+            elif skipped and isinstance(chunk, Range):
+                left.append(chunk.without_first(skipped))
                 skipped = 0
             else:
-                left.append(unit)
+                left.append(chunk)
         if left:
             yield left
     if skipped:
@@ -209,63 +209,65 @@ class WholeFile:
     count = 1
 
 
-Unit: TypeAlias = "Cut | Line | Range | WholeFile | Failure"
+Chunk: TypeAlias = "Cut | Line | Range | WholeFile | Failure"
 
 
-def unit_count(unit: Unit) -> int:
-    """Return how many outcomes a unit has; what is wrong with a file is one as well."""
-    return 1 if isinstance(unit, Failure) else unit.count
+def chunk_count(chunk: Chunk) -> int:
+    """Return how many outcomes a chunk has; what is wrong with a file is one as well."""
+    return 1 if isinstance(chunk, Failure) else chunk.count
 
 
 def parsed(
-    unit: Unit, vocabulary: Vocabulary, options: dict[str, Any]
+    chunk: Chunk, vocabulary: Vocabulary, options: dict[str, Any]
 ) -> Iterator[Segment | Failure]:
-    """Iterate over the segments of a unit, read and parsed here; each error is a failure."""
-    if isinstance(unit, Failure):
-        yield unit
-    elif isinstance(unit, Range):
-        yield from _parsed_range(unit, options)
+    """Iterate over the segments of a chunk, read and parsed here; each error is a failure."""
+    if isinstance(chunk, Failure):
+        yield chunk
+    elif isinstance(chunk, Range):
+        yield from _parsed_range(chunk, options)
     else:
         line = 0
         try:
-            record = _record(unit)
+            record = _record(chunk)
             line = record.line
-            space = parse_record(FORMATS.get(unit.format), record, vocabulary, **options)
+            space = parse_record(FORMATS.get(chunk.format), record, vocabulary, **options)
         except FormatError as problem:
-            place = problem.path or unit.path, problem.line or line
-            yield Failure(unit.position, *place, "", problem.problem)
+            place = problem.path or chunk.path, problem.line or line
+            yield Failure(chunk.position, *place, "", problem.problem)
         except OSError as problem:
-            yield Failure(unit.position, unit.path, 0, "", _reason(problem, unit.path))
+            yield Failure(chunk.position, chunk.path, 0, "", _reason(problem, chunk.path))
         else:
-            yield Segment(unit.position, record.path, line, space)
+            yield Segment(chunk.position, record.path, line, space)
 
 
-def _record(unit: Cut | Line | WholeFile) -> Record:
-    if isinstance(unit, Cut):
-        return unit.record
-    return unit.read() if isinstance(unit, Line) else _only_record(unit)
+def _record(chunk: Cut | Line | WholeFile) -> Record:
+    if isinstance(chunk, Cut):
+        return chunk.record
+    return chunk.read() if isinstance(chunk, Line) else _only_record(chunk)
 
 
-def _only_record(unit: WholeFile) -> Record:
-    records = list(read_records(unit.path, unit.format))
+def _only_record(chunk: WholeFile) -> Record:
+    records = list(read_records(chunk.path, chunk.format))
     if len(records) > 1:
-        raise FormatError(f"{len(records)} segments, where {unit.format} has one a file", unit.path)
+        raise FormatError(
+            f"{len(records)} segments, where {chunk.format} has one a file", chunk.path
+        )
     return records[0][1]
 
 
-def _parsed_range(unit: Range, options: dict[str, Any]) -> Iterator[Segment | Failure]:
+def _parsed_range(chunk: Range, options: dict[str, Any]) -> Iterator[Segment | Failure]:
     # words are numbered once for each file and process, not for each batch
     try:
-        found = parse_range(unit.format, unit.path, unit.start, unit.stop, **options)
+        found = parse_range(chunk.format, chunk.path, chunk.start, chunk.stop, **options)
     except (FormatError, OSError) as problem:
-        for position in range(unit.position, unit.position + unit.count):
-            yield Failure(position, unit.path, 0, "", _reason(problem, unit.path))
+        for position in range(chunk.position, chunk.position + chunk.count):
+            yield Failure(position, chunk.path, 0, "", _reason(problem, chunk.path))
         return
-    for position, each in enumerate(found, start=unit.position):
+    for position, each in enumerate(found, start=chunk.position):
         if isinstance(each, FormatError):
-            yield Failure(position, unit.path, each.line, "", each.problem)
+            yield Failure(position, chunk.path, each.line, "", each.problem)
         else:
-            yield Segment(position, unit.path, 0, each)
+            yield Segment(position, chunk.path, 0, each)
 
 
 def _reason(problem: FormatError | OSError, path: str) -> str:
@@ -320,13 +322,13 @@ class Inputs:
             return None
         return sum(map(os.path.getsize, self.files))
 
-    def units(
+    def chunks(
         self,
         on_read: Callable[[int], None] | None = None,
         pace: Pace | None = None,
         elsewhere: bool = False,
-    ) -> Iterator[Unit]:
-        """Iterate over the units, numbered; a bad file stands where its segments would.
+    ) -> Iterator[Chunk]:
+        """Iterate over the chunks, numbered; a bad file stands where its segments would.
 
         Parameters
         ----------
@@ -334,7 +336,7 @@ class Inputs:
             Called with the number of bytes of the files that were dealt with since the last
             call.
         pace : Pace, optional
-            How many segments of a file that is read by position are one unit.
+            How many segments of a file that is read by position are one chunk.
         elsewhere : bool
             Whether they are parsed by other processes, which can read lines for themselves.
         """
@@ -342,13 +344,13 @@ class Inputs:
         position = 0
         for file in self.files:
             damages: list[FormatError] = []
-            for unit in self._file_units(file, position, damages, on_read, pace, elsewhere):
+            for chunk in self._file_chunks(file, position, damages, on_read, pace, elsewhere):
                 yield from _drained(damages)
-                yield unit
-                position += unit.count
+                yield chunk
+                position += chunk.count
             yield from _drained(damages)
 
-    def _file_units(
+    def _file_chunks(
         self,
         file: str,
         position: int,
@@ -417,10 +419,10 @@ def _lines(
     with open(file, "rb", buffering=0) as stream:
         for line, (start, stop, first) in enumerate(_line_places(stream), start=1):
             size = stop - start
-            unit = Line(position + number, format.name, file, start, size, line, number)
+            chunk = Line(position + number, format.name, file, start, size, line, number)
             # a look at the whole of it only where the first byte leaves a doubt
-            if first not in _BLANKS or unit.read().payload.strip():
-                yield unit
+            if first not in _BLANKS or chunk.read().payload.strip():
+                yield chunk
                 number += 1
             if on_read is not None:
                 on_read(size)

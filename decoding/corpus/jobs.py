@@ -141,7 +141,7 @@ class OracleJob:
             for space, evaluator in zip(spaces, evaluators, strict=True)
         ]
         return [
-            self._judged(space, found_here, evaluator, some)
+            self._scored(space, found_here, evaluator, some)
             for space, found_here, evaluator, some in zip(
                 spaces, found, evaluators, references, strict=True
             )
@@ -176,7 +176,7 @@ class OracleJob:
             memory=self.memory,
         )
 
-    def _judged(
+    def _scored(
         self,
         space: Space,
         found: list[Oracle],
@@ -191,7 +191,7 @@ class OracleJob:
                 (each.stats, *(other.stats(each.tokens) for other in others)) for each in found
             ),
             one_best=words,
-            one_best_stats=tuple(judge.stats(words) for judge in (evaluator, *others)),
+            one_best_stats=tuple(each.stats(words) for each in (evaluator, *others)),
             arcs=_size(space),
             engine=found[0].engine,
             decomposes=decomposes(evaluator),
@@ -533,17 +533,17 @@ class RescoreJob:
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentRescored]:
         """Return what the model says about each segment."""
         rescored = Rescored(self.weights, self.missing)
-        return [self._judged(segment, rescored(segment)) for segment in segments]
+        return [self._scored(segment, rescored(segment)) for segment in segments]
 
-    def _judged(self, segment: Segment, rescored: Space) -> SegmentRescored:
+    def _scored(self, segment: Segment, rescored: Space) -> SegmentRescored:
         found = best(rescored)
         stats = one_best_stats = None
         references = segment.references(self.references)
         if references and self.metrics:
-            judges = [metric.against(references) for metric in self.metrics]
+            evaluators = [metric.against(references) for metric in self.metrics]
             before = best_words(segment.space)
-            stats = tuple(judge.stats(found.tokens) for judge in judges)
-            one_best_stats = tuple(judge.stats(before) for judge in judges)
+            stats = tuple(evaluator.stats(found.tokens) for evaluator in evaluators)
+            one_best_stats = tuple(evaluator.stats(before) for evaluator in evaluators)
         names = unweighted(segment.space, self.weights)
         return SegmentRescored(
             found, stats, one_best_stats, names, len(rescored.score), is_unscored(segment.space)
@@ -659,11 +659,13 @@ class MBRJob:
         references = segment.references(self.references)
         stats = one_best_stats = oracle_stats = None
         if references:
-            judges = [metric.against(references) for metric in self.metrics]
-            stats = tuple(tuple(judge.stats(each.tokens) for judge in judges) for each in found)
-            one_best_stats = tuple(judge.stats(words) for judge in judges)
+            evaluators = [metric.against(references) for metric in self.metrics]
+            stats = tuple(
+                tuple(evaluator.stats(each.tokens) for evaluator in evaluators) for each in found
+            )
+            one_best_stats = tuple(evaluator.stats(words) for evaluator in evaluators)
             if self.oracles:
-                oracle_stats = tuple(_oracle_stats(space, judge) for judge in judges)
+                oracle_stats = tuple(_oracle_stats(space, evaluator) for evaluator in evaluators)
         return SegmentConsensus(
             tuple(found),
             words,
@@ -704,7 +706,7 @@ def _same_segment(segment: Segment, table: Mapping[str, Space], where: str) -> S
     return table[segment.id]
 
 
-def _oracle_stats(space: Space, judge: Evaluator) -> FloatColumn | None:
-    if not isinstance(space, NBest) and not can_search(judge):
+def _oracle_stats(space: Space, evaluator: Evaluator) -> FloatColumn | None:
+    if not isinstance(space, NBest) and not can_search(evaluator):
         return None
-    return oracle(space, judge).stats
+    return oracle(space, evaluator).stats

@@ -1,6 +1,6 @@
 """Runner of one job over a corpus: streamed, parallel, in order, with isolated failures.
 
-The input is cut into units here, and units are parsed and worked on in batches, by worker
+The input is cut into chunks here, and chunks are parsed and worked on in batches, by worker
 processes or in this one. Cutting is cheap and needs no understanding of the content, so
 this process keeps many workers busy; at most a few batches are ever in memory.
 """
@@ -126,7 +126,7 @@ def run(
         worker to read; in all :attr:`Inputs.bytes`.
     warn
         Called in the end, once, if no word of the references occurs in any of the spaces, or
-        only in another case, for jobs that judge (see :mod:`fstmetrics.references`); by default a
+        only in another case, for jobs that score (see :mod:`fstmetrics.references`); by default a
         :class:`~fstmetrics.references.VocabularyWarning`.
 
     Raises
@@ -158,7 +158,7 @@ def run(
     inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
     elsewhere = workers > 1 or executor is not None
     pace = Pace(batch_records)
-    cut = batches(inputs.units(on_read, pace, elsewhere), pace)
+    cut = batches(inputs.chunks(on_read, pace, elsewhere), pace)
     work = _Work(job, dict(options or {}))
     done = Earlier() if earlier is None else earlier
     found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
@@ -194,8 +194,8 @@ class _Work:
     def parsed(self, batch: Batch) -> Iterator[Segment | Failure]:
         """Iterate over the segments of a batch, parsed as they are asked for."""
         vocabulary = Vocabulary()
-        for unit in batch:
-            yield from parsed(unit, vocabulary, self.options)
+        for chunk in batch:
+            yield from parsed(chunk, vocabulary, self.options)
 
 
 def _outcomes(
@@ -332,7 +332,7 @@ def _without_repeats(
 
 
 def overlap_of_segments(job: Any, segments: Sequence[Segment]) -> Overlap:
-    """Return the overlap of segments with the references that a job judges them by.
+    """Return the overlap of segments with the references that a job scores them by.
 
     Such a job has ``references``, None for those of the segments, and ``metrics``, one of which
     has to compare words as they are.

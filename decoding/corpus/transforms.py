@@ -17,7 +17,7 @@ from decoding.lists import chosen, draw, listed
 from lattices.algorithms import k_best_paths, prune
 from lattices.errors import OptionError
 from lattices.formats.references import References
-from lattices.spaces import Forest, NBest, Space
+from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.tokens.words import to_words
 
 #: from one segment to the space to write; picklable, for worker processes
@@ -83,7 +83,7 @@ class KBest:
     def __call__(self, segment: Segment) -> NBest:
         """Return the list."""
         space = segment.space
-        if not isinstance(space, NBest):
+        if isinstance(space, Lattice | Forest):
             return listed(space, k_best_paths(space, self.k, self.distinct))
         order = np.argsort(-space.score, kind="stable").tolist()
         if self.distinct:

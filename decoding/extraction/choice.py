@@ -1,4 +1,4 @@
-"""The choice of one row of statistics for each segment that makes the best corpus.
+"""Choice of one row of statistics for each segment, so that the corpus is best.
 
 A *front* holds the rows of statistics that one segment can have. The score of a corpus is that
 of the sum of one row from each front, and for most metrics the best sum is not made of the best

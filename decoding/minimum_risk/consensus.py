@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale, listing
+from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale, listing, system_shares
 from decoding.minimum_risk.linear import (
     ListSearch,
-    checked_weights,
     count,
     mixed_values,
     searches_of,
@@ -102,7 +101,7 @@ class FastConsensus(Method):
         order = checked_order(self.order)
         check_kinds(COUNT, self.merge)
         sources = searches_of(spaces if evidence is None else evidence, order)
-        weights = checked_weights(system_weights, len(sources))
+        weights = system_shares(system_weights, len(sources))
         posteriors = [source.posteriors(scale, COUNT, self.merge) for source in sources]
         pools = [_pool(space, self.candidates, order) for space in spaces]
         number = count([pool.search for pool in pools]), count(sources)

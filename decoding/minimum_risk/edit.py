@@ -1,4 +1,4 @@
-r"""The sentence with the fewest expected edits, by a recursion over the lattice.
+r"""Edit-distance MBR: the sentence of the fewest expected edits, by a recursion over the lattice.
 
 Let :math:`p(a)` be the probability that a path through the target :math:`n` of arc :math:`a` came
 there by it, from :math:`s_a` and with the word :math:`w_a`. For a sentence of bins
@@ -42,7 +42,13 @@ import numpy as np
 
 from decoding._native import edit_bins, least_edits, prefix_tree
 from decoding.minimum_risk.confusion import ConfusionNetwork, in_order
-from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
+from decoding.minimum_risk.evidence import (
+    Evidence,
+    Spaces,
+    as_systems,
+    checked_scale,
+    system_shares,
+)
 from decoding.minimum_risk.results import Consensus, Method, is_word_error
 from fstmetrics import Metric
 from lattices.algorithms import k_best_paths, to_lattice, total, union
@@ -212,18 +218,11 @@ def joined_edit_space(
     """
     if not spaces:
         raise OptionError("no space at all, expected at least one")
-    weight = np.ones(len(spaces)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if weight.shape != (len(spaces),):
-        raise OptionError(f"{weight.size} system weights for {len(spaces)} spaces")
-    fine = np.isfinite(weight) & (weight >= 0.0)
-    if not fine.all():
-        raise OptionError(f"a system weight is finite and not negative, not {weight[~fine][0]}")
-    if not weight.any():
-        raise OptionError("the system weights are all zero")
+    shares = system_shares(weights, len(spaces)).tolist()
     if len(spaces) == 1:
         return edit_space(spaces[0], scale)
     parts = []
-    for space, part in zip(spaces, (weight / weight.sum()).tolist(), strict=True):
+    for space, part in zip(spaces, shares, strict=True):
         if part > 0.0:
             found = edit_space(space, scale)
             lattice = found.lattice

@@ -16,6 +16,7 @@ from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE, Each
+from lattices.spaces.forest import rows_in_order
 
 #: one space, or those of several systems for the same segment
 Spaces: TypeAlias = "Space | Sequence[Space]"
@@ -197,13 +198,11 @@ def rows(nbest: NBest, entries: Array) -> NBest:
     >>> [each.text for each in rows(NBest.from_hypotheses(some), ints([2, 1, 0]))]
     ['b', '', 'a cat']
     """
-    begin, size = nbest.offset[entries], np.diff(nbest.offset)[entries]
-    offset = np.concatenate([[0], np.cumsum(size)])
-    place = np.arange(offset[-1]) + np.repeat(begin - offset[:-1], size)
+    label, offset = rows_in_order(nbest.label, nbest.offset, ints(entries))
     return NBest(
         vocabulary=nbest.vocabulary,
-        label=ints(nbest.label[place]),
-        offset=ints(offset),
+        label=label,
+        offset=offset,
         score=floats(nbest.score[entries]),
         id=nbest.id,
         references=nbest.references,
@@ -410,9 +409,9 @@ def evidence_from(
         _of_list(one, scale, own, uniform, merge) for one, own in zip(listings, given, strict=True)
     ]
     if len(parts) == 1:
-        _system_shares(system_weights, 1)
+        system_shares(system_weights, 1)
         return parts[0]
-    shares = _system_shares(system_weights, len(parts))
+    shares = system_shares(system_weights, len(parts))
     together = joined([part.nbest for part in parts])
     assert isinstance(together, NBest)
     mixed = [share * part.weight for share, part in zip(shares, parts, strict=True)]
@@ -461,8 +460,15 @@ def _given_weights(weights: EntryWeights | None, systems: int) -> list[FloatColu
         raise OptionError("weights are numbers, one sequence of them for each system") from None
 
 
-def _system_shares(system_weights: Sequence[float] | None, systems: int) -> FloatColumn:
-    shares = floats(np.ones(systems) if system_weights is None else system_weights)
+def system_shares(weights: Sequence[float] | None, systems: int) -> FloatColumn:
+    """Return the weights of systems, made to sum to one; all alike if none are given.
+
+    Examples
+    --------
+    >>> system_shares([1.0, 3.0], 2).tolist(), system_shares(None, 2).tolist()
+    ([0.25, 0.75], [0.5, 0.5])
+    """
+    shares = floats(np.ones(systems) if weights is None else weights)
     if shares.shape != (systems,):
         raise OptionError(f"{shares.size} weights of systems, but there are {systems}")
     if not (np.isfinite(shares).all() and (shares >= 0.0).all() and shares.sum() > 0.0):

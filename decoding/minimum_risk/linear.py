@@ -12,7 +12,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
+from decoding.minimum_risk.evidence import (
+    Evidence,
+    Spaces,
+    as_systems,
+    checked_scale,
+    system_shares,
+)
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Machine, Metric
 from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
@@ -141,7 +147,7 @@ class Linear(Method):
         )
         check_kinds(PRESENCE, self.merge)
         searches, sources = made_ready(spaces, evidence, factors.order)
-        weights = checked_weights(system_weights, len(sources))
+        weights = system_shares(system_weights, len(sources))
         posteriors = [source.posteriors(scale, PRESENCE, self.merge) for source in sources]
         values = [mixed_values(search, posteriors, weights) for search in searches]
         if self.engine in ("auto", kernel.ENGINE.name):
@@ -331,20 +337,6 @@ def searches_of(
         raise OptionError("the evidence is Evidence, expected a Lattice, a Forest or an NBest")
     known = {id(search.space): search for search in ready}
     return [known.get(id(space)) or search_of(space, order) for space in as_systems(spaces)]
-
-
-def checked_weights(weights: Sequence[float] | None, systems: int) -> FloatColumn:
-    """Return the weights of systems, made to sum to one."""
-    if weights is None:
-        return floats(np.full(systems, 1.0 / systems))
-    column = np.asarray(weights, dtype=np.float64)
-    if column.shape != (systems,):
-        raise OptionError(f"{column.size} weights for {systems} systems")
-    if not np.isfinite(column).all() or (column < 0.0).any() or column.sum() <= 0.0:
-        raise OptionError(
-            f"weights of systems are not negative and not all zero: {column.tolist()}"
-        )
-    return floats(column / column.sum())
 
 
 def count(searches: Sequence[Search]) -> int:

@@ -29,7 +29,7 @@ import numpy as np
 from decoding._native import edit_bins
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
-from decoding.minimum_risk.evidence import Evidence, Spaces
+from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale
 from decoding.minimum_risk.results import Method, is_word_error
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -196,7 +196,8 @@ class Rover(Method):
         scale: float = 1.0,
         system_weights: Sequence[float] | None = None,
     ) -> list[EditConsensus]:
-        """Return the sentence of most votes; sentences without scores have no scale."""
+        """Return the sentence of most votes; where systems say one sentence, no scale matters."""
+        checked_scale(scale)
         if metric is not None and not is_word_error(metric):
             raise OptionError(f"rover votes on words: wer or wrr, not {metric}")
         return [rover(spaces, alpha=self.alpha, null=self.null, system_weights=system_weights)]

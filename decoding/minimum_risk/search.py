@@ -126,20 +126,20 @@ class Search(Method):
         if self.budget < 1:
             raise OptionError(f"a budget is at least 1, not {self.budget}")
         checked_scale(scale)
-        judges = evidence
-        if not isinstance(judges, Evidence):
-            judges = evidence_of(
-                spaces if judges is None else judges, scale=scale, k=self.evidence_size,
+        weighted = evidence
+        if not isinstance(weighted, Evidence):
+            weighted = evidence_of(
+                spaces if weighted is None else weighted, scale=scale, k=self.evidence_size,
                 system_weights=system_weights,
             )  # fmt: skip
         if not isinstance(metric, AlignmentMetric):
             if self.beam is not None:
                 raise OptionError(f"a beam is of alignments, and {metric} has none: set the budget")
-            return [_of_lists(spaces, metric, judges, self.budget)]
+            return [_of_lists(spaces, metric, weighted, self.budget)]
         if all(isinstance(space, NBest) for space in spaces):
-            return [_of_lists(spaces, metric, judges)]
+            return [_of_lists(spaces, metric, weighted)]
         lattice = _one_lattice(spaces)
-        arcs, exact = _searched(lattice, metric, judges, self.beam, self.budget)
+        arcs, exact = _searched(lattice, metric, weighted, self.beam, self.budget)
         hypothesis = lattice.hypothesis(arcs)
         if len(spaces) > 1 or lattice is not spaces[0]:
             # the arcs are those of a lattice that nobody else has seen
@@ -148,11 +148,11 @@ class Search(Method):
         return [
             Consensus(
                 hypothesis=hypothesis,
-                expected=float(expected_scores(chosen, judges, metric)[0]),
+                expected=float(expected_scores(chosen, weighted, metric)[0]),
                 method=self.name,
                 exact=exact,
                 candidates=-1,
-                evidence=len(judges.nbest),
+                evidence=len(weighted.nbest),
             )
         ]
 
@@ -258,11 +258,11 @@ class _Alignments(NamedTuple):
 def _alignments(lattice: Lattice, metric: AlignmentMetric, evidence: Evidence) -> _Alignments:
     """Return the alignments to the sentences that have a weight, those of the highest first."""
     order = np.argsort(-evidence.weight, kind="stable")
-    judges = rows(evidence.nbest, order[evidence.weight[order] > 0.0])
-    weights = np.sort(evidence.weight)[::-1][: len(judges)]
+    sentences = rows(evidence.nbest, order[evidence.weight[order] > 0.0])
+    weights = np.sort(evidence.weight)[::-1][: len(sentences)]
     if metric.similarity is None:
-        return _of_equal_words(lattice, metric, judges, weights)
-    made = [_alignment(lattice, metric, judges.tokens(entry)) for entry in range(len(judges))]
+        return _of_equal_words(lattice, metric, sentences, weights)
+    made = [_alignment(lattice, metric, sentences.tokens(entry)) for entry in range(len(sentences))]
     alignments, denominators, bonuses = zip(*made, strict=True)
     return _Alignments(
         alignments[0].order,
@@ -278,25 +278,25 @@ def _alignments(lattice: Lattice, metric: AlignmentMetric, evidence: Evidence) -
 
 
 def _of_equal_words(
-    lattice: Lattice, metric: AlignmentMetric, judges: NBest, weights: FloatColumn
+    lattice: Lattice, metric: AlignmentMetric, sentences: NBest, weights: FloatColumn
 ) -> _Alignments:
     """Return the alignments where words match themselves alone.
 
     What is left of the machine of a sentence is then its length.
     """
-    offset = judges.offset
+    offset = sentences.offset
     if metric.characters:
-        units = [metric.units(judges.tokens(entry)) for entry in range(len(judges))]
+        units = [metric.units(sentences.tokens(entry)) for entry in range(len(sentences))]
         offset = ints(np.cumsum([0, *map(len, units)]))
         word = lattice.vocabulary.encode([unit for each in units for unit in each])
-    elif judges.vocabulary is lattice.vocabulary:
-        word = judges.label
+    elif sentences.vocabulary is lattice.vocabulary:
+        word = sentences.label
     else:
-        used, place = np.unique(judges.label, return_inverse=True)
-        word = lattice.vocabulary.encode(judges.vocabulary.decode(used.tolist()))[place]
+        used, place = np.unique(sentences.label, return_inverse=True)
+        word = lattice.vocabulary.encode(sentences.vocabulary.decode(used.tolist()))[place]
     length = np.diff(offset)
     _, first, place = np.unique(length, return_index=True, return_inverse=True)
-    made = [_alignment(lattice, metric, judges.tokens(entry)) for entry in first.tolist()]
+    made = [_alignment(lattice, metric, sentences.tokens(entry)) for entry in first.tolist()]
     alignment = made[0][0]
     share = weights / np.array([denominator for _, denominator, _ in made])[place]
     bonus = np.array([bonus for _, _, bonus in made])[place]

@@ -1,4 +1,4 @@
-"""The parameters of lattice MBR that do best on a development set."""
+"""Tuning of lattice MBR: the parameters that do best on a development set."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from itertools import product
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.minimum_risk.evidence import as_systems, checked_scale
+from decoding.minimum_risk.evidence import as_systems, checked_scale, system_shares
 from decoding.minimum_risk.linear import (
-    checked_weights,
     made_ready,
     merged,
     mixed_values,
@@ -93,7 +92,7 @@ class LinearGrid:
         searched for.
         """
         searches, _ = made_ready(space, None, self.order)
-        weights = checked_weights(self.system_weights, len(searches))
+        weights = system_shares(self.system_weights, len(searches))
         chosen: list[tuple[str, ...]] = []
         for scale in self.scales:
             posteriors = [each.posteriors(scale, PRESENCE, self.merge) for each in searches]

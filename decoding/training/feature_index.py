@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from decoding.training.envelope import EnvelopeCorpus, feature_rows, path_rows
 from decoding.training.learner import Learner, TrainingTask
-from fstmetrics import Evaluator, Metric, nbest_stats, parse_metric, scores_of
+from fstmetrics import (
+    BLEU,
+    BLEUEvaluator,
+    DocumentBLEU,
+    Evaluator,
+    Metric,
+    nbest_stats,
+    parse_metric,
+    scores_of,
+)
+from lattices.algorithms import best_words
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import NBest, Space
@@ -64,10 +74,8 @@ class LearnerCorpus:
         The features of all spaces, in the order of their first occurrence.
     number : dict of str to int
         The place of each in :attr:`names`.
-    metric : Metric
-        The judge of sentences.
-    evaluators : tuple of Evaluator
-        That metric against the references of each space.
+    document : DocumentBLEU or None
+        The document that sentences are judged within, if any; to be set.
 
     Examples
     --------
@@ -89,17 +97,36 @@ class LearnerCorpus:
         self._task_evaluators = task.evaluators
         self.names = self._judged.names
         self.number = {name: place for place, name in enumerate(self.names)}
-        self.metric = sentence_metric(task.metric, judge)
-        self.evaluators = task.evaluators
-        if self.metric != task.metric:
-            self.evaluators = tuple(
-                self.metric.against(each.references) for each in task.evaluators
+        self.document: DocumentBLEU | None = None
+        self._metric = sentence_metric(task.metric, judge)
+        self._evaluators = task.evaluators
+        if self._metric != task.metric:
+            self._evaluators = tuple(
+                self._metric.against(each.references) for each in task.evaluators
             )
         self._columns = [
             np.array([self.number[name] for name in space.feature_names], dtype=np.int32)
             for space in task.spaces
         ]
+        self._list_rows: dict[int, FloatColumn] = {}
         self._qualities: dict[int, FloatColumn] = {}
+
+    @property
+    def metric(self) -> Metric:
+        """The judge of sentences."""
+        return self._metric if self.document is None else self.document
+
+    def evaluator(self, place: int) -> Evaluator:
+        """Return that metric against the references of one space."""
+        alone = self._evaluators[place]
+        if self.document is None:
+            return alone
+        return self.document.around(cast(BLEUEvaluator, alone))
+
+    @property
+    def evaluators(self) -> tuple[Evaluator, ...]:
+        """The evaluators of all spaces."""
+        return tuple(map(self.evaluator, range(len(self.spaces))))
 
     def serves(self, task: TrainingTask) -> bool:
         """Tell whether this is the corpus of a task."""
@@ -129,13 +156,38 @@ class LearnerCorpus:
         return self.spaces[place].reweighted(vector[self._columns[place]])
 
     def qualities(self, place: int) -> FloatColumn:
-        """Return how good each entry of a list is, higher is better; computed once."""
-        if place not in self._qualities:
+        """Return how good each entry of a list is, higher is better; counted once."""
+        if place not in self._list_rows:
             nbest = self.spaces[place]
             if not isinstance(nbest, NBest):
                 raise OptionError(f"space {nbest.id!r} is no list")
-            self._qualities[place] = list_qualities(nbest, self.evaluators[place])
-        return self._qualities[place]
+            self._list_rows[place] = nbest_stats(self._evaluators[place], nbest)
+            self._qualities[place] = row_qualities(self._metric, self._list_rows[place])
+        if self.document is None:
+            return self._qualities[place]
+        return row_qualities(self.document, self._list_rows[place])
+
+    def said(self, places: Iterable[int], vector: FloatColumn) -> FloatColumn:
+        """Return the judge's statistics of the best sentences of some spaces under weights."""
+        return floats(
+            [
+                self._evaluators[place].stats(best_words(self.reweighted(place, vector)))
+                for place in places
+            ]
+        )
+
+    def within(self, statistics: Sequence[float] | FloatColumn, segments: float) -> None:
+        """Judge sentences within a document from now on.
+
+        Raises
+        ------
+        OptionError
+            If the judge is not BLEU.
+        """
+        metric = self._metric
+        if not isinstance(metric, BLEU) or not isinstance(self._evaluators[0], BLEUEvaluator):
+            raise OptionError(f"a document is for BLEU, not for {metric}")
+        self.document = DocumentBLEU(metric, floats(statistics), segments)
 
     def score(self, weights: FloatColumn) -> float:
         """Return the metric of the task for the best sentences under the weights."""
@@ -172,10 +224,10 @@ class LearnerCorpus:
         return floats(found)
 
 
-def list_qualities(nbest: NBest, evaluator: Evaluator) -> FloatColumn:
-    """Return the metric of each entry of a list, turned so that higher is better."""
-    scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest))
-    return floats(scores if evaluator.metric.higher_is_better else 0.0 - scores)
+def row_qualities(metric: Metric, rows: FloatColumn) -> FloatColumn:
+    """Return the metric of each row of statistics, turned so that higher is better."""
+    scores = scores_of(metric, rows)
+    return floats(scores if metric.higher_is_better else 0.0 - scores)
 
 
 @dataclass(kw_only=True, eq=False)

@@ -97,7 +97,8 @@ class MIRA(OnlineLearner):
         How many of the sentences with the highest model score minus metric are rivals.
     against_best : bool
         Whether the model's best is a rival, too.
-    epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, start, seed
+    epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, document, start,
+    seed
         As of :class:`decoding.training.optimisation.OnlineLearner`.
 
     References
@@ -179,7 +180,7 @@ class MIRA(OnlineLearner):
             else:
                 graphs[place] = space
         if graphs and self.fears == 1:
-            judges = [corpus.evaluators[place] for place in graphs]
+            judges = [corpus.evaluator(place) for place in graphs]
             pairs = hope_fears(
                 list(graphs.values()), judges,
                 scale=self.scale, budget=self.budget, workers=self.workers,
@@ -207,7 +208,7 @@ class MIRA(OnlineLearner):
         self, corpus: LearnerCorpus, spaces: dict[int, Lattice | Forest]
     ) -> dict[int, Wanted]:
         """Return the same with several fears each."""
-        judges = [corpus.evaluators[place] for place in spaces]
+        judges = [corpus.evaluator(place) for place in spaces]
         model_weight = 1.0 / self.scale
         hopes = find_oracles(
             list(spaces.values()), judges,
@@ -215,7 +216,7 @@ class MIRA(OnlineLearner):
         )  # fmt: skip
 
         def fears(place: int) -> tuple[list[Constraint], bool]:
-            space, judge, hope = spaces[place], corpus.evaluators[place], found[place]
+            space, judge, hope = spaces[place], corpus.evaluator(place), found[place]
             rivals = worst(space, judge, self.fears, model_weight=-model_weight, budget=self.budget)
             scored = [(rival.hypothesis, rival.score) for rival in rivals]
             if self.against_best:

@@ -14,7 +14,7 @@ from decoding.extraction.oracle import DEFAULT_BUDGET
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.learner import TrainingTask
-from decoding.training.pair_updates import Constraint, PairLearner, margin
+from decoding.training.pair_updates import Constraint, DocumentLearner, margin
 from fstmetrics import quality
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
@@ -172,7 +172,7 @@ def highest_entries(nbest: NBest, values: FloatColumn, count: int) -> list[int]:
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineLearner(PairLearner):
+class OnlineLearner(DocumentLearner):
     """A learner whose weights move after every segment.
 
     A round is an epoch: all segments in an order drawn anew. Its score is the metric of the
@@ -201,6 +201,8 @@ class OnlineLearner(PairLearner):
         Of the metric against the model score, in hope and fear.
     budget : int
         How many prefixes the search for fear may keep; under BLEU, labels of each search.
+    document
+        As of :class:`decoding.training.pair_updates.DocumentLearner`.
     judge, scaled
         As of :class:`decoding.training.feature_index.CorpusLearner`. A feature of deviation
         ``s`` moves by ``1 / s ** 2`` of what it would.
@@ -251,6 +253,9 @@ class OnlineLearner(PairLearner):
         corpus = self.ready(task)
         self.weights = self.initial_weights(corpus.names)
         self.state = {"epoch": 0, "updates": 0, "drift": {}, "squares": self.squares()}
+        self.open_document(corpus, corpus.vector(self.weights))
+        if corpus.document is not None:
+            self.state["document"] = corpus.document.statistics.tolist()
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Go over all segments once."""
@@ -260,8 +265,15 @@ class OnlineLearner(PairLearner):
         order = self.random.permutation(len(task.spaces)).tolist()
         vector = corpus.vector(self.weights)
         moves, exact, hinge = 0, 0, 0.0
+        if self.document:
+            corpus.within(self.state["document"], self.document / (1.0 - self.document))
         for begin in range(0, len(order), self.batch):
-            for wanted in self.wanted(corpus, order[begin : begin + self.batch], vector):
+            places = order[begin : begin + self.batch]
+            found = self.wanted(corpus, places, vector)
+            if corpus.document is not None:
+                for row in corpus.said(places, vector):
+                    corpus.document = corpus.document.moved(row, self.document)
+            for wanted in found:
                 exact += wanted.exact
                 hinge += max(
                     (each.loss - margin(self.weights, each.difference))
@@ -272,6 +284,8 @@ class OnlineLearner(PairLearner):
                 for name in moved:
                     vector[corpus.number[name]] = self.weights[name]
         self.state["epoch"] += 1
+        if corpus.document is not None:
+            self.state["document"] = corpus.document.statistics.tolist()
         weights = self.average() if self.averaged else dict(self.weights)
         details = {
             "moves": moves, "loss": hinge / len(order), "exact": exact / len(order),

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoding.training.feature_index import CorpusLearner
+from decoding.training.feature_index import CorpusLearner, LearnerCorpus
 from decoding.training.hope_fear import HopeFear
 from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
 from lattices.spaces import Hypothesis
 
 
@@ -149,6 +150,42 @@ class PairLearner(CorpusLearner):
             floats([margin(self.weights, each.difference) for each in constraints]),
             floats([each.loss for each in constraints]),
         )
+
+
+@dataclass(kw_only=True, eq=False)
+class DocumentLearner(PairLearner):
+    """A learner that can judge sentences within a document of what the model says.
+
+    For learners that follow the model a little at a time. One that went all the way for a document
+    as it stands would swing: where that is long enough short sentences cost nothing, and where it
+    is short long ones are wanted.
+
+    Parameters
+    ----------
+    document : float
+        Where the judge is BLEU: above 0, sentences are judged within a document of what the model
+        says (:class:`fstmetrics.DocumentBLEU`), of ``document / (1 - document)`` segments; 9 for
+        0.9, the decay of Chiang et al. (2008). Lattices and forests are then searched by its
+        linear form. It begins with the mean over all segments under the first weights. Learners
+        that move after every segment then add what the model says of that segment to it, and
+        multiply all by ``document``; PRO takes the mean anew at the beginning of every round.
+        0, the default, judges every sentence by itself.
+    """
+
+    document: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse options that mean nothing."""
+        super().__post_init__()
+        if not 0.0 <= self.document < 1.0:
+            raise OptionError(f"document is from 0 to below 1, not {self.document}")
+
+    def open_document(self, corpus: LearnerCorpus, weights: FloatColumn) -> None:
+        """Judge sentences within what the model says under the weights, if that is asked for."""
+        if self.document:
+            size = self.document / (1.0 - self.document)
+            rows = corpus.said(range(len(corpus.spaces)), weights)
+            corpus.within(size * rows.mean(axis=0), size)
 
 
 def logistic_pulls(margins: FloatColumn, losses: FloatColumn) -> FloatColumn:

@@ -53,7 +53,8 @@ class Perceptron(OnlineLearner):
         ``fear`` has the highest model score minus metric.
     rate : float
         The length of a step. Against ``scale`` it sets how noisy the moves are.
-    epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, start, seed
+    epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, document, start,
+    seed
         As of :class:`decoding.training.optimisation.OnlineLearner`.
 
     References
@@ -135,7 +136,7 @@ class Perceptron(OnlineLearner):
         if graphs:
             targets = find_oracles(
                 list(graphs.values()),
-                [corpus.evaluators[place] for place in graphs],
+                [corpus.evaluator(place) for place in graphs],
                 model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
                 budget=self.budget,
                 workers=self.workers,
@@ -153,7 +154,7 @@ class Perceptron(OnlineLearner):
         """Return what to move away from, one sentence for each lattice or forest."""
 
         def rival(place: int) -> Oracle:
-            space, judge = graphs[place], corpus.evaluators[place]
+            space, judge = graphs[place], corpus.evaluator(place)
             if self.against == "best":
                 return judged(best(space), judge, True, "model")
             return worst(space, judge, model_weight=-1.0 / self.scale, budget=self.budget)[0]

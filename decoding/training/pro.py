@@ -10,19 +10,20 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from decoding.training.envelope import feature_rows
-from decoding.training.feature_index import LearnerCorpus, list_qualities
+from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.learner import TrainingTask
 from decoding.training.loop import accumulate
 from decoding.training.optimisation import minimised
-from decoding.training.pair_updates import Constraint, PairLearner, logistic_pulls
+from decoding.training.pair_updates import Constraint, DocumentLearner, logistic_pulls
+from fstmetrics import nbest_stats
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.spaces import NBest
+from lattices.spaces import Lattice, NBest
 from lattices.spaces.features import FeatureMatrix
 
 #: which of the pairs that differ enough may be kept
-KEPT = ("largest", "random")
+KEPT = ("auto", "largest", "random")
 
 
 def sampled_pairs(
@@ -94,7 +95,7 @@ def logistic_loss(differences: FeatureMatrix, weights: FloatColumn) -> tuple[flo
 
 
 @dataclass(kw_only=True, eq=False)
-class PRO(PairLearner):
+class PRO(DocumentLearner):
     """Pairwise ranking optimisation (Hopkins & May 2011).
 
     A round draws pairs of sentences from the list of every segment
@@ -103,13 +104,14 @@ class PRO(PairLearner):
     L-BFGS, weights measured by the deviations of their features if ``scaled``. The weights
     after the round are ``mix`` of these and the rest of those before.
 
-    The pairs that differ most are kept, as in the paper. Those have the worst sentences of each
-    list on one side, and the weights may learn what tells these from all others rather than what
-    tells good sentences apart (Nakov, Guzmán & Vogel 2013). Pairs can be kept as they were drawn
-    instead, ``keep="random"``. Neither is better everywhere.
-
     Of a lattice or forest, each round takes the ``size`` best sentences under the present
     weights, and adds them to those of earlier rounds.
+
+    The pairs that differ most are kept, as in the paper. Those have the worst sentences of each
+    list on one side, and the weights may learn what tells these from all others rather than what
+    tells good sentences apart (Nakov, Guzmán & Vogel 2013). That weighs more where lists are not
+    those of a good decoder, but hold for good what the first weights said: of lattices, pairs are
+    kept as they were drawn. (So they might be of forests, too; held-out ones do not tell.)
 
     The score of a round is the metric of the corpus, its details have the loss and the number
     of pairs. Cost: O(candidates) a segment and round, and the regression.
@@ -121,8 +123,9 @@ class PRO(PairLearner):
         Gamma and Xi of the paper.
     threshold : float
         In units of the metric.
-    keep : {"largest", "random"}
-        As of :func:`sampled_pairs`.
+    keep : {"auto", "largest", "random"}
+        As of :func:`sampled_pairs`; ``auto`` is random ones of lattices, and the largest of
+        lists and forests.
     mix : float
         Psi of the paper: above 0, at most 1.
     l2, l1 : float
@@ -132,6 +135,8 @@ class PRO(PairLearner):
     size : int
     rate : float
         Of :meth:`update`, a step of gradient descent on the logistic loss of a pair.
+    document
+        As of :class:`decoding.training.pair_updates.DocumentLearner`.
     judge, scaled
         As of :class:`decoding.training.feature_index.CorpusLearner`.
     start, seed
@@ -160,7 +165,7 @@ class PRO(PairLearner):
     candidates: int = 5000
     kept: int = 50
     threshold: float = 0.05
-    keep: str = "largest"
+    keep: str = "auto"
     mix: float = 0.5
     l2: float = 1e-4
     l1: float = 0.0
@@ -169,7 +174,7 @@ class PRO(PairLearner):
     rate: float = 0.1
     _lists: list[NBest] = field(init=False, default_factory=list, repr=False)
     _rows: list[FeatureMatrix] = field(init=False, default_factory=list, repr=False)
-    _worth: list[FloatColumn] = field(init=False, default_factory=list, repr=False)
+    _stats: list[FloatColumn] = field(init=False, default_factory=list, repr=False)
     _decoded: int = field(init=False, default=0, repr=False)
 
     def __post_init__(self) -> None:
@@ -190,7 +195,7 @@ class PRO(PairLearner):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""
-        return {**super().__getstate__(), "_lists": [], "_rows": [], "_worth": [], "_decoded": 0}
+        return {**super().__getstate__(), "_lists": [], "_rows": [], "_stats": [], "_decoded": 0}
 
     def begin(self, task: TrainingTask) -> None:
         """Begin with the present weights."""
@@ -212,7 +217,8 @@ class PRO(PairLearner):
         self._decode(corpus)
         units = self.measure(corpus)
         moves = np.flatnonzero(units > 0.0)
-        pairs = self._pairs()
+        self.open_document(corpus, here)
+        pairs = self._pairs(corpus)
         value = 0.0
         if pairs.shape[0]:
             scaled = csr_array(pairs[:, moves].multiply(1.0 / units[moves]))
@@ -228,14 +234,17 @@ class PRO(PairLearner):
         details = {"loss": value, "pairs": pairs.shape[0], "judge": str(corpus.metric)}
         return corpus.score(here), details
 
-    def _pairs(self) -> FeatureMatrix:
+    def _pairs(self, corpus: LearnerCorpus) -> FeatureMatrix:
         """Return the differences of newly drawn pairs, one row each."""
         parts = []
-        for rows, worth in zip(self._rows, self._worth, strict=True):
+        for space, rows, stats in zip(corpus.spaces, self._rows, self._stats, strict=True):
+            keep = self.keep
+            if keep == "auto":
+                keep = "random" if isinstance(space, Lattice) else "largest"
             better, worse = sampled_pairs(
-                worth, self.random,
+                row_qualities(corpus.metric, stats), self.random,
                 candidates=self.candidates, kept=self.kept, threshold=self.threshold,
-                keep=self.keep,
+                keep=keep,
             )  # fmt: skip
             parts.append(rows[better] - rows[worse])
         return csr_array(vstack(parts, format="csr"))
@@ -249,7 +258,7 @@ class PRO(PairLearner):
                 for space in corpus.spaces
             ]
             self._rows = [csr_array((0, 0))] * len(self._lists)
-            self._worth = [floats([])] * len(self._lists)
+            self._stats = [floats(np.empty((0, len(corpus.metric.stat_names))))] * len(self._lists)
             self._note(corpus, range(len(self._lists)))
         graphs = [
             place for place, space in enumerate(corpus.spaces) if not isinstance(space, NBest)
@@ -274,13 +283,10 @@ class PRO(PairLearner):
         return accumulate(old, new) if len(old) else new
 
     def _note(self, corpus: LearnerCorpus, places: Sequence[int]) -> None:
-        """Note features and qualities of lists that have changed."""
+        """Note features and statistics of lists that have changed."""
         for place in places:
-            nbest, known = self._lists[place], len(self._worth[place])
+            nbest, known = self._lists[place], len(self._stats[place])
             if len(nbest) == known:
                 continue
-            if isinstance(corpus.spaces[place], NBest):
-                self._worth[place] = corpus.qualities(place)
-            else:
-                self._worth[place] = list_qualities(nbest, corpus.evaluators[place])
+            self._stats[place] = nbest_stats(corpus.evaluator(place), nbest)
             self._rows[place] = corpus.widened(feature_rows(nbest), nbest.feature_names)

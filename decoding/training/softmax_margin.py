@@ -13,14 +13,14 @@ from scipy.sparse import csr_array, vstack
 
 from decoding.extraction.oracle import find_oracles
 from decoding.training.envelope import feature_rows
-from decoding.training.feature_index import LearnerCorpus, list_qualities
+from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.hope_fear import first_best
 from decoding.training.learner import TrainingTask
 from decoding.training.optimisation import Descent, minimised
 from decoding.training.pair_updates import Constraint, PairLearner, softmax_margin_pulls
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
-from fstmetrics import has_machine, quality
+from fstmetrics import has_machine, nbest_stats, quality
 from fstmetrics.contract import can_search
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, floats
@@ -244,7 +244,7 @@ class SoftmaxMargin(PairLearner):
 
     def _product(self, corpus: LearnerCorpus, place: int) -> DerivationGraph | None:
         """Return the graph of a segment that does not depend on weights, or None."""
-        space, evaluator = corpus.spaces[place], corpus.evaluators[place]
+        space, evaluator = corpus.spaces[place], corpus.evaluator(place)
         if isinstance(space, NBest):
             return list_graph(quality(corpus.metric, 1.0) * corpus.qualities(place))
         if not has_machine(evaluator):
@@ -309,7 +309,7 @@ class SoftmaxMargin(PairLearner):
                 worth = (
                     corpus.qualities(place)
                     if isinstance(space, NBest)
-                    else list_qualities(nbest, corpus.evaluators[place])
+                    else row_qualities(corpus.metric, nbest_stats(corpus.evaluator(place), nbest))
                 )
                 space, graph = nbest, list_graph(quality(corpus.metric, 1.0) * worth)
                 target = target or self._of_list(nbest, worth)
@@ -327,13 +327,13 @@ class SoftmaxMargin(PairLearner):
         places = [
             place
             for place, space in enumerate(corpus.spaces)
-            if not isinstance(space, NBest) and can_search(corpus.evaluators[place])
+            if not isinstance(space, NBest) and can_search(corpus.evaluator(place))
         ]
         if not places:
             return {}
         found = find_oracles(
             [corpus.reweighted(place, weights) for place in places],
-            [corpus.evaluators[place] for place in places],
+            [corpus.evaluator(place) for place in places],
             model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
             workers=self.workers,
         )

@@ -31,6 +31,8 @@ class MAXSIM(MatchingMetric):
     maximum-weight matching of the bipartite graph is taken, in which two n-grams weigh the mean
     similarity of their words, 0 if one of these is 0. Orders that neither sentence is long
     enough for are left out of the mean. The score of a corpus is the mean of its segments'.
+    It is defined for pairs of sentences: of several references the best counts, as for GTM and
+    METEOR here.
 
     This is MAXSIM_n, without the dependency relations of MAXSIM_{n+d}, and it has no tagger: the
     paper compares lemmas and parts of speech first and lemmas then, and lets synonyms of WordNet

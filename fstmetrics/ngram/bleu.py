@@ -406,9 +406,9 @@ class BLEUEvaluator:
         self.metric = metric
         self.references = references
         sentences = metric.reference_units(references)
-        self._number: dict[str, int] = {}
-        number = self._number.setdefault
-        unit = [number(each, len(self._number) + 1) for each in chain(*sentences)]
+        self.numbers: dict[str, int] = {}
+        number = self.numbers.setdefault
+        unit = [number(each, len(self.numbers) + 1) for each in chain(*sentences)]
         offset = [0, *accumulate(map(len, sentences))]
         self._ngrams = NGrams(ints(unit), ints(offset), metric.order, metric.length_number)
 
@@ -479,7 +479,7 @@ class BLEUEvaluator:
         return self._rows(ints(numbers[units.unit]), units.offset)
 
     def _numbers(self, units: Iterable[str]) -> list[int]:
-        get = self._number.get
+        get = self.numbers.get
         return [get(each, 0) for each in units]
 
     def _rows(self, unit: IntColumn, offset: IntColumn) -> FloatColumn:

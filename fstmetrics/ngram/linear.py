@@ -220,14 +220,14 @@ class LinearBLEU(BLEU):
 
     Costs O(arcs x n-grams of the references) in the kernel; a forest is expanded to a lattice.
 
+    Other options are those of :class:`fstmetrics.BLEU`, of words as they are in the space: no
+    tokeniser, no characters.
+
     Parameters
     ----------
     p, r, T : float
         Positive; :meth:`fitted` takes p and r from the statistics of a corpus. T weighs the whole
         against the model's score.
-    **others
-        As for :class:`fstmetrics.BLEU`, of words as they are in the space: no tokeniser, no
-        characters.
 
     References
     ----------
@@ -311,20 +311,37 @@ class LinearBLEUEvaluator(BLEUEvaluator):
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the machine over the words of a space, or over those that ``labels`` lists."""
-        metric = self.metric
-        sentences = metric.reference_units(self.references)
-        units = [self._number[each] for sentence in sentences for each in sentence]
-        offset = np.cumsum([0, *map(len, sentences)])
-        trie, _ = sentence_ngrams(ints(units), ints(offset), metric.order)
-        words: dict[int, list[int]] = {number: [] for number in self._number.values()}
-        if metric.lowercase:
-            known = range(1, len(vocabulary)) if labels is None else np.unique(labels).tolist()
-            for number in known:
-                unit = self._number.get(vocabulary.word(number).lower()) if number else None
-                if unit is not None:
-                    words[unit].append(number)
-        else:
-            for word, unit in self._number.items():
-                if word in vocabulary:
-                    words[unit].append(vocabulary.id(word))
-        return ngram_machine(trie, np.ones(len(trie)), metric.factors, words)
+        return linear_machine(self, self.metric.factors, vocabulary, labels)
+
+
+def linear_machine(
+    evaluator: BLEUEvaluator,
+    factors: Factors,
+    vocabulary: Vocabulary,
+    labels: IntColumn | None = None,
+) -> Machine:
+    """Return the machine that gains by every n-gram that a reference of the evaluator has.
+
+    Examples
+    --------
+    >>> evaluator = BLEU(order=2).against(["the cat sat"])
+    >>> linear_machine(evaluator, Factors(-1.0, (1.0, 2.0)), Vocabulary(["the", "cat", "hat"]))
+    <Machine of 4 states, 7 arcs, proxy>
+    """
+    metric, numbers = evaluator.metric, evaluator.numbers
+    sentences = metric.reference_units(evaluator.references)
+    units = [numbers[each] for sentence in sentences for each in sentence]
+    offset = np.cumsum([0, *map(len, sentences)])
+    trie, _ = sentence_ngrams(ints(units), ints(offset), metric.order)
+    words: dict[int, list[int]] = {number: [] for number in numbers.values()}
+    if metric.lowercase:
+        known = range(1, len(vocabulary)) if labels is None else np.unique(labels).tolist()
+        for number in known:
+            unit = numbers.get(vocabulary.word(number).lower()) if number else None
+            if unit is not None:
+                words[unit].append(number)
+    else:
+        for word, unit in numbers.items():
+            if word in vocabulary:
+                words[unit].append(vocabulary.id(word))
+    return ngram_machine(trie, np.ones(len(trie)), factors, words)

@@ -44,6 +44,8 @@ class TBLEU(BLEU):
     Costs O(J x L) affix distances for J and L words, and O(max(J, L)^3) for the matching. No
     machine: neither BLEU nor a matching decomposes over a path.
 
+    Other options are those of :class:`fstmetrics.BLEU`.
+
     Parameters
     ----------
     epsilon : float
@@ -53,8 +55,6 @@ class TBLEU(BLEU):
         practice (no system of WMT15 scores otherwise by more than 0.02 per cent), although the
         paper reports small differences there. What is meant to be tolerant needs 0.2 or more; see
         :func:`fstmetrics.statistics.threshold_sweep`.
-    **others
-        As for :class:`fstmetrics.BLEU`.
 
     References
     ----------

@@ -96,6 +96,8 @@ class BLEUModif(BLEU):
     Costs one matrix product, O(J x L x dimensions), for J and L words: the products of all
     n-grams are sums over blocks of it. No machine: BLEU does not decompose over a path.
 
+    Other options are those of :class:`fstmetrics.BLEU`.
+
     Parameters
     ----------
     vectors : str or WordVectors
@@ -103,8 +105,6 @@ class BLEUModif(BLEU):
     gamma : float
         Similarities below it count as none, in [0, 1]; the paper's best is 0.1 for CBOW and
         0.2 to 0.6 for skip-gram vectors.
-    **others
-        As for :class:`fstmetrics.BLEU`.
 
     References
     ----------

@@ -72,6 +72,10 @@ class ReliabilityBin(NamedTuple):
     confidence: float
     correct: float
 
+    def to_dict(self) -> dict[str, float]:
+        """Return the fields."""
+        return self._asdict()
+
 
 def reliability(
     confidences: ArrayLike, correct: ArrayLike, bins: int = BINS

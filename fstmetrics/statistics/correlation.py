@@ -253,10 +253,7 @@ def graded_kappa(
         shares = np.bincount(columns[0] * k + columns[1], minlength=k * k) / points
         rng = np.random.default_rng(seed)
         tables = rng.multinomial(points, shares, size=checked_samples(samples))
-        values = _kappas(tables.reshape(-1, k, k), weights)
-        values = values[~np.isnan(values)]
-        known = len(values)
-        interval = percentiles(values, level) if known else None
+        interval, known = _interval(_kappas(tables.reshape(-1, k, k), weights), level)
     return Correlation(value, "kappa", points, float("nan"), interval, known)
 
 
@@ -402,10 +399,7 @@ def wmt_tau(
     if samples and len(counts):
         rng = np.random.default_rng(seed)
         sums = resampled_sums(counts.astype(np.float64), checked_samples(samples), rng)
-        values = _taus(sums, variant)
-        values = values[~np.isnan(values)]
-        known = len(values)
-        interval = percentiles(values, level) if known else None
+        interval, known = _interval(_taus(sums, variant), level)
     value = float(_taus(totals[np.newaxis].astype(np.float64), variant)[0])
     concordant, discordant, metric_ties, human_ties = totals.tolist()
     return PairCounts(

@@ -1,4 +1,4 @@
-"""The lattice of what a forest or a list says."""
+"""Expansion of a forest or a list to a lattice of the same sentences."""
 
 from __future__ import annotations
 

@@ -74,7 +74,9 @@ def best_words(space: Space) -> tuple[str, ...]:
     ('the',)
     """
     if isinstance(space, Lattice):
-        return space.vocabulary.decode(space.label[best_path(space)].tolist())
+        # once a segment: the type is known, and nothing has to be checked
+        path = _native.best_path(space.columns)
+        return space.vocabulary.decode(space.label[path].tolist())
     return space.tokens(_highest(space)) if isinstance(space, NBest) else best(space).tokens
 
 

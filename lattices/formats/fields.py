@@ -80,7 +80,7 @@ def is_whole(text: str | bytes, digits: int = 18) -> bool:
     >>> is_whole("12"), is_whole(b"-1"), is_whole("1234", 3), is_whole("")
     (True, False, False, False)
     """
-    return len(text) <= digits and text.isascii() and text.isdigit()
+    return text.isdigit() and len(text) <= digits and text.isascii()
 
 
 def _number(text: bytes) -> float:
@@ -90,13 +90,15 @@ def _number(text: bytes) -> float:
         return np.nan
 
 
-def label_words(labels: Iterable[bytes], options: Mapping[str, Any]) -> dict[bytes, str]:
+def label_words(
+    labels: Iterable[bytes], options: Mapping[str, Any], *, strict: bool = False
+) -> dict[bytes, str]:
     """Return the word of every label, without those that the table does not have.
 
     Where all labels are whole numbers they are looked up in the table ``symbols=FILE``;
     ``labels=numbers`` makes words of the digits where there is none. 0 is epsilon. Where they
     are not, or with ``labels=words``, they are the words, and ``<eps>``, or what the table
-    calls it, is epsilon.
+    calls it, is epsilon. With ``strict``, words have to be in the table, if there is one.
 
     Raises
     ------
@@ -124,8 +126,12 @@ def label_words(labels: Iterable[bytes], options: Mapping[str, Any]) -> dict[byt
         words = {label: _by_number(_value(label), symbols) for label in distinct}
         return {label: word for label, word in words.items() if word is not None}
     epsilon = EPSILON_NAME if symbols is None else symbols.get(EPSILON, EPSILON_NAME)
+    silent = {epsilon} if strict else {epsilon, EPSILON_NAME}
     names = {label: label.decode("utf-8") for label in distinct}
-    return {label: "" if name in (epsilon, EPSILON_NAME) else name for label, name in names.items()}
+    if strict and symbols is not None:
+        known = set(symbols.values())
+        names = {label: name for label, name in names.items() if name in known}
+    return {label: "" if name in silent else name for label, name in names.items()}
 
 
 def _value(label: bytes) -> bytes:
@@ -142,11 +148,12 @@ def _by_number(digits: bytes, symbols: SymbolTable | None) -> str | None:
 
 
 def label_names(
-    lattice: Lattice, table: str | None, reserved: tuple[str, ...] = ()
+    lattice: Lattice, table: str | None, reserved: tuple[str, ...] = (), remedy: str = ""
 ) -> dict[int, str]:
     """Return how each label of a lattice is written: as itself, or by its number in a table.
 
-    The table is a file, made or extended if need be.
+    The table is a file, made or extended if need be; ``remedy`` says how to have one, where an
+    option of that name alone does not.
 
     Raises
     ------
@@ -171,6 +178,6 @@ def label_names(
     if len(digits) == len(names) and any(name.startswith("0") for name in digits):
         raise FormatError(
             f"the words of segment {lattice.id!r} are whole numbers, and 0 or leading zeros "
-            f"would be read as others; {argument('write.symbols', 'FILE')} keeps them"
+            f"would be read as others; {remedy or argument('write.symbols', 'FILE')} keeps them"
         )
     return names | {EPSILON: EPSILON_NAME}

@@ -1,4 +1,4 @@
-"""What an engine searches with: automata over a space's words, in columns.
+"""Automata that engines search with: over the words of a space, in columns.
 
 An :class:`Automaton` is explicit, arc by arc. An :class:`Alignment` is the automaton of
 the edit and n-gram metrics, of which the kernel knows the shape: it is kept as a few
@@ -240,15 +240,7 @@ class Alignment:
         final = initial.copy()
         initial[0] = 0.0
         final[self.length] = 0.0  # a run at the end is forgotten first, at no cost
-        return Automaton(
-            ints(src),
-            ints(dst),
-            ints(label),
-            floats(gain),
-            floats(initial),
-            floats(final),
-            self._dominated(),
-        )
+        return Automaton(src, dst, label, gain, initial, final, self._dominated())
 
     def _dominated(self) -> tuple[IntColumn, IntColumn, FloatColumn]:
         """Return when a run of matches is no longer worth remembering.

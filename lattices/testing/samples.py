@@ -1,4 +1,4 @@
-"""Small segments that any format of their kind can hold: what formats are tried on."""
+"""Samples that formats are tried on: small segments that any format of their kind can hold."""
 
 from __future__ import annotations
 

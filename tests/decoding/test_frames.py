@@ -104,7 +104,15 @@ def test_every_public_result_has_plain_data() -> None:
     }
     # what goes in
     inputs = {"Segment", "Evidence", "HumanScores", "System", "Sentence"}
-    methods = {"EditDistance", "ExactRisk", "FastConsensus", "Linear", "Pairwise", "Search"}
+    methods = {
+        "EditDistance",
+        "ExactRisk",
+        "FastConsensus",
+        "Linear",
+        "Pairwise",
+        "Rover",
+        "Search",
+    }
     learners = {"MERT", "MIRA", "PRO", "Perceptron", "Risk", "SoftmaxMargin"}
     assert without <= inputs | methods | learners | {"InfoJob", "MBRJob", "OracleJob"}
 

@@ -160,10 +160,10 @@ def _pynini() -> Finding:
     try:
         from lattices.optional import require_pynini
 
-        module = require_pynini()
+        require_pynini()
     except ImportError as problem:
         return Finding("pynini", MISSING, _one_line(problem))
-    return Finding("pynini", OK, f"{module.__version__}, with its own OpenFst")
+    return Finding("pynini", OK, f"{version('pynini')}, with its own OpenFst")
 
 
 def extras() -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from decoding.cli.arguments import (
     check_inputs,
     finite,
     positive,
+    seed,
 )
 from decoding.cli.running import add_running, check_running
 from decoding.cli.writing import add_target, transform_and_write
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of samples of each segment (default: 100)",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=_seed, default=0, help="random seed, from 0 on (default: 0)"
+        "--seed", metavar="S", type=seed, default=0, help="random seed, from 0 on (default: 0)"
     )
     parser.add_argument(
         "--scale",
@@ -50,16 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_target(parser)
     add_running(parser)
-
-
-def _seed(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{number} is less than 0")
-    return number
-
-
-_seed.__name__ = "whole number"
 
 
 def run(arguments: argparse.Namespace) -> int:

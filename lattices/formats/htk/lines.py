@@ -50,6 +50,7 @@ _ALIASES = {
 _FIELD = re.compile(
     rb"""([^\s=]+)=(?:"((?:[^"\\]|\\.)*)"(?!\S)|'((?:[^'\\]|\\.)*)'(?!\S)|((?:[^\s\\]|\\.)*))\s*"""
 )
+_MOST_DIGITS = 18
 _ESCAPE = re.compile(rb"\\(0[0-7]{3}|[0-3][0-7]{2}|.)")
 _PLAIN = re.compile(r"[^\x00-\x20\x7f\"'\\][^\x00-\x20\x7f\\]*")
 # digits after an escape are escaped as well, for \0075 could be one of four digits
@@ -146,9 +147,10 @@ class Rows:
     def names(self, key: bytes) -> list[int]:
         """Return a column of the numbers that name nodes, which every line must have."""
         texts = [row.get(key, b"") for row in self.fields]
-        if not all(map(is_whole, texts)):
+        # all at once: links are many, and their names are almost always good
+        if not all(map(bytes.isdigit, texts)) or max(map(len, texts), default=0) > _MOST_DIGITS:
             pairs = zip(texts, self.lines, strict=True)
-            text, line = next(pair for pair in pairs if not is_whole(pair[0]))
+            text, line = next(pair for pair in pairs if not is_whole(pair[0], _MOST_DIGITS))
             shown = text.decode("utf-8", "replace") or "nothing"
             raise FormatError(
                 f"{shown:.40} for {key.decode()}=, expected the number of a node", self.path, line

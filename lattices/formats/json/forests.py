@@ -1,4 +1,4 @@
-"""The forests of :mod:`lattices.formats.json.lines`, both ways."""
+"""Forests in JSON lines (:mod:`lattices.formats.json.lines`), read and written."""
 
 from __future__ import annotations
 

@@ -168,44 +168,6 @@ def read_fst(reader: ByteReader, key: str) -> FoundFst:
     return FoundFst(key, layout, start, states, tuple(tables), body, end)
 
 
-@dataclass(frozen=True, eq=False)
-class FstColumns:
-    """The arcs and final states of an FST.
-
-    Attributes
-    ----------
-    src, dst, label, frames : int32 columns, one entry an arc
-        ``label`` is that of the output side, ``frames`` the number of transition-ids.
-    costs : Costs
-    sound : bool
-        Whether all costs are finite, or infinite together where a state is not final, and all
-        targets are states.
-    """
-
-    src: IntColumn
-    dst: IntColumn
-    label: IntColumn
-    frames: IntColumn
-    costs: Costs
-    sound: bool
-
-
-def fst_columns(found: FoundFst, data: bytes) -> FstColumns:
-    """Return the columns of an FST within some bytes."""
-    layout = found.layout
-    sound, src, dst, label, frames, *costs = kaldi_states(
-        np.frombuffer(data, np.uint8), found.body, found.states, layout.compact, layout.wide
-    )
-    return FstColumns(
-        src=src,
-        dst=dst,
-        label=label,
-        frames=frames,
-        costs=Costs(*costs),
-        sound=sound,
-    )
-
-
 def fst_body(lattice: Lattice, label: IntColumn, costs: Costs, layout: Layout) -> Array:
     """Return the states and arcs as 4-byte words; there are no transition-ids."""
     states, arcs, ids = lattice.num_states, lattice.num_arcs, int(layout.compact)
@@ -289,10 +251,9 @@ class KaldiBinary(Format):
         found = read_fst(reader, read_key(reader, 0))
         if found.start < 0:
             raise record.error(f"the lattice {found.key!r} is empty: it has no start state")
-        columns = _checked(found, record)
-        symbols = _symbols(found, reader, columns.label, options)
-        numbers = _vocabulary_numbers(record, found.key, columns.label, symbols, vocabulary)
-        arcs = KaldiArcs(columns.src, columns.dst, columns.frames, columns.costs, found.start)
+        arcs, label = _arcs(found, record)
+        symbols = _symbols(found, reader, label, options)
+        numbers = _vocabulary_numbers(record, found.key, label, symbols, vocabulary)
         return lattice_of(arcs, numbers, vocabulary, found.key, options)
 
     def write(
@@ -309,12 +270,18 @@ class KaldiBinary(Format):
 FORMAT = KaldiBinary()
 
 
-def _checked(found: FoundFst, record: Record) -> FstColumns:
-    """Return the columns, or say what is wrong in them."""
-    columns = fst_columns(found, record.payload)
-    if columns.sound:
-        return columns
-    costs = columns.costs
+def _arcs(found: FoundFst, record: Record) -> tuple[KaldiArcs, IntColumn]:
+    """Return the arcs and their labels, or say what is wrong in them.
+
+    Final costs are ``inf`` where a path cannot end.
+    """
+    layout, data = found.layout, np.frombuffer(record.payload, np.uint8)
+    sound, src, dst, label, frames, *columns = kaldi_states(
+        data, found.body, found.states, layout.compact, layout.wide
+    )
+    costs = Costs(*columns)
+    if sound:
+        return KaldiArcs(src, dst, frames, costs, found.start), label
     good = np.isfinite(costs.graph) & np.isfinite(costs.acoustic)
     if not good.all():
         odd = int(np.argmin(good))

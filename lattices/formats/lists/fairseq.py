@@ -1,4 +1,4 @@
-"""What ``fairseq-generate`` and ``fairseq-interactive`` print; read only.
+"""Output of ``fairseq-generate`` and ``fairseq-interactive``; read only.
 
 Lines ``S-7`` (source), ``T-7`` (reference), ``H-7`` (score, tokens), ``D-7`` (score, text) and
 ``P-7`` (scores of tokens) of one number are one list; other lines are the program's messages. The

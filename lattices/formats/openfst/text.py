@@ -37,12 +37,11 @@ import numpy as np
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
-from lattices.formats.fields import is_number, is_whole
-from lattices.formats.openfst.codec import FstColumns, SymbolTable
-from lattices.formats.openfst.symbols import check_symbol, extended_symbols, no_table, read_symbols
+from lattices.formats.fields import is_number, is_whole, label_names, label_words
+from lattices.formats.openfst.codec import FstColumns
 from lattices.interop import from_columns, to_columns
 from lattices.spaces import Lattice, Space
-from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
+from lattices.vocabulary import Vocabulary
 
 Rows: TypeAlias = "list[list[bytes]]"
 
@@ -99,14 +98,17 @@ class OpenFstText(Format):
         acceptor = _is_acceptor(record, rows, choice(options, "acceptor", ("auto", "yes", "no")))
         arcs = _full_arcs(rows, acceptor)
         labels = [row[3 if side == "output" else 2] for row in arcs]
-        symbols = read_symbols(options["symbols"]) if "symbols" in options else None
-        kind = choice(options, "labels", ("auto", "words", "numbers"))
-        if kind != "words" and _is_k2(rows):
+        if options.get("labels") != "words" and _is_k2(rows):
             raise record.error(
                 "arcs of label -1 lead to a last state: this is k2's text, whose scores are no "
                 "costs (format k2); labels=words reads -1 as a word"
             )
-        words = _words(record, labels, symbols, kind)
+        words = label_words(labels, options, strict=True)
+        for label in labels:
+            if label not in words:
+                shown = label.decode("utf-8")
+                problem = f"the label {shown!r} is not in the symbol table"
+                raise record.error(problem, _above(record, label))
         numbers = vocabulary.add_all(words[label] for label in labels)
         columns = _columns(record, rows, arcs, ints(numbers))
         return from_columns(columns, vocabulary)
@@ -190,50 +192,6 @@ def _full_arcs(rows: Rows, acceptor: bool) -> Rows:
     return [row if len(row) == 5 else [*row, b"0"] for row in arcs]
 
 
-def _words(
-    record: Record, labels: list[bytes], symbols: SymbolTable | None, kind: str
-) -> dict[bytes, str]:
-    """Return the word of every label, the empty word for epsilon."""
-    distinct = dict.fromkeys(labels)
-    if kind == "auto":
-        kind = "numbers" if all(map(bytes.isdigit, distinct)) else "words"
-        if kind == "numbers" and symbols is None and any(label.strip(b"0") for label in distinct):
-            raise no_table()
-    if kind == "numbers":
-        found = {label: _by_number(label, symbols) for label in distinct}
-    else:
-        numbers = (
-            None if symbols is None else {symbol: number for number, symbol in symbols.items()}
-        )
-        found = {label: _by_name(label, numbers) for label in distinct}
-    words = {label: word for label, word in found.items() if word is not None}
-    if len(words) < len(found):
-        label = next(label for label in found if label not in words)
-        shown = label.decode("utf-8")
-        wrong = "no number from 0" if symbols is None else "not in the symbol table"
-        raise record.error(f"the label {shown!r} is {wrong}", _above(record, label))
-    return words
-
-
-def _by_number(label: bytes, symbols: SymbolTable | None) -> str | None:
-    if not label.isdigit():
-        return None
-    if not label.strip(b"0"):
-        return ""
-    if symbols is None:
-        return label.decode("ascii")
-    return symbols.get(int(label)) if len(label) <= _MOST_DIGITS else None
-
-
-def _by_name(label: bytes, numbers: Mapping[str, int] | None) -> str | None:
-    name = label.decode("utf-8")
-    if numbers is None:
-        return "" if name == EPSILON_NAME else name
-    if name not in numbers:
-        return None
-    return "" if numbers[name] == EPSILON else name
-
-
 def _above(record: Record, label: bytes) -> int:
     """Return how many lines stand above the first arc with this label."""
     lines = record.payload.split(b"\n")
@@ -294,24 +252,11 @@ def _costs(record: Record, texts: list[bytes], places: list[int]) -> FloatColumn
 
 def _names(lattice: Lattice, kind: str, table: str | None) -> Mapping[int, str]:
     """Return how each label of the lattice is written."""
-    used = sorted(set(lattice.label.tolist()))
-    words = {label: lattice.vocabulary.word(label) for label in used if label != EPSILON}
-    numbers = {} if table is None else extended_symbols(table, words.values())
+    numbers = {} if table is None else label_names(lattice, table)
     if kind == "numbers":
-        return {EPSILON: str(EPSILON)} | {
-            label: str(numbers[word]) for label, word in words.items()
-        }
-    for word in words.values():
-        check_symbol(word)
-    names = {label: EPSILON_NAME if label == EPSILON else words[label] for label in used}
-    written = {name.encode("utf-8") for name in names.values()}
-    if all(map(bytes.isdigit, written)) and not all(name.strip(b"0") for name in written):
-        raise FormatError(
-            f"the words of segment {lattice.id!r} are whole numbers, and 0 would be read as "
-            f"epsilon; {argument('write.labels', 'numbers')} with "
-            f"{argument('write.symbols', 'FILE')} keeps it"
-        )
-    return names
+        return numbers
+    given = argument("write.labels", "numbers"), argument("write.symbols", "FILE")
+    return label_names(lattice, None, remedy=" with ".join(given))
 
 
 def _lines(lattice: Lattice, names: Mapping[int, str], twice: bool) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 
 from decoding.cli.choice import tune_mbr
 from decoding.cli.main import main
+from decoding.cli.terminal import add_volume
 from decoding.minimum_risk.tuning import tune_linear
 from fstmetrics import WER
 from lattices import read
@@ -21,6 +22,7 @@ def command(*words: str) -> int:
     """Run the command as the command line would."""
     parser = argparse.ArgumentParser(prog="fstmetrics tune-mbr")
     tune_mbr.add_arguments(parser)
+    add_volume(parser)
     parser.set_defaults(parser=parser)
     return tune_mbr.run(parser.parse_args(words))
 

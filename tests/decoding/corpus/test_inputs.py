@@ -1,4 +1,4 @@
-"""The input, cut into units."""
+"""The input, cut into chunks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from decoding.corpus.inputs import (
     Range,
     WholeFile,
     batches,
+    chunk_count,
     parsed,
-    unit_count,
     without_first,
 )
 from decoding.corpus.runner import Done, Earlier, Failure, Segment, run
@@ -64,8 +64,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_records_are_cut_here(tmp_path: Path) -> None:
     path = cats(tmp_path / "a.jsonl", 3)
-    units = list(Inputs([path]).units())
-    assert [type(unit) for unit in units] == [Cut] * 3
+    chunks = list(Inputs([path]).chunks())
+    assert [type(chunk) for chunk in chunks] == [Cut] * 3
 
 
 ODD_LINES = [
@@ -83,11 +83,11 @@ def test_lines_left_to_a_worker_are_what_would_have_been_cut(
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     inputs = Inputs([path], "jsonl")
-    here = [unit.record for unit in inputs.units() if isinstance(unit, Cut)]
+    here = [chunk.record for chunk in inputs.chunks() if isinstance(chunk, Cut)]
     told: list[int] = []
-    there = list(inputs.units(told.append, elsewhere=True))
-    assert [unit.read() for unit in there if isinstance(unit, Line)] == here
-    assert [unit.position for unit in there if isinstance(unit, Line)] == [*range(len(here))]
+    there = list(inputs.chunks(told.append, elsewhere=True))
+    assert [chunk.read() for chunk in there if isinstance(chunk, Line)] == here
+    assert [chunk.position for chunk in there if isinstance(chunk, Line)] == [*range(len(here))]
     assert sum(told) == len(content)
 
 
@@ -96,16 +96,18 @@ def test_a_file_without_lines_is_one_failure(tmp_path: Path, content: bytes) -> 
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     for elsewhere in (False, True):
-        (unit,) = Inputs([path], "jsonl").units(elsewhere=elsewhere)
-        assert isinstance(unit, Failure)
-        assert "empty" in unit.reason
+        (chunk,) = Inputs([path], "jsonl").chunks(elsewhere=elsewhere)
+        assert isinstance(chunk, Failure)
+        assert "empty" in chunk.reason
 
 
 def test_a_file_that_shrinks_loses_its_lines_with_a_reason(tmp_path: Path) -> None:
     path = cats(tmp_path / "a.jsonl", 3)
-    units = list(Inputs([path]).units(elsewhere=True))
+    chunks = list(Inputs([path]).chunks(elsewhere=True))
     path.write_bytes(path.read_bytes()[:-10])
-    *good, bad = (outcome for unit in units for outcome in parsed(unit, lattices.Vocabulary(), {}))
+    *good, bad = (
+        outcome for chunk in chunks for outcome in parsed(chunk, lattices.Vocabulary(), {})
+    )
     assert all(isinstance(each, Segment) for each in good)
     assert isinstance(bad, Failure)
     assert (bad.line, bad.reason) == (3, "the file was changed while it was read")
@@ -115,33 +117,33 @@ def test_a_compressed_file_is_cut_here_for_workers_too(tmp_path: Path) -> None:
     path = cats(tmp_path / "a.jsonl", 3)
     packed = tmp_path / "b.jsonl.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert [type(unit) for unit in Inputs([packed]).units(elsewhere=True)] == [Cut] * 3
+    assert [type(chunk) for chunk in Inputs([packed]).chunks(elsewhere=True)] == [Cut] * 3
 
 
 def test_files_by_position_are_named_and_not_read(arrow: Path) -> None:
-    units = list(Inputs([arrow]).units(pace=Pace(20)))
-    assert [(unit.start, unit.stop, unit.position) for unit in units] == [  # type: ignore[union-attr]
+    chunks = list(Inputs([arrow]).chunks(pace=Pace(20)))
+    assert [(chunk.start, chunk.stop, chunk.position) for chunk in chunks] == [  # type: ignore[union-attr]
         (0, 20, 0), (20, 40, 20), (40, 50, 40),
     ]  # fmt: skip
     assert names(run(ids, [arrow], batch_records=7)) == [f"s{number}" for number in range(50)]
 
 
 def test_files_of_one_segment_are_left_to_the_worker(folder: Path) -> None:
-    units = list(Inputs([folder]).units())
-    assert [type(unit) for unit in units] == [WholeFile] * 3
+    chunks = list(Inputs([folder]).chunks())
+    assert [type(chunk) for chunk in chunks] == [WholeFile] * 3
     assert names(run(ids, [folder])) == ["s032", "s033", "s034"]
 
 
 def test_where_workers_see_no_files_the_content_is_sent(arrow: Path, folder: Path) -> None:
     inputs = Inputs([arrow, folder], shared_files=False)
-    assert {type(unit) for unit in inputs.units()} == {Cut}
+    assert {type(chunk) for chunk in inputs.chunks()} == {Cut}
     assert names(run(ids, inputs)) == names(run(ids, [arrow, folder]))
 
 
 def test_a_compressed_file_is_not_read_by_position(arrow: Path, tmp_path: Path) -> None:
     packed = tmp_path / "x.arrow.gz"
     packed.write_bytes(gzip.compress(arrow.read_bytes()))
-    assert {type(unit) for unit in Inputs([packed]).units()} == {Cut}
+    assert {type(chunk) for chunk in Inputs([packed]).chunks()} == {Cut}
     assert names(run(ids, [packed])) == names(run(ids, [arrow]))
 
 
@@ -164,9 +166,9 @@ def test_lattices_that_were_put_into_one_file_are_all_read(folder: Path, tmp_pat
 
 
 def test_a_file_that_vanishes_is_one_failure(folder: Path) -> None:
-    units = list(Inputs([folder]).units())
+    chunks = list(Inputs([folder]).chunks())
     (folder / "s033.slf.gz").unlink()
-    found = [type(part) for unit in units for part in parsed(unit, lattices.Vocabulary(), {})]
+    found = [type(part) for chunk in chunks for part in parsed(chunk, lattices.Vocabulary(), {})]
     assert found == [Segment, Failure, Segment]
 
 
@@ -205,7 +207,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
 
 
 def unit_sizes(found: list[Batch]) -> list[list[int]]:
-    return [[unit_count(unit) for unit in batch] for batch in found]
+    return [[chunk_count(chunk) for chunk in batch] for batch in found]
 
 
 def test_batches_count_segments_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,10 +249,10 @@ def test_a_pace_that_is_given_stays() -> None:
 
 def test_a_file_by_position_is_cut_at_the_present_pace(arrow: Path) -> None:
     pace = Pace()
-    units = Inputs([arrow]).units(pace=pace)
-    found = [unit_count(next(units))]
+    chunks = Inputs([arrow]).chunks(pace=pace)
+    found = [chunk_count(next(chunks))]
     pace.took(found[0], 0.0)
-    found += map(unit_count, units)
+    found += map(chunk_count, chunks)
     assert found == [FIRST_RECORDS, 2 * FIRST_RECORDS, 50 - 3 * FIRST_RECORDS]
 
 
@@ -258,13 +260,13 @@ def test_a_file_by_position_is_cut_at_the_present_pace(arrow: Path) -> None:
 def test_what_is_done_is_left_out_within_a_range_too(skipped: int) -> None:
     failure = Failure(-1, "x", 0, "", "no")
     some = [[Range(0, "f", "x", 0, 3, 10), failure], [Range(3, "f", "x", 3, 6, 10)]]
-    left = [unit for batch in without_first(some, skipped) for unit in batch]  # type: ignore[arg-type]
-    assert sum(map(unit_count, left)) == 7 - min(7, skipped)
+    left = [chunk for batch in without_first(some, skipped) for chunk in batch]  # type: ignore[arg-type]
+    assert sum(map(chunk_count, left)) == 7 - min(7, skipped)
     positions = [
         position
-        for unit in left
-        if isinstance(unit, Range)
-        for position in range(unit.position, unit.position + unit.count)
+        for chunk in left
+        if isinstance(chunk, Range)
+        for position in range(chunk.position, chunk.position + chunk.count)
     ]
     assert positions == [each for each in (0, 1, 2, None, 3, 4, 5)[skipped:] if each is not None]
 

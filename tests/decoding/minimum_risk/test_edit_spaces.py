@@ -134,9 +134,9 @@ def test_a_list_a_lattice_and_nothing_of_a_third() -> None:
 @pytest.mark.parametrize(
     ("weights", "problem"),
     [
-        ([1.0], "1 system weights for 2 spaces"),
-        ([1.0, -1.0], "not -1.0"),
-        ([1.0, math.nan], "not nan"),
+        ([1.0], "1 weights of systems, but there are 2"),
+        ([1.0, -1.0], "not negative and not all zero, not \\[1.0, -1.0\\]"),
+        ([1.0, math.nan], "are finite, .*, not \\[1.0, nan\\]"),
         ([0.0, 0.0], "all zero"),
     ],
 )
@@ -152,7 +152,7 @@ def test_what_cannot_be() -> None:
         edit(lattice, scale=math.inf)
     with pytest.raises(OptionError, match="a scale is a finite number from 0 on"):
         edit(nbest_of([([], 0.0)]), scale=math.nan)
-    with pytest.raises(OptionError, match="2 system weights for 1 spaces"):
+    with pytest.raises(OptionError, match="2 weights of systems, but there are 1"):
         edit(lattice, system_weights=[1.0, 1.0])
     with pytest.raises(OptionError, match="no space"):
         edit([])

@@ -10,6 +10,9 @@ import pytest
 from fstmetrics import GRR
 from tests.decoding.training.test_mert import UNIFORM, separable
 
+#: what most laws are about
+BIGRAMS = GRR(n=2)
+
 
 class Counter:
     """Lets a function be called some times, and then interrupts."""
@@ -31,10 +34,11 @@ def noisy(kind, segments=16, seed=8):
     return spaces, references
 
 
-def check_interruption(make, module, name, calls, tmp_path, monkeypatch, kind="lattice"):
+def check_interruption(
+    make, module, name, calls, tmp_path, monkeypatch, kind="lattice", metric=BIGRAMS
+):
     """A fit that was interrupted goes on to the same weights, wherever it was stopped."""
     spaces, references = noisy(kind)
-    metric = GRR(n=2)
     whole = make().fit(spaces, references, metric)
     assert len(whole.history) > 1
     function = getattr(module, name)

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.training.hope_fear import hope_fear, hope_fears
-from fstmetrics import BLEU, BLEUSBP, GRR, WER, WRR
+from fstmetrics import BLEU, BLEUSBP, GRR, WER, WRR, DocumentBLEU
 from fstmetrics.external.sacrebleu import ChrF
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
+from tests.judges import linear_gain
 from tests.strategies import FEATURE_NAMES, sentences, small_forests, small_lattices
 
 METRICS = st.sampled_from(
@@ -72,6 +73,33 @@ def test_hope_and_fear_equal_enumeration(space, references, metric, weights, sca
         assert chosen.score == evaluator.score(chosen.tokens)
         assert chosen.hypothesis.score == pytest.approx(model(chosen.hypothesis, weights), abs=1e-9)
     assert found.exact
+
+
+@settings(max_examples=200)
+@given(
+    st.one_of(small_lattices(features=True), small_forests(features=True)),
+    st.lists(sentences(), min_size=1, max_size=2),
+    st.tuples(sentences(), sentences()),
+    WEIGHTS,
+    SCALES,
+)
+def test_within_a_document_hope_and_fear_are_those_of_the_linear_form(
+    space, references, said, weights, scale
+):
+    metric = BLEU(order=2, smooth="add-k")
+    document = DocumentBLEU(metric, metric.stats(said[0], [said[1]]), 1.0)
+    evaluator = document.against(references)
+    found = hope_fear(space, evaluator, weights, scale=scale)
+
+    def worth(hypothesis, sign):
+        linear = linear_gain(hypothesis.tokens, references, document.factors)
+        return model(hypothesis, weights) + sign * scale * linear
+
+    for each, sign in ((found.hope, 1.0), (found.fear, -1.0)):
+        most = max(worth(other, sign) for other in members(space))
+        assert worth(each.hypothesis, sign) == pytest.approx(most, abs=1e-6)
+        assert each.score == evaluator.score(each.hypothesis.tokens)
+        assert not each.exact
 
 
 def test_fear_is_not_the_worst_alignment():

@@ -20,6 +20,7 @@ from tests.decoding.training.learner_laws import (
     check_seeds,
     check_separable,
     noisy,
+    separable,
 )
 
 
@@ -179,7 +180,7 @@ def test_segments_without_a_choice_change_nothing():
         ({"mix": 0.0}, "mix is above 0"),
         ({"mix": 1.5}, "mix is above 0"),
         ({"kept": 0}, "kept is at least 1"),
-        ({"keep": "best"}, "keep is one of largest, random"),
+        ({"keep": "best"}, "keep is one of auto, largest, random"),
         ({"rate": 0.0}, "rate is finite"),
         ({"l1": -1.0}, "l1 is a number from 0 up"),
         ({"threshold": float("nan")}, "threshold is a number"),
@@ -188,3 +189,18 @@ def test_segments_without_a_choice_change_nothing():
 def test_options_that_mean_nothing_are_refused(options, problem):
     with pytest.raises(OptionError, match=problem):
         PRO(**options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"), [("list", "largest"), ("lattice", "random"), ("forest", "largest")]
+)
+def test_which_pairs_are_kept_follows_from_the_space(kind, kept):
+    spaces, references = separable(kind)
+    # so that some sentences are better than others, and worse than the best
+    references = [[f"{text} w1 wrong"] for (text,) in references]
+    weights = {
+        keep: PRO(keep=keep, kept=3, rounds=2, seed=1).fit(spaces, references, GRR(n=1)).weights
+        for keep in ("auto", "largest", "random")
+    }
+    assert weights["auto"] == weights[kept]
+    assert weights["largest"] != weights["random"]

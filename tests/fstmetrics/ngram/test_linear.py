@@ -17,6 +17,7 @@ from lattices._native import sentence_ngrams
 from lattices.arrays import ints
 from lattices.intersection import ENGINES
 from lattices.intersection.rows import RowMachine, lowest_path
+from tests.judges import linear_gain
 from tests.strategies import sentences, small_lattices
 
 engines = st.sampled_from(["kernel", "openfst"])
@@ -31,15 +32,10 @@ metrics = st.builds(
 
 
 def gain(words, references, metric):
-    """theta_0 |E| + sum of theta_n over occurrences of n-grams that some reference has."""
-    fold = str.lower if metric.lowercase else str
-    words, *references = ([fold(each) for each in side] for side in (words, *references))
-    total = -len(words) / metric.T
-    for n in range(1, metric.order + 1):
-        known = {tuple(each[at : at + n]) for each in references for at in range(len(each) - n + 1)}
-        found = sum(tuple(words[at : at + n]) in known for at in range(len(words) - n + 1))
-        total += found / (metric.order * metric.T * metric.p * metric.r ** (n - 1))
-    return total
+    """The linear form, with the factors of Tromble et al."""
+    theta = [1 / (metric.order * metric.T * metric.p * metric.r**n) for n in range(metric.order)]
+    factors = Factors(-1 / metric.T, tuple(theta))
+    return linear_gain(words, references, factors, metric.lowercase)
 
 
 @settings(max_examples=300)

@@ -1,0 +1,217 @@
+"""``fstmetrics report``: a page to look into a corpus with, in one file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from decoding.cli.arguments import (
+    STANDARD,
+    add_inputs,
+    add_metrics,
+    add_output,
+    add_references,
+    add_resampling,
+    check_inputs,
+    counts,
+    finite,
+    opened_references,
+    parsed_metrics,
+    positive,
+    report_failures,
+    settling,
+    values,
+)
+from decoding.cli.running import add_running, check_results, check_running, corpus_outcomes
+from decoding.cli.terminal import note
+
+if TYPE_CHECKING:
+    from decoding.corpus.outcomes import Done, Failure
+    from decoding.report.segments import SegmentReport
+    from fstmetrics import Metric
+    from lattices.formats.references import References
+
+SUMMARY = "a page to look into a corpus with: scores, curves, errors, segments"
+DESCRIPTION = """\
+Write one HTML file that any browser shows without a network: what the model's best, the MBR
+decision and the oracle score under every metric, with intervals and significance; the oracle in
+longer lists or larger lattices; errors by group and by length; the most frequent errors; how far
+confidences can be believed; and all segments, to sort, search and filter. A segment opens with
+its alignments, its confusion network, and its lattice around the oracle.
+
+LATTICES are lattices, forests or n-best lists; or JSON lines that 'fstmetrics oracle' and
+'fstmetrics mbr' have written, which are not searched again. With --against there are two systems
+side by side.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics report lattices/*.slf.gz --refs refs.txt --metric wer grr -o report.html
+  fstmetrics report lattices.jsonl.gz --metric wer bleu --scale 10 --workers 2 -o report.html
+  fstmetrics report new.jsonl.gz --against old.jsonl.gz --names new old --refs text -o report.html
+  fstmetrics report oracles.jsonl mbr.jsonl --refs refs.txt --metric wer -o report.html
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "LATTICES")
+    parser.add_argument(
+        "--against",
+        metavar="FILE",
+        nargs="+",
+        default=[],
+        help="the same of another system, with the same ids, to be shown beside",
+    )
+    parser.add_argument(
+        "--names", metavar="NAME", nargs="+", help="names of the systems (default: by their files)"
+    )
+    parser.add_argument("--title", metavar="TEXT", default="", help="title of the page")
+    add_references(parser)
+    add_metrics(parser, "; the first one decides by MBR and has the curve", default="wer grr")
+    parser.add_argument(
+        "--method",
+        metavar="NAME",
+        type=str.lower,
+        default="auto",
+        help="method of MBR, as of 'fstmetrics mbr' (default: auto)",
+    )
+    parser.add_argument(
+        "--scale",
+        metavar="S",
+        type=finite,
+        default=1.0,
+        help="scale of the model scores before they become probabilities (default: 1)",
+    )
+    parser.add_argument(
+        "--at",
+        metavar="K,K,...",
+        type=counts,
+        help="sizes of lists in the curve of oracles (default: 1,2,5,10,20,50,100)",
+    )
+    parser.add_argument(
+        "--densities",
+        metavar="D,D,...",
+        type=values,
+        help="densities of lattices in it, in arcs a word (default: 1,2,5,10,20,50,100,200)",
+    )
+    parser.add_argument(
+        "--by",
+        metavar="GROUP",
+        help="also break errors down by groups of segments: speaker (the id up to the first - or "
+        "_), a FILE of 'id group', or a regular expression for ids; by length they always are",
+    )
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=positive,
+        default=20,
+        help="number of frequent substitutions, insertions and deletions (default: 20)",
+    )
+    add_resampling(parser, 1000, "1000")
+    add_running(parser)
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "LATTICES")
+    check_running(arguments)
+    if STANDARD in arguments.against:
+        arguments.parser.error("--against is a file, not standard input")
+    inputs = [arguments.paths, *([arguments.against] if arguments.against else [])]
+    if arguments.names and len(arguments.names) != len(inputs):
+        arguments.parser.error(f"{len(arguments.names)} --names for {len(inputs)} systems")
+    if arguments.densities and min(arguments.densities) <= 0:
+        arguments.parser.error(f"--densities: {min(arguments.densities):g} is not above 0")
+    from decoding.cli.tables import headings
+    from decoding.minimum_risk.mbr import method_class
+    from decoding.report.page import write_page
+    from decoding.report.systems import SystemReport
+    from fstmetrics.statistics.breakdown import grouping
+    from lattices.formats.streams import created
+
+    if arguments.method != "auto":
+        method_class(arguments.method)
+    group_of = grouping(arguments.by) if arguments.by else None
+    metrics = parsed_metrics(arguments)
+    systems = []
+    for paths, name in zip(inputs, arguments.names or map(_name, inputs), strict=True):
+        own = argparse.Namespace(**{**vars(arguments), "paths": paths})
+        # where each system has all lines, each uses them up
+        references = opened_references(own)
+        system = SystemReport(name, metrics, group_of)
+        with _outcomes(own, metrics, references) as outcomes:
+            for outcome in outcomes:
+                system.add(outcome)
+        check_results(system, references, "searched")
+        systems.append(system)
+    with created(arguments.output) as output:
+        for part in write_page(
+            systems,
+            title=arguments.title,
+            labels=headings(metrics)[0],
+            settings=_settings(arguments),
+            samples=arguments.samples,
+            level=arguments.level,
+            seed=arguments.seed,
+            top=arguments.top,
+        ):
+            output.write(part)
+    for system in systems:
+        report_failures(system.failures)
+        note(f"{system.name}: {system.segments} segments, {len(system.failures)} failed")
+    return 1 if any(system.failures for system in systems) else 0
+
+
+@contextmanager
+def _outcomes(
+    arguments: argparse.Namespace, metrics: tuple[Metric, ...], references: References | None
+) -> Iterator[Iterator[Done[SegmentReport] | Failure]]:
+    """Search spaces, or take the results that files have."""
+    from decoding.report.saved import is_saved, read_saved, saved_outcomes
+    from decoding.report.segments import DENSITIES, SIZES, ReportJob
+    from lattices.errors import OptionError
+
+    saved = [path for path in arguments.paths if os.path.isfile(path) and is_saved(path)]
+    if saved and len(saved) < len(arguments.paths):
+        other = next(path for path in arguments.paths if path not in saved)
+        raise OptionError(f"{saved[0]} has saved results, and {other} has none")
+    if saved:
+        if references is None:
+            raise OptionError(f"{saved[0]} has results without references; give them by --refs")
+        found, failures = read_saved(saved)
+        references.settle(found)
+        yield saved_outcomes(found, failures, metrics, references)
+        return
+    job = ReportJob(
+        metrics,
+        references,
+        method=arguments.method,
+        scale=arguments.scale,
+        at=tuple(sorted(arguments.at or SIZES)),
+        densities=tuple(sorted(arguments.densities or DENSITIES)),
+    )
+    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+        yield outcomes
+
+
+def _name(paths: Sequence[str]) -> str:
+    """Return what a system is called after: its file, or the folder of its files."""
+    path = paths[0] if len(paths) == 1 else os.path.commonpath(map(os.path.abspath, paths))
+    if path == STANDARD:
+        return "standard input"
+    name = os.path.basename(os.path.abspath(path))
+    return name.removesuffix(".gz").removesuffix(".jsonl")
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what the page says about how it was made."""
+    found = {"MBR": arguments.method, "scale": f"{arguments.scale:g}"}
+    if arguments.normalise:
+        found["normalised by"] = arguments.normalise
+    if arguments.by:
+        found["groups by"] = os.path.basename(arguments.by)
+    return found

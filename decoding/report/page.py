@@ -1,0 +1,123 @@
+"""The page itself: one HTML file that needs neither a network nor a server.
+
+Everything that comes from files is data: compressed in letters of base64, or JSON without a ``<``.
+The page's own policy allows its one script and its one style by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+import decoding
+from decoding.plain_json import json_text
+from decoding.report.segments import KINDS, word_aligner
+from decoding.report.systems import SystemReport, comparisons, packed
+from fstmetrics import Metric
+from lattices.errors import OptionError
+
+#: in the order in which they are joined
+SCRIPTS = ("elements", "data", "charts", "summary", "errors", "list", "alignment", "lattice",
+           "segment", "main")  # fmt: skip
+TOP = 20
+
+
+def write_page(
+    systems: Sequence[SystemReport],
+    *,
+    title: str = "",
+    labels: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    top: int = TOP,
+) -> Iterator[bytes]:
+    """Iterate over the parts of a page about one system, or about two side by side.
+
+    The same systems and options always give the same bytes.
+
+    Parameters
+    ----------
+    systems
+        One or two, of the same metrics, each with at least one segment.
+    title : str
+        By default the names of the systems.
+    labels
+        Short names of the metrics, by default their own.
+    settings
+        What else the page says about how it was made: names and values.
+    samples, level, seed
+        Of bootstrap resampling.
+    top : int
+        How many substitutions, insertions and deletions are listed.
+
+    Raises
+    ------
+    OptionError
+        For no system or more than two, or for one without segments.
+    """
+    if len(systems) not in (1, 2):
+        raise OptionError(f"{len(systems)} systems, expected one or two")
+    for system in systems:
+        if not system.segments:
+            raise OptionError(f"{system.name} has no segments")
+        if not system.kinds:
+            raise OptionError(f"{system.name} has no kind of result that all its segments have")
+    resampling: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
+    metrics = systems[0].metrics
+    contents = [system.content(**resampling, top=top) for system in systems]
+    content = {
+        "title": title or " and ".join(system.name for system in systems),
+        "version": decoding.__version__,
+        "metrics": _metrics(metrics, labels),
+        "aligner": str(word_aligner(metrics)),
+        "kinds": KINDS,
+        "resampling": resampling,
+        "settings": dict(settings or {}),
+        "systems": contents,
+        "comparison": comparisons(systems, **resampling),
+    }
+    style, script = _asset("page.css"), _script()
+    head, rest = _asset("page.html").split("<!--data-->")
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{_hash(script)}'; "
+        f"style-src 'sha256-{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    yield head.replace("{policy}", policy).replace("{style}", style).encode()
+    yield _data("report", packed(json_text(content)))
+    for number, system in enumerate(systems):
+        yield _data(f"index-{number}", packed(json_text(system.index())))
+        for place, block in enumerate(system.blocks):
+            yield _data(f"block-{number}-{place}", block)
+    yield rest.replace("{script}", script).encode()
+
+
+def _metrics(metrics: Sequence[Metric], labels: Sequence[str]) -> list[dict[str, Any]]:
+    names = labels or [getattr(each, "label", str(each).partition(":")[0]) for each in metrics]
+    return [
+        {"label": name, "signature": str(metric), "higher": metric.higher_is_better}
+        for name, metric in zip(names, metrics, strict=True)
+    ]
+
+
+def _data(id: str, letters: str) -> bytes:
+    return f'<script type="text/plain" id="{id}">{letters}</script>\n'.encode("ascii")
+
+
+def _asset(name: str) -> str:
+    return (files("decoding.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """Return all scripts as one, which keeps its names to itself."""
+    parts = "\n".join(_asset(f"{name}.js") for name in SCRIPTS)
+    return f'"use strict";\n{{\n{parts}\n}}\n'
+
+
+def _hash(text: str) -> str:
+    return b64encode(sha256(text.encode()).digest()).decode("ascii")

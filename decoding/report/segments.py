@@ -1,0 +1,455 @@
+"""Segments of a page: what is computed for each, by workers, and sent as little as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from decoding.corpus.jobs import CurveJob, MBRJob, SegmentConsensus
+from decoding.corpus.outcomes import Segment
+from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, find_oracles
+from decoding.minimum_risk.confusion import ConfusionNetwork
+from decoding.minimum_risk.edit import EditConsensus, edit
+from decoding.minimum_risk.results import Consensus, Method
+from decoding.plain_json import json_text
+from decoding.report.pictures import neighbourhood, sentences
+from fstmetrics import WER, AlignmentMetric, Edit, Evaluator, Metric, Normalised
+from fstmetrics.contract import can_search
+from fstmetrics.references import Reference, tokens_of
+from lattices.algorithms import best
+from lattices.errors import OptionError, SpaceError
+from lattices.formats.references import References
+from lattices.intersection.rows import MEMORY
+from lattices.spaces import Lattice, NBest, Space
+
+#: sentences of a segment that are compared, and what people call them
+KINDS = {"one_best": "1-best", "mbr": "MBR", "oracle": "oracle"}
+#: sizes of lists and densities of lattices that a curve has
+SIZES = (1, 2, 5, 10, 20, 50, 100)
+DENSITIES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
+
+#: alternatives of a bin that are shown, from which posterior on, and from which sum of posteriors
+#: on a bin in which the sentence has no word
+_ALTERNATIVES, _LEAST_MASS, _SHOWN_MASS = 6, 0.005, 0.02
+_CODES = {"match": "=", "substitution": "s", "insertion": "i", "deletion": "d"}
+
+#: statistics under each metric, None under one that has none
+Rows = tuple[tuple[float, ...] | None, ...]
+
+
+class ErrorCounts(NamedTuple):
+    """The words of the reference of an alignment, and its errors by kind."""
+
+    words: int
+    substitutions: int
+    insertions: int
+    deletions: int
+
+
+class SegmentCurvePoints(NamedTuple):
+    """The oracles of a segment in larger and larger parts of its space.
+
+    Attributes
+    ----------
+    kind : {"at", "densities"}
+        Whether the parts are the k best sentences or pruned lattices.
+    words : int
+        Of the model's best.
+    sizes : tuple of int
+        Sentences or arcs of each part.
+    stats : tuple of Rows
+        Statistics of the oracle of each part.
+    """
+
+    kind: str
+    words: int
+    sizes: tuple[int, ...]
+    stats: tuple[Rows, ...]
+
+
+class SegmentReport(NamedTuple):
+    """What a page has of one segment; plain data, since workers send one for each.
+
+    Attributes
+    ----------
+    reference, hypothesis : str
+        What is searched in the page: the reference, and the first kind of sentence there is.
+    stats : dict
+        Statistics under each metric by the kind of sentence; oracles are those of each metric.
+    counts : dict
+        Words and errors of each kind.
+    errors : dict
+        The errors of each kind.
+    confidences, right : tuple
+        Of the words of the MBR decision: how probable they are, and whether they are matches.
+    curve : SegmentCurvePoints or None
+    exact : bool
+        Whether all oracles are proven.
+    unscored : bool
+        Whether the 1-best is arbitrary, since the model has no scores.
+    detail : str
+        What is shown when the segment is opened, as JSON.
+    """
+
+    reference: str
+    hypothesis: str
+    stats: dict[str, Rows]
+    counts: dict[str, ErrorCounts]
+    errors: dict[str, tuple[Edit, ...]]
+    confidences: tuple[float, ...]
+    right: tuple[bool, ...]
+    curve: SegmentCurvePoints | None
+    exact: bool
+    unscored: bool
+    detail: str
+
+
+class Chosen(NamedTuple):
+    """A sentence to show.
+
+    Attributes
+    ----------
+    kind : str
+        One of ``KINDS``.
+    label : str
+    tokens : tuple of str
+    model_score : float or None
+    """
+
+    kind: str
+    label: str
+    tokens: tuple[str, ...]
+    model_score: float | None
+
+
+def word_aligner(metrics: Sequence[Metric]) -> Metric:
+    """Return the metric that aligns words: the first that does, else WER, normalised alike.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU, CER, GRR
+    >>> str(word_aligner([CER(), GRR(n=2)])), str(word_aligner([BLEU()]))
+    ('grr:n=2,alpha=1,beta=0', 'wer')
+    """
+    for metric in metrics:
+        inner = metric.metric if isinstance(metric, Normalised) else metric
+        if isinstance(inner, AlignmentMetric) and not inner.characters:
+            return metric
+    first = metrics[0]
+    return Normalised(WER(), first.normalise) if isinstance(first, Normalised) else WER()
+
+
+@dataclass(frozen=True)
+class ReportJob:
+    """Search and decide for every segment, align what is found, and spell out what is shown.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        Each has an oracle of its own; the first one decides by minimum Bayes risk, unless the
+        method has an objective of its own.
+    references : References or None
+        Those of the segments themselves if None.
+    method, scale
+        As in :func:`decoding.mbr`; the scale is that of all posteriors.
+    at, densities
+        The points of curves, for lists and forests, and for lattices.
+    budget, memory
+        As in :func:`decoding.oracle`.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1], references=["the"], id="s1"
+    ... )
+    >>> found, = ReportJob((WER(),))([Segment(0, "", 0, lattice)])
+    >>> found.hypothesis, found.counts["one_best"].substitutions, found.counts["oracle"]
+    ('a', 1, ErrorCounts(words=1, substitutions=0, insertions=0, deletions=0))
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None = None
+    method: str | Method = "auto"
+    scale: float = 1.0
+    at: tuple[int, ...] = SIZES
+    densities: tuple[float, ...] = DENSITIES
+    budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
+
+    def __call__(self, segments: Sequence[Segment]) -> list[SegmentReport]:
+        """Return what the page has of each segment."""
+        references = [segment.references(self.references, required=True) for segment in segments]
+        spaces = [segment.space for segment in segments]
+        oracles = [self._oracles(metric, spaces, references) for metric in self.metrics]
+        decided = MBRJob(
+            self.metrics, self.references, method=self.method, scale=self.scale, oracles=False
+        )(segments)
+        return [
+            self._spelt(segment, some, list(found), decision)
+            for segment, some, found, decision in zip(
+                segments, references, zip(*oracles, strict=True), decided, strict=True
+            )
+        ]
+
+    def _oracles(
+        self, metric: Metric, spaces: list[Space], references: list[tuple[Reference, ...]]
+    ) -> list[Oracle | None]:
+        """Return the oracles under a metric, None where it can search no such space."""
+        evaluators = [metric.against(some) for some in references]
+        places = [
+            place
+            for place, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True))
+            if isinstance(space, NBest) or can_search(evaluator)
+        ]
+        found = find_oracles(
+            [spaces[place] for place in places],
+            [evaluators[place] for place in places],
+            budget=self.budget,
+            memory=self.memory,
+        )
+        by_place = dict(zip(places, found, strict=True))
+        return [by_place.get(place) for place in range(len(spaces))]
+
+    def _spelt(
+        self,
+        segment: Segment,
+        references: tuple[Reference, ...],
+        oracles: list[Oracle | None],
+        decision: SegmentConsensus,
+    ) -> SegmentReport:
+        space, choice = segment.space, decision.consensus[0]
+        assert decision.stats is not None
+        assert decision.one_best_stats is not None
+        first = next((found for found in oracles if found is not None), None)
+        shown = [
+            Chosen("one_best", KINDS["one_best"], decision.one_best, best(space).score),
+            Chosen("mbr", KINDS["mbr"], choice.tokens, choice.hypothesis.score),
+        ]
+        for metric, found in zip(self.metrics, oracles, strict=True):
+            if found is None or found.tokens in (each.tokens for each in shown[2:]):
+                continue
+            whose = "" if found is first else f", {getattr(metric, 'label', metric)}"
+            label = KINDS["oracle"] + whose + ("" if found.exact else " (not proven)")
+            kind = "oracle" if found is first else ""
+            shown.append(Chosen(kind, label, found.tokens, found.hypothesis.score))
+        stats: dict[str, Rows] = {
+            "one_best": _plain(decision.one_best_stats),
+            "mbr": _plain(decision.stats[0]),
+        }
+        if first is not None:
+            rows = [None if found is None else found.stats for found in oracles]
+            stats["oracle"] = _plain(rows)
+        network, trouble = _network(space, choice, self.scale)
+        extra: dict[str, Any] = {
+            "method": choice.method,
+            "expected": choice.expected,
+            "network": None if network is None else network_bins(network),
+            **({"trouble": trouble} if trouble else {}),
+            **self._picture(space, first, choice),
+        }
+        confidences = () if network is None else tuple(word.confidence for word in network.words)
+        return report_of(
+            shown,
+            stats,
+            self.metrics,
+            references,
+            extra,
+            confidences=confidences,
+            curve=self._curve(segment),
+            exact=all(found.exact for found in oracles if found is not None),
+            unscored=decision.unscored,
+        )
+
+    def _picture(self, space: Space, first: Oracle | None, choice: Consensus) -> dict[str, Any]:
+        if not isinstance(space, Lattice):
+            return {"list": sentences(space, scale=self.scale)}
+        path = best(space).arcs if first is None else first.hypothesis.arcs
+        return {"lattice": neighbourhood(space, path, choice.hypothesis.arcs, scale=self.scale)}
+
+    def _curve(self, segment: Segment) -> SegmentCurvePoints | None:
+        space = segment.space
+        if isinstance(space, Lattice):
+            if not can_search(self.metrics[0].against([""])):
+                return None
+            job = CurveJob(self.metrics, self.references, densities=self.densities)
+            needed = len(self.densities)
+        else:
+            sizes = self.at
+            if isinstance(space, NBest):
+                # beyond the end of a list there is nothing new
+                sizes = sizes[: 1 + sum(k < len(space) for k in sizes)]
+            job = CurveJob(self.metrics, self.references, at=sizes)
+            needed = len(self.at)
+        (found,) = job([segment])
+        rows = [_plain(row) for row in found.stats]
+        more = needed - len(rows)
+        return SegmentCurvePoints(
+            "densities" if isinstance(space, Lattice) else "at",
+            found.words,
+            (*found.sizes, *[found.sizes[-1]] * more),
+            (*rows, *[rows[-1]] * more),
+        )
+
+
+def report_of(
+    shown: Sequence[Chosen],
+    stats: Mapping[str, Rows],
+    metrics: Sequence[Metric],
+    references: tuple[Reference, ...],
+    extra: Mapping[str, Any],
+    *,
+    confidences: Sequence[float] = (),
+    curve: SegmentCurvePoints | None = None,
+    exact: bool = True,
+    unscored: bool = False,
+) -> SegmentReport:
+    """Align the sentences of a segment, and spell out what the page has of it.
+
+    Parameters
+    ----------
+    shown
+        The sentences; at most one of each kind.
+    stats
+        As in :class:`SegmentReport`, as are the last ones.
+    metrics, references
+        What sentences are compared by, and with.
+    extra
+        What else the opened segment shows.
+    confidences
+        Of the words of the MBR decision.
+    """
+    judge = word_aligner(metrics).against(references).judge  # type: ignore[attr-defined]
+    others = [metric.against(references) for metric in metrics]
+    # what was chosen in several ways is one sentence
+    judgements = {each.tokens: judge(each.tokens) for each in shown}
+    scores = {
+        tokens: [round(evaluator.score(tokens), 6) for evaluator in others] for tokens in judgements
+    }
+    rows = []
+    counts: dict[str, ErrorCounts] = {}
+    errors: dict[str, tuple[Edit, ...]] = {}
+    right: tuple[bool, ...] = ()
+    for each in shown:
+        judgement = judgements[each.tokens]
+        edits = judgement.edits
+        rows.append(
+            {
+                "kind": each.kind,
+                "label": each.label,
+                "model": each.model_score,
+                "scores": scores[each.tokens],
+                "reference": judgement.reference,
+                "edits": [_coded(edit) for edit in edits],
+            }
+        )
+        if each.kind:
+            counts[each.kind] = counted(edits)
+            errors[each.kind] = tuple(edit for edit in edits if edit.operation != "match")
+        if each.kind == "mbr":
+            right = tuple(e.operation == "match" for e in edits if e.operation != "deletion")
+    if len(right) != len(confidences):
+        # normalisation has made more or fewer words of them: which is which cannot be said
+        confidences, right = (), ()
+    texts = [_text(reference) for reference in references]
+    first = judgements[shown[0].tokens].edits
+    spoken = " ".join(edit.reference for edit in first if edit.operation != "insertion")
+    detail = {"references": texts, "sentences": rows, **extra}
+    return SegmentReport(
+        reference=texts[0] or spoken,
+        hypothesis=" ".join(shown[0].tokens),
+        stats=dict(stats),
+        counts=counts,
+        errors=errors,
+        confidences=tuple(confidences),
+        right=right,
+        curve=curve,
+        exact=exact,
+        unscored=unscored,
+        detail=json_text(detail),
+    )
+
+
+def counted(edits: Sequence[Edit]) -> ErrorCounts:
+    """Return the words of the reference and the errors of an alignment.
+
+    Examples
+    --------
+    >>> counted(WER().against(["the cat sat"]).judge("a cat").edits)
+    ErrorCounts(words=3, substitutions=1, insertions=0, deletions=1)
+    """
+    kinds = [edit.operation for edit in edits]
+    substitutions, insertions, deletions = (
+        kinds.count(kind) for kind in ("substitution", "insertion", "deletion")
+    )
+    return ErrorCounts(len(kinds) - insertions, substitutions, insertions, deletions)
+
+
+def scored(
+    tokens: Sequence[str], metrics: Sequence[Metric], references: tuple[Reference, ...]
+) -> Rows:
+    """Return the statistics of a sentence under each metric."""
+    evaluators: list[Evaluator] = [metric.against(references) for metric in metrics]
+    return _plain([evaluator.stats(tokens) for evaluator in evaluators])
+
+
+def _plain(rows: Sequence[Any]) -> Rows:
+    """Return plain numbers: an array takes longer to pickle."""
+    return tuple(None if row is None else tuple(row.tolist()) for row in rows)
+
+
+def _coded(edit: Edit) -> list[str]:
+    """Return an edit as the page has it: its code, the word or words."""
+    code = _CODES[edit.operation]
+    if code == "=":
+        same = edit.hypothesis == edit.reference
+        return [code, edit.reference] if same else ["~", edit.hypothesis, edit.reference]
+    if code == "s":
+        return [code, edit.hypothesis, edit.reference]
+    return [code, edit.hypothesis or edit.reference]
+
+
+def _text(reference: Reference) -> str:
+    """Return a reference as text; of one that has alternatives nothing."""
+    return "" if isinstance(reference, Lattice) else " ".join(tokens_of(reference))
+
+
+def _network(space: Space, choice: Consensus, scale: float) -> tuple[ConfusionNetwork | None, str]:
+    """Return the network to which the space is aligned for a decision, or why there is none."""
+    if isinstance(choice, EditConsensus):
+        return choice.network, ""
+    try:
+        return edit(space, scale=scale, start=choice.tokens, decode=False).network, ""
+    except (SpaceError, OptionError) as problem:
+        return None, f"no confusion network: {problem}"
+
+
+def network_bins(network: ConfusionNetwork) -> list[list[Any]]:
+    """Return the bins that are worth showing: those of words, and others that have some mass.
+
+    A bin is the word of the sentence, "" for none; begin and end, or None; and pairs of the most
+    probable alternatives and their posteriors.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.1), (0, 1, "the", -0.9)], [1])
+    >>> network_bins(edit(lattice).network)
+    [['a', None, None, [['a', 0.69], ['the', 0.31]]]]
+    """
+    times: Sequence[tuple[float | None, float | None]]
+    times = network.times or [(None, None)] * len(network)
+    word, found = network.vocabulary.word, []
+    labels = network.label[network.chosen].tolist()
+    for (begin, end), label, bin in zip(times, labels, network.bins, strict=True):
+        chosen = word(label)
+        if not chosen and 1.0 - bin[0].posterior < _SHOWN_MASS and not bin[0].word:
+            continue
+        rows = [
+            [each.word, round(each.posterior, 4)]
+            for each in bin[:_ALTERNATIVES]
+            if each.posterior >= _LEAST_MASS or each.word == chosen
+        ]
+        ends = [None if moment is None else round(moment, 3) for moment in (begin, end)]
+        found.append([chosen, *ends, rows])
+    return found

@@ -1,0 +1,355 @@
+"""Systems on a page: scores with intervals, curves, errors and confidences of a whole corpus."""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from decoding.corpus.outcomes import Done, Failure, Failures
+from decoding.report.segments import KINDS, Rows, SegmentCurvePoints, SegmentReport
+from fstmetrics import Edit, Metric
+from fstmetrics.statistics import Comparison, bootstrap, paired_bootstrap
+from fstmetrics.statistics.breakdown import frequent_errors, length_group, scores_by_group
+from fstmetrics.statistics.calibration import quality_of
+from fstmetrics.statistics.systems import System
+from lattices.arrays import FloatColumn
+
+#: characters of details that are compressed together: what the page decodes to open a segment
+BLOCK = 1 << 17
+#: failures that the page lists
+SHOWN_FAILURES = 200
+
+
+def packed(text: str) -> str:
+    """Return text compressed, in letters that can stand anywhere in a page.
+
+    Examples
+    --------
+    >>> import base64
+    >>> gzip.decompress(base64.b64decode(packed("a cat")))
+    b'a cat'
+    """
+    # surrogates come from bytes that are no UTF-8: a page cannot hold them
+    data = text.encode("utf-8", "replace")
+    return b64encode(gzip.compress(data, 6, mtime=0)).decode("ascii")
+
+
+@dataclass
+class _Curve:
+    """Sums over the segments that have one kind of curve."""
+
+    segments: int = 0
+    words: int = 0
+    sizes: FloatColumn = field(default_factory=lambda: np.zeros(0))
+    stats: list[list[FloatColumn]] = field(default_factory=list)
+
+    def add(self, points: SegmentCurvePoints) -> None:
+        rows = [[np.array(row) for row in point] for point in points.stats]
+        if not self.segments:
+            self.sizes, self.stats = np.zeros(len(rows)), [[0.0 * r for r in p] for p in rows]
+        self.segments += 1
+        self.words += points.words
+        self.sizes += points.sizes
+        for sums, point in zip(self.stats, rows, strict=True):
+            for place, row in enumerate(point):
+                sums[place] = sums[place] + row
+
+
+@dataclass
+class SystemReport:
+    """What a page has of one system, collected segment by segment.
+
+    Details are compressed as they come; statistics, errors and what is searched are kept.
+
+    Attributes
+    ----------
+    name : str
+    metrics : tuple of Metric
+    group_of : function, optional
+        Gives the group of a segment by its id.
+    records : int
+        Segments of the input.
+    failures : Failures
+    ids : list of str
+        Of the segments that have a result, in order; those without an id are numbered.
+    blocks : list of str
+        Details, compressed.
+    """
+
+    name: str
+    metrics: tuple[Metric, ...]
+    group_of: Callable[[str], str] | None = None
+    records: int = 0
+    failures: Failures = field(default_factory=Failures)
+    ids: list[str] = field(default_factory=list)
+    blocks: list[str] = field(default_factory=list)
+    _texts: list[str] = field(default_factory=list)
+    _groups: list[str] = field(default_factory=list)
+    _stats: dict[str, list[Rows]] = field(default_factory=dict)
+    _counts: dict[str, list[tuple[int, ...]]] = field(default_factory=dict)
+    _errors: dict[str, list[tuple[Edit, ...]]] = field(default_factory=dict)
+    _confidences: list[float] = field(default_factory=list)
+    _right: list[bool] = field(default_factory=list)
+    _curves: dict[str, _Curve] = field(default_factory=dict)
+    _sizes: list[int] = field(default_factory=list)
+    _waiting: list[str] = field(default_factory=list)
+    _waiting_size: int = 0
+    _unconfident: int = 0
+    _unproven: int = 0
+    _unscored: int = 0
+
+    @property
+    def segments(self) -> int:
+        """How many segments have a result."""
+        return len(self.ids)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of sentences that all segments have."""
+        return [kind for kind in KINDS if len(self._stats.get(kind, ())) == len(self.ids)]
+
+    def add(self, outcome: Done[SegmentReport] | Failure) -> None:
+        """Take in what became of one segment.
+
+        Raises
+        ------
+        OptionError
+            If it has no group, and groups are asked for.
+        """
+        self.records += outcome.position >= 0
+        if isinstance(outcome, Failure):
+            self.failures.append(outcome)
+            return
+        found = outcome.result
+        id = outcome.id or str(outcome.position + 1)
+        if self.group_of is not None:
+            self._groups.append(self.group_of(id))
+        self.ids.append(id)
+        self._texts += [found.reference, found.hypothesis]
+        for kind, rows in found.stats.items():
+            self._stats.setdefault(kind, []).append(rows)
+            self._counts.setdefault(kind, []).append(found.counts[kind])
+            self._errors.setdefault(kind, []).append(found.errors[kind])
+        self._confidences += found.confidences
+        self._right += found.right
+        self._unconfident += not found.confidences
+        if found.curve is not None:
+            self._curves.setdefault(found.curve.kind, _Curve()).add(found.curve)
+        self._unproven += not found.exact
+        self._unscored += found.unscored
+        self._waiting.append(found.detail)
+        self._waiting_size += len(found.detail)
+        if self._waiting_size >= BLOCK:
+            self._pack()
+
+    def _pack(self) -> None:
+        if self._waiting:
+            self.blocks.append(packed(f"[{','.join(self._waiting)}]"))
+            self._sizes.append(len(self._waiting))
+        self._waiting, self._waiting_size = [], 0
+
+    def matrix(self, kind: str, place: int) -> FloatColumn | None:
+        """Return the statistics of a kind under a metric, one row a segment.
+
+        None if some segments have none.
+        """
+        rows = [row[place] for row in self._stats.get(kind, ())]
+        if len(rows) < len(self.ids) or any(row is None for row in rows):
+            return None
+        return np.array(rows, dtype=np.float64)
+
+    def index(self) -> dict[str, Any]:
+        """Return what the list of segments has: ids, texts, scores, errors, where details are."""
+        self._pack()
+        scores = {
+            kind: [self._scores(kind, place) for place in range(len(self.metrics))]
+            for kind in self.kinds
+        }
+        names = list(dict.fromkeys(self._groups))
+        number = {name: place for place, name in enumerate(names)}
+        return {
+            "ids": self.ids,
+            "texts": self._texts,
+            "groups": names,
+            "group": [number[group] for group in self._groups],
+            "scores": scores,
+            "counts": {
+                kind: np.array(self._counts[kind]).reshape(-1, 4).T.tolist() for kind in self.kinds
+            },
+            "blocks": self._sizes,
+        }
+
+    def _scores(self, kind: str, place: int) -> list[float] | None:
+        metric = self.metrics[place]
+        rows = self.matrix(kind, place)
+        return None if rows is None else [round(float(metric.score(row)), 5) for row in rows]
+
+    def content(self, *, samples: int, level: float, seed: int, top: int) -> dict[str, Any]:
+        """Return what the page shows of the corpus.
+
+        Parameters
+        ----------
+        samples, level, seed
+            As in :func:`fstmetrics.statistics.bootstrap`.
+        top : int
+            How many errors of each kind are listed.
+        """
+        options = {"samples": samples, "level": level, "seed": seed}
+        return {
+            "name": self.name,
+            "segments": self.segments,
+            "failed": len(self.failures),
+            "failures": [
+                [failure.id, failure.place, failure.reason]
+                for failure in self.failures.first[:SHOWN_FAILURES]
+            ],
+            "unproven": self._unproven,
+            "unscored": self._unscored,
+            "scores": {
+                kind: [self._estimate(kind, place, options) for place in range(len(self.metrics))]
+                for kind in self.kinds
+            },
+            "curves": [self._curve(kind) for kind in self._curves],
+            "groups": self._breakdown(self._groups) if self._groups else None,
+            "lengths": self._breakdown(self._lengths()),
+            "errors": {kind: self._frequent(kind, top) for kind in self.kinds},
+            "reliability": self._reliability() if self._right else None,
+        }
+
+    def _reliability(self) -> dict[str, Any]:
+        """Return words and right words by confidence, and how far confidences are from them."""
+        found = quality_of(self._confidences, self._right)
+        return {
+            "bins": [
+                [each.words, each.confidence, round(each.correct * each.words) if each.words else 0]
+                for each in found.bins
+            ],
+            "error": found.ece,
+            "cross_entropy": found.nce,
+            "words": found.words,
+            "without": self._unconfident,
+        }
+
+    def _estimate(self, kind: str, place: int, options: dict[str, Any]) -> dict[str, Any] | None:
+        """Return a score, its interval, and its difference from the 1-best."""
+        metric, rows = self.metrics[place], self.matrix(kind, place)
+        if rows is None:
+            return None
+        if len(rows) < 2:
+            # there is nothing to draw from
+            return {"score": float(metric.score(rows.sum(axis=0)))}
+        estimate = bootstrap(metric, rows, **options)
+        interval = [estimate.interval.low, estimate.interval.high]
+        first = self.matrix("one_best", place) if kind != "one_best" else None
+        against = None if first is None else paired_bootstrap(metric, rows, first, **options)
+        return {"score": estimate.score, "interval": interval, "effect": _plain(against)}
+
+    def _curve(self, kind: str) -> dict[str, Any]:
+        """Return the points of a curve; at the end, those that add nothing are left out."""
+        sums = self._curves[kind]
+        whole = sums.segments if kind == "at" else max(1, sums.words)
+        sizes = (sums.sizes / whole).tolist()
+        last = next(place for place, size in enumerate(sizes) if size == sizes[-1])
+        return {
+            "kind": kind,
+            "segments": sums.segments,
+            "sizes": sizes[: last + 1],
+            "scores": [
+                [metric.score(point[place]) for point in sums.stats[: last + 1]]
+                for place, metric in enumerate(self.metrics)
+            ],
+        }
+
+    def _lengths(self) -> list[str]:
+        first = self._counts[self.kinds[0]]
+        return [length_group(words) for words, *_ in first]
+
+    def _breakdown(self, groups: Sequence[str]) -> list[dict[str, Any]]:
+        """Return segments, words, errors and scores of each group."""
+        group_of = dict(zip(self.ids, groups, strict=True)).__getitem__
+        by_kind = {}
+        for kind in self.kinds:
+            known = [self.matrix(kind, place) is not None for place in range(len(self.metrics))]
+            system = System(kind, tuple(compress(self.metrics, known)))
+            for id, rows in zip(self.ids, self._stats[kind], strict=True):
+                system.stats[id] = [np.array(row) for row in compress(rows, known)]
+            by_kind[kind] = (known, scores_by_group(system, group_of))
+        of_group = np.array(groups)
+        counts = {kind: np.array(self._counts[kind]) for kind in self.kinds}
+        found = []
+        for place, group in enumerate(by_kind[self.kinds[0]][1]):
+            inside = of_group == group.group
+            scores = {}
+            for kind, (known, of_kind) in by_kind.items():
+                there = iter(of_kind[place].scores)
+                scores[kind] = [next(there) if one else None for one in known]
+            found.append(
+                {
+                    "group": group.group,
+                    "segments": group.segments,
+                    "counts": {
+                        kind: each[inside].sum(axis=0).tolist() for kind, each in counts.items()
+                    },
+                    "scores": scores,
+                }
+            )
+        return found
+
+    def _frequent(self, kind: str, top: int) -> list[dict[str, Any]]:
+        """Return the most frequent errors, each with the places of all segments that have it."""
+        place = {id: number for number, id in enumerate(self.ids)}
+        errors = frequent_errors(
+            zip(self.ids, self._errors[kind], strict=True), top, examples=len(self.ids)
+        )
+        return [
+            {**each._asdict(), "segments": [place[id] for id in each.segments]} for each in errors
+        ]
+
+
+def comparisons(
+    systems: Sequence[SystemReport], *, samples: int, level: float, seed: int
+) -> dict[str, Any] | None:
+    """Return the differences of the first system from the second, over the segments both have.
+
+    None without a second one.
+    """
+    if len(systems) < 2:
+        return None
+    one, other = systems
+    rows = [{id: place for place, id in enumerate(system.ids)} for system in systems]
+    shared = [id for id in one.ids if id in rows[1]]
+    places = [[of_system[id] for id in shared] for of_system in rows]
+    effects: dict[str, list[Any]] = {}
+    for kind in one.kinds:
+        if kind not in other.kinds or len(shared) < 2:
+            continue
+        effects[kind] = []
+        for place, metric in enumerate(one.metrics):
+            both = [
+                None if (matrix := system.matrix(kind, place)) is None else matrix[at]
+                for system, at in zip(systems, places, strict=True)
+            ]
+            found = None
+            if both[0] is not None and both[1] is not None:
+                found = paired_bootstrap(
+                    metric, both[0], both[1], samples=samples, level=level, seed=seed
+                )
+            effects[kind].append(_plain(found))
+    only = [
+        [id for id in system.ids if id not in of_other]
+        for system, of_other in zip(systems, reversed(rows), strict=True)
+    ]
+    return {"shared": len(shared), "only": [len(ids) for ids in only], "effects": effects}
+
+
+def _plain(found: Comparison | None) -> dict[str, Any] | None:
+    if found is None or found.interval is None:
+        return None
+    interval = [found.interval.low, found.interval.high]
+    return {"effect": found.effect, "interval": interval, "p": found.p_value}

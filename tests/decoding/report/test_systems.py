@@ -1,0 +1,177 @@
+"""What a page says of a whole corpus, beside what the other commands say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decoding import mbr, oracle, sample_data
+from decoding.cli.main import main
+from decoding.corpus.outcomes import Failure
+from decoding.report.systems import SystemReport, comparisons
+from fstmetrics import GRR, WER, corpus_stats
+from fstmetrics.statistics import bootstrap, paired_bootstrap
+from lattices import Hypothesis, Lattice, NBest, Space, read, read_references
+from lattices.algorithms import best_words
+from tests.decoding.report.pages import METRICS, collected
+
+OPTIONS = {"samples": 100, "level": 0.9, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def spaces() -> list[Lattice]:
+    folder = sample_data()
+    some = [lattice for path in sorted(folder.glob("s03*.slf.gz")) for lattice in read(path)]
+    known = read_references([folder / "refs.txt"])
+    return [each.replaced(references=known.get(each.id, 0)) for each in some]
+
+
+@pytest.fixture(scope="module")
+def system(spaces: list[Lattice]) -> SystemReport:
+    found = collected(spaces)
+    found.group_of = None
+    return found
+
+
+def test_scores_intervals_and_effects(spaces: list[Lattice], system: SystemReport) -> None:
+    content = system.content(**OPTIONS, top=5)
+    references = [each.references for each in spaces]
+    for place, metric in enumerate(METRICS):
+        texts = {
+            "one_best": [best_words(each) for each in spaces],
+            "mbr": [mbr(each, WER()).tokens for each in spaces],
+            "oracle": [
+                oracle(each, metric.against(some)).tokens
+                for each, some in zip(spaces, references, strict=True)
+            ],
+        }
+        first = corpus_stats(metric, texts["one_best"], references)
+        for kind, sentences in texts.items():
+            rows = corpus_stats(metric, sentences, references)
+            found = content["scores"][kind][place]
+            estimate = bootstrap(metric, rows, **OPTIONS)
+            assert found["score"] == pytest.approx(estimate.score)
+            assert found["interval"] == pytest.approx(
+                [estimate.interval.low, estimate.interval.high]
+            )
+            if kind == "one_best":
+                assert found["effect"] is None
+                continue
+            effect = paired_bootstrap(metric, rows, first, **OPTIONS)
+            assert found["effect"]["effect"] == pytest.approx(effect.effect)
+            assert found["effect"]["p"] == effect.p_value
+
+
+def test_curve_is_that_of_the_command(
+    spaces: list[Lattice], system: SystemReport, tmp_path: Path
+) -> None:
+    folder, output = sample_data(), tmp_path / "curve.json"
+    argv = ["oracle", *map(str, sorted(folder.glob("s03*.slf.gz")))]
+    argv += ["--refs", str(folder / "refs.txt"), "--metric", "wer", "grr", "--densities"]
+    argv += ["1,2,5,10,20,50,100,200", "--format", "json", "-o", str(output), "-q"]
+    assert main(argv) == 0
+    points = json.loads(output.read_text())["points"]
+    (found,) = system.content(**OPTIONS, top=5)["curves"]
+    assert found["kind"] == "densities"
+    kept = len(found["sizes"])
+    assert 4 < kept <= len(points)
+    for place, metric in enumerate(METRICS):
+        scores = [point["scores"][str(metric)] for point in points]
+        assert found["scores"][place] == pytest.approx(scores[:kept])
+        # what is left out at the end is all the same
+        assert set(scores[kept - 1 :]) == {scores[kept - 1]}
+    assert found["sizes"] == pytest.approx([point["arcs_a_word"] for point in points[:kept]])
+
+
+def test_groups_and_lengths_add_up(spaces: list[Lattice]) -> None:
+    system = SystemReport("one", METRICS, lambda id: "even" if int(id[1:]) % 2 == 0 else "odd")
+    for outcome in _outcomes(spaces):
+        system.add(outcome)
+    content = system.content(**OPTIONS, top=5)
+    whole = collected(spaces).content(**OPTIONS, top=5)
+    assert [each["group"] for each in content["groups"]] == ["even", "odd"]
+    total = np.array(system.index()["counts"]["one_best"]).sum(axis=1).tolist()
+    for groups in (content["groups"], content["lengths"]):
+        assert sum(each["segments"] for each in groups) == len(spaces)
+        sums = np.sum([each["counts"]["one_best"] for each in groups], axis=0)
+        assert sums.tolist() == total
+    for each in content["groups"]:
+        words, *errors = each["counts"]["one_best"]
+        assert each["scores"]["one_best"][0] == pytest.approx(sum(errors) / words)
+    assert whole["groups"] is None
+
+
+def test_frequent_errors_name_all_their_segments() -> None:
+    some = [_list(f"s{n}", ["a hat"], "the hat") for n in range(6)]
+    content = collected([*some, _list("t", ["the hat"], "the hat")]).content(**OPTIONS, top=5)
+    (error,) = content["errors"]["one_best"]
+    assert (error["reference"], error["hypothesis"], error["times"]) == ("the", "a", 6)
+    assert error["segments"] == list(range(6))
+
+
+def test_one_segment_has_no_interval() -> None:
+    content = collected([_list("s", ["a"], "a")]).content(**OPTIONS, top=5)
+    assert content["scores"]["one_best"][0] == {"score": 0.0}
+
+
+def test_failures_are_kept_and_counted() -> None:
+    system = collected([_list("s", ["a"], "a")])
+    system.add(Failure(1, "file", 7, "bad", "no good"))
+    content = system.content(**OPTIONS, top=5)
+    assert (content["segments"], content["failed"], system.records) == (1, 1, 2)
+    assert content["failures"] == [["bad", "file:7", "no good"]]
+
+
+def test_segments_without_ids_are_numbered() -> None:
+    some = [_list("", ["a"], "a"), _list("", ["b"], "a")]
+    assert collected(some).ids == ["1", "2"]
+
+
+def test_comparison_is_over_shared_segments_by_id(spaces: list[Lattice]) -> None:
+    one = collected(spaces)
+    worse = [
+        each.replaced(references=["something else"]) if place % 2 else each
+        for place, each in enumerate(spaces)
+    ]
+    # in another order, one missing and one more
+    other = collected([*reversed(worse[1:]), _list("new", ["a"], "a")], name="two")
+    found = comparisons([one, other], **OPTIONS)
+    assert found is not None
+    assert (found["shared"], found["only"]) == (len(spaces) - 1, [1, 1])
+    rows = [
+        corpus_stats(WER(), [best_words(e) for e in some[1:]], [e.references for e in some[1:]])
+        for some in (spaces, worse)
+    ]
+    effect = paired_bootstrap(WER(), rows[0], rows[1], **OPTIONS)
+    assert found["effects"]["one_best"][0]["effect"] == pytest.approx(effect.effect)
+    assert found["effects"]["one_best"][0]["p"] == effect.p_value
+    assert comparisons([one], **OPTIONS) is None
+
+
+def test_reliability_counts_the_words_of_decisions(system: SystemReport) -> None:
+    found = system.content(**OPTIONS, top=5)["reliability"]
+    assert sum(words for words, *_ in found["bins"]) == found["words"]
+    assert found["without"] == 0
+    words, substitutions, insertions, deletions = np.array(system.index()["counts"]["mbr"]).sum(
+        axis=1
+    )
+    assert found["words"] == words - deletions + insertions
+    right = sum(right for _, _, right in found["bins"])
+    assert right == words - deletions - substitutions
+
+
+def _list(id: str, texts: list[str], reference: str) -> NBest:
+    entries = [Hypothesis(tuple(text.split()), -float(n)) for n, text in enumerate(texts)]
+    return NBest.from_hypotheses(entries, id=id, references=[reference])
+
+
+def _outcomes(spaces: list[Space] | list[Lattice]):  # type: ignore[no-untyped-def]
+    from decoding.corpus.outcomes import Done, Segment
+    from decoding.report.segments import ReportJob
+
+    for place, space in enumerate(spaces):
+        (found,) = ReportJob((WER(), GRR()))([Segment(place, "file", 1, space)])
+        yield Done(place, "file", 1, space.id, found)
