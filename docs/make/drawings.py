@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 import lattices  # noqa: E402
-from decoding import oracle, sample_data  # noqa: E402
+from decoding import density_curve, oracle, plot, sample_data  # noqa: E402
 from fstmetrics import GRR, WER, WRR  # noqa: E402
 from lattices import Forest, Lattice, Vocabulary  # noqa: E402
 from lattices.intersection.rows import RowMachine, row_product  # noqa: E402
@@ -19,6 +19,10 @@ FOLDER = ROOT / "docs" / "drawings"
 REFERENCE = "the cat sat"
 #: of the bundled lattice that the first page shows
 UTTERANCE, SAID = "s049", "the train to london leaves from platform nine at half past seven"
+#: of the one on the page about pictures
+OTHER, OTHER_SAID = "s036", "she walked slowly down the street and looked into every shop window"
+#: acoustic scores are of frames: words are a tenth as sure
+SCALE = 0.1
 
 
 def main() -> None:
@@ -27,7 +31,12 @@ def main() -> None:
     drawn = draw_all()
     for name, picture in drawn.items():
         picture.save(FOLDER / f"{name}.svg")
-    print(f"{len(drawn)} pictures in {FOLDER.relative_to(ROOT)}")
+    # matplotlib's own, which differs from one version of it to the next
+    curve = density_curve(
+        _utterance(OTHER), WER().against([OTHER_SAID]), [1, 1.5, 2, 3, 4, 6, 8, 16, 32]
+    )
+    plot(curve).save(FOLDER / "density.svg")
+    print(f"{len(drawn) + 1} pictures in {FOLDER.relative_to(ROOT)}")
 
 
 def draw_all():
@@ -35,20 +44,39 @@ def draw_all():
     return {
         "lattice": _speech(),
         "toy-lattice": _toy().plot(best="a cat sat", oracle="the cat sat", scores=True),
+        "speech-lattice": _with_posteriors(),
         "forest": _forest(),
+        "rule-forest": _rule_forest(),
         "rows": _rows(),
         **_machines(),
     }
 
 
+def _utterance(name: str) -> Lattice:
+    return next(lattices.read(sample_data() / f"{name}.slf.gz"))
+
+
+def _one_path_a_sentence(lattice: Lattice, density: float) -> Lattice:
+    """Return a pruned lattice that is as small as it gets."""
+    small = lattices.remove_epsilon(lattices.prune(lattice, density=density))
+    return lattices.minimize(lattices.determinize(small, drop_features=True))
+
+
+def _with_posteriors():
+    small = _one_path_a_sentence(_utterance(OTHER), 6)
+    return small.plot(
+        best=lattices.best(small),
+        oracle=oracle(small, WER().against([OTHER_SAID])),
+        posteriors=lattices.posteriors(small, SCALE),
+    )
+
+
 def _speech():
     """The end of a real lattice, pruned until it can be read, with best path and oracle."""
-    whole = next(lattices.read(sample_data() / f"{UTTERANCE}.slf.gz"))
+    whole = _utterance(UTTERANCE)
     found = oracle(whole, WER().against([SAID]))
     for density in (1.5, 2, 2.5, 3, 4, 5, 7, 10, 20):
-        small = lattices.remove_epsilon(lattices.prune(whole, density=density))
-        # one path for each sentence: a smaller picture
-        small = lattices.minimize(lattices.determinize(small, drop_features=True))
+        small = _one_path_a_sentence(whole, density)
         again = oracle(small, WER().against([SAID]))
         if again.score == found.score:
             end = _tail(small, 5)
@@ -98,6 +126,8 @@ def _machines():
     words = Vocabulary(REFERENCE.split())
     short = "the cat"
     return {
+        "wer": WER().against([REFERENCE]).machine(words).plot(words),
+        "grr4": GRR().against([REFERENCE]).machine(words).plot(words),
         "wrr": WRR().against([REFERENCE]).machine(words).plot(words),
         "grr-paper": paper_machine(short.split(), GRR(n=2), words).plot(words),
         "grr": GRR(n=2).against([short]).machine(words).plot(words),
@@ -117,6 +147,21 @@ def _forest():
     )
     found = oracle(forest, WER().against(["the dog sleeps"]))
     return forest.plot(best=lattices.best(forest), oracle=found)
+
+
+def _rule_forest():
+    forest = Forest.from_edges(
+        [
+            (0, [], ["the", "cat"], -0.1), (0, [], ["a", "cat"], -0.5),
+            (1, [], ["the", "house"], -0.2), (1, [], ["home"], -0.9),
+            (2, [], ["sees"], -0.1), (2, [], ["looks", "at"], -0.4),
+            (3, [2, 1], [0, 1], -0.1), (3, [1, 2], [1, "by", 0], -2.0),
+            (4, [0, 3], [0, 1], -0.3), (4, [0, 2, 1], [0, 1, 2], -0.8),
+        ],
+        categories=("NP", "NP", "V", "VP", "S"),
+    )  # fmt: skip
+    found = oracle(forest, WER().against(["a cat looks at the house"]))
+    return forest.plot(best=lattices.best(forest), oracle=found, scores=True)
 
 
 def _rows():

@@ -7,22 +7,22 @@ import re
 
 import pytest
 
-from lattices import Lattice
 from tests.docs.snippets import PAGES, ROOT
 
 FOLDER = ROOT / "docs" / "drawings"
 
 
 def test_drawings_are_fresh() -> None:
-    if not hasattr(Lattice, "plot"):
-        pytest.skip("lattices cannot be drawn yet")
+    pytest.importorskip("pynini")
     spec = importlib.util.spec_from_file_location("drawings", ROOT / "docs/make/drawings.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     drawn = {f"{name}.svg": str(picture) for name, picture in module.draw_all().items()}
-    assert drawn == {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.svg")}
+    there = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.svg")}
+    assert "matplotlib" in there.pop("density.svg")  # whose versions draw it differently
+    assert drawn == there
 
 
 def test_drawings_are_shown() -> None:
