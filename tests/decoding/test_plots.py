@@ -57,6 +57,9 @@ def test_a_grid_has_a_curve_for_each_p_and_marks_the_best(sign):
     }
     assert [curve.mark for curve in found.panels[0].curves] == [None, 0]
     assert found.panels[0].level == sign * 0.25
+    assert found.panels[0].doubling
+    flat = TuningPoint(0.0, 0.5, 0.5, 10.0, points[0].score)
+    assert not decoding.plot(TuningTable((flat, *points), "bleu", 0.25, 3)).panels[0].doubling
 
 
 def test_a_history_has_its_objective_and_its_weights():
