@@ -454,7 +454,9 @@ def _grid_panel(table: TuningTable) -> Panel:
         curves.append(
             Curve(f"p = {p:g}", values, mark=scales.index(best.scale) if p == best.p else None)
         )
-    return Panel(table.metric, "scale", "score", scales, curves, table.one_best, doubling=True)
+    # a scale of 0 has no place on an axis of doublings
+    doubling = scales[0] > 0
+    return Panel(table.metric, "scale", "score", scales, curves, table.one_best, doubling=doubling)
 
 
 def _history_panels(history: History) -> tuple[Panel, Panel]:

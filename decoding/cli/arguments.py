@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from decoding.corpus.outcomes import Failures, Segment
     from fstmetrics import Metric
     from fstmetrics.statistics.calibration import Calibration
+    from fstmetrics.statistics.significance import OnDrawn
     from fstmetrics.statistics.systems import Scorer, System
     from lattices.errors import FormatError
     from lattices.formats.references import References
@@ -509,6 +510,13 @@ def scoring_progress(scorer: Scorer, arguments: argparse.Namespace) -> Iterator[
     with progress(None, wanted=not arguments.quiet) as shown:
         scorer.on_scored = shown.done
         yield
+
+
+@contextmanager
+def resampling_progress(total: int, arguments: argparse.Namespace) -> Iterator[OnDrawn]:
+    """Show the progress of so many resamples, on a terminal; give what to tell blocks of them."""
+    with progress(total, wanted=not arguments.quiet, what="resamples") as shown:
+        yield shown.drawn
 
 
 def describe_system(system: System) -> None:

@@ -124,12 +124,15 @@ class Progress:
     ----------
     total : int, optional
         The bytes of the input; None if nobody knows, and then there is no time left to tell.
+        Of resamples, their number.
     shown : bool
         Whether anything is shown at all.
+    what : str
+        What is counted in words.
     """
 
-    def __init__(self, total: int | None, *, shown: bool) -> None:
-        self._total, self._shown = total, shown
+    def __init__(self, total: int | None, *, shown: bool, what: str = "segments") -> None:
+        self._total, self._shown, self._what = total, shown, what
         self._bytes = self._segments = self._failed = self._width = 0
         self._started = self._last = time.monotonic()
 
@@ -142,6 +145,12 @@ class Progress:
         """Say that a segment is finished."""
         self._segments += 1
         self._failed += failed
+        self._refresh()
+
+    def drawn(self, count: int) -> None:
+        """Say that so many resamples of the total are finished."""
+        self._bytes += count
+        self._segments += count
         self._refresh()
 
     @property
@@ -168,7 +177,7 @@ class Progress:
     def _line(self, seconds: float) -> str:
         failures = f", {self._failed} failed" if self._failed else ""
         rate = self._segments / max(seconds, 1e-9)
-        text = f", {self._segments:,} segments, {rate:,.0f}/s{failures}"
+        text = f", {self._segments:,} {self._what}, {rate:,.0f}/s{failures}"
         if not self._total:
             read = f"{self._bytes / 1e6:,.1f} MB read, " if self._bytes else ""
             return f"{read}{_clock(seconds)}{text}"
@@ -192,17 +201,23 @@ def _clock(seconds: float) -> str:
 
 
 @contextmanager
-def progress(total: int | None, *, wanted: bool = True) -> Iterator[Progress]:
+def progress(
+    total: int | None, *, wanted: bool = True, what: str = "segments"
+) -> Iterator[Progress]:
     """Show a bar with rate and time left while the block runs, if standard error is a terminal.
 
     Parameters
     ----------
     total
-        The bytes of the input, if they are known.
+        The bytes of the input, if they are known, or the number of resamples.
     wanted
         False shows nothing in any case.
+    what
+        What is counted: segments or resamples.
     """
-    bar = Progress(total, shown=wanted and sys.stderr is not None and sys.stderr.isatty())
+    bar = Progress(
+        total, shown=wanted and sys.stderr is not None and sys.stderr.isatty(), what=what
+    )
     try:
         yield bar
     finally:

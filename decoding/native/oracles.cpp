@@ -328,6 +328,8 @@ std::pair<nb::list, std::vector<Trouble>> search_words(
       results.append(nb::none());
       trouble.emplace_back(place, static_cast<int>(found.outcome), found.arcs);
     }
+    // its search is over, and to let go takes time that others search in
+    kept[place].reset();
     breathe(place);
   }
   return {std::move(results), std::move(trouble)};

@@ -47,6 +47,7 @@ from numpy.typing import ArrayLike
 from fstmetrics.contract import Metric
 from fstmetrics.statistics.significance import (
     Interval,
+    OnDrawn,
     checked_samples,
     checked_stats,
     draws,
@@ -358,6 +359,7 @@ def wmt_tau(
     samples: int = 0,
     level: float = 0.95,
     seed: int | np.random.Generator = 0,
+    on_drawn: OnDrawn | None = None,
 ) -> PairCounts:
     """Return the Kendall's tau of a WMT metrics task.
 
@@ -378,6 +380,8 @@ def wmt_tau(
         Of the interval.
     seed
         A whole number, or a numpy generator.
+    on_drawn
+        Called with the number of resamples in each block that is done, to show progress.
 
     Raises
     ------
@@ -398,7 +402,7 @@ def wmt_tau(
     interval, known = None, 0
     if samples and len(counts):
         rng = np.random.default_rng(seed)
-        sums = resampled_sums(counts.astype(np.float64), checked_samples(samples), rng)
+        sums = resampled_sums(counts.astype(np.float64), checked_samples(samples), rng, on_drawn)
         interval, known = _interval(_taus(sums, variant), level)
     value = float(_taus(totals[np.newaxis].astype(np.float64), variant)[0])
     concordant, discordant, metric_ties, human_ties = totals.tolist()
@@ -431,6 +435,7 @@ def correlate(
     samples: int = 0,
     level: float = 0.95,
     seed: int | np.random.Generator = 0,
+    on_drawn: OnDrawn | None = None,
 ) -> Correlation:
     """Return the correlation between two columns of numbers.
 
@@ -450,6 +455,8 @@ def correlate(
         Of the interval.
     seed
         A whole number, or a numpy generator.
+    on_drawn
+        Called with the number of resamples in each block that is done, to show progress.
 
     Raises
     ------
@@ -478,9 +485,9 @@ def correlate(
     rng = np.random.default_rng(seed)
     checked_samples(samples)
     drawn = (
-        draws(len(one), samples, rng)
+        draws(len(one), samples, rng, on_drawn)
         if groups is None
-        else _group_draws(np.asarray(groups), len(one), samples, rng)
+        else _group_draws(np.asarray(groups), len(one), samples, rng, on_drawn)
     )
     values = np.concatenate([measure.of_rows(one[rows], other[rows]) for rows in drawn])
     return Correlation(value, method, len(one), p_value, *_interval(values, level))
@@ -496,6 +503,7 @@ def correlate_systems(
     samples: int = 1000,
     level: float = 0.95,
     seed: int | np.random.Generator = 0,
+    on_drawn: OnDrawn | None = None,
 ) -> Correlation:
     """Return the correlation of corpus scores with what people say of systems.
 
@@ -518,6 +526,8 @@ def correlate_systems(
         Of the interval.
     seed
         A whole number, or a numpy generator.
+    on_drawn
+        Called with the number of resamples in each block that is done, to show progress.
 
     Raises
     ------
@@ -545,11 +555,19 @@ def correlate_systems(
     columns = len(metric.stat_names)
     scores = qualities_of(metric, np.reshape([m.sum(axis=0) for m in matrices], (-1, columns)))
     of_systems = samples if resample == "systems" else 0
-    found = correlate(human, scores, method=method, samples=of_systems, level=level, seed=seed)
+    found = correlate(
+        human,
+        scores,
+        method=method,
+        samples=of_systems,
+        level=level,
+        seed=seed,
+        on_drawn=on_drawn,
+    )
     if found.note or of_systems or not samples:
         return found
     sums = resampled_sums(
-        np.hstack(matrices), checked_samples(samples), np.random.default_rng(seed)
+        np.hstack(matrices), checked_samples(samples), np.random.default_rng(seed), on_drawn
     )
     rows = sums.reshape(-1, columns)
     resampled = qualities_of(metric, rows).reshape(samples, len(matrices))
@@ -559,14 +577,18 @@ def correlate_systems(
 
 
 def _group_draws(
-    groups: Array, points: int, samples: int, rng: np.random.Generator
+    groups: Array,
+    points: int,
+    samples: int,
+    rng: np.random.Generator,
+    on_drawn: OnDrawn | None,
 ) -> Iterator[Array]:
     """Iterate over resamples of whole groups, each a block of one row."""
     if groups.shape != (points,):
         raise OptionError(f"groups of shape {groups.shape} for {points} points")
     _, numbers = np.unique(groups, return_inverse=True)
     members = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
-    for block in draws(len(members), samples, rng):
+    for block in draws(len(members), samples, rng, on_drawn):
         for chosen in block:
             yield np.concatenate([members[group] for group in chosen])[np.newaxis]
 

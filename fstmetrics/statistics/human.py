@@ -20,6 +20,7 @@ from fstmetrics.statistics.correlation import (
     graded_kappa,
     wmt_tau,
 )
+from fstmetrics.statistics.significance import OnDrawn
 from fstmetrics.statistics.systems import System, paired_matrices
 from lattices.arrays import FloatColumn
 from lattices.errors import FormatError
@@ -201,6 +202,7 @@ def correlate_human(
     samples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
+    on_drawn: OnDrawn | None = None,
 ) -> HumanCorrelations:
     """Correlate each metric with the human scores, over the systems or segments they are of.
 
@@ -219,6 +221,8 @@ def correlate_human(
         As in :func:`fstmetrics.correlate_systems`; for segment scores it is always segments.
     samples, level, seed
         How intervals are made.
+    on_drawn
+        As in :func:`fstmetrics.correlate`; kappa, whose resamples take no time, does not call it.
 
     Raises
     ------
@@ -237,7 +241,15 @@ def correlate_human(
         for place, metric in enumerate(metrics):
             stats = [of_system[place] for of_system in matrices]
             coefficients = [
-                correlate_systems(said, metric, stats, method=one, resample=resample, **sampling)
+                correlate_systems(
+                    said,
+                    metric,
+                    stats,
+                    method=one,
+                    resample=resample,
+                    on_drawn=on_drawn,
+                    **sampling,
+                )
                 for one in METHODS
             ]
             scores = [metric.score(matrix.sum(axis=0)) for matrix in stats]
@@ -251,14 +263,17 @@ def correlate_human(
         rows = [one.stats[e.segment][place] for one, e in zip(of_entries, entries, strict=True)]
         values = scores_of(metric, np.array(rows))
         coefficients = _of_segments(
-            entries, values if metric.higher_is_better else -values, sampling
+            entries, values if metric.higher_is_better else -values, sampling, on_drawn
         )
         found.append(MetricCorrelations(metric, values.tolist(), coefficients))
     return HumanCorrelations("segment", points, said, found)
 
 
 def _of_segments(
-    entries: Sequence[HumanScore], quality: FloatColumn, sampling: _Sampling
+    entries: Sequence[HumanScore],
+    quality: FloatColumn,
+    sampling: _Sampling,
+    on_drawn: OnDrawn | None,
 ) -> list[Correlation]:
     """Return all coefficients over segments."""
     said = np.array([entry.score for entry in entries])
@@ -266,13 +281,13 @@ def _of_segments(
     segments = {name: at for at, name in enumerate(dict.fromkeys(e.segment for e in entries))}
     place_of = ([names[e.system] for e in entries], [segments[e.segment] for e in entries])
     coefficients = [
-        correlate(said, quality, method=method, groups=place_of[1], **sampling)
+        correlate(said, quality, method=method, groups=place_of[1], on_drawn=on_drawn, **sampling)
         for method in METHODS
     ]
     if len(names) > 1:
         matrices = np.full((2, len(names), len(segments)), np.nan)
         matrices[0][place_of], matrices[1][place_of] = said, quality
-        tau = wmt_tau(*matrices, **sampling)
+        tau = wmt_tau(*matrices, on_drawn=on_drawn, **sampling)
         pairs = tau.concordant + tau.discordant + tau.metric_ties
         note = "" if pairs else "people see no difference between systems"
         coefficients.append(

@@ -23,7 +23,7 @@ all that a test needs is the product of these vectors and the matrix of statisti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -202,14 +202,25 @@ def percentiles(values: FloatColumn, level: float) -> Interval:
     return Interval(low, high, level)
 
 
-def draws(points: int, samples: int, rng: np.random.Generator) -> Iterator[Array]:
+#: is told the number of resamples in each block that is done
+OnDrawn = Callable[[int], object]
+
+
+def draws(
+    points: int, samples: int, rng: np.random.Generator, on_drawn: OnDrawn | None = None
+) -> Iterator[Array]:
     """Iterate over blocks of resamples with replacement, each a row of ``points`` numbers."""
     at_once = max(1, _BLOCK // points)
     for begin in range(0, samples, at_once):
-        yield rng.integers(points, size=(min(at_once, samples - begin), points))
+        size = min(at_once, samples - begin)
+        yield rng.integers(points, size=(size, points))
+        if on_drawn is not None:
+            on_drawn(size)
 
 
-def resampled_sums(stats: FloatColumn, samples: int, rng: np.random.Generator) -> FloatColumn:
+def resampled_sums(
+    stats: FloatColumn, samples: int, rng: np.random.Generator, on_drawn: OnDrawn | None = None
+) -> FloatColumn:
     """Return the sums of statistics over resamples of the segments, with replacement.
 
     The counts of a resample are multinomial; they are had by counting what was drawn, which is
@@ -219,7 +230,7 @@ def resampled_sums(stats: FloatColumn, samples: int, rng: np.random.Generator) -
     """
     segments = len(stats)
     sums = []
-    for drawn in draws(segments, samples, rng):
+    for drawn in draws(segments, samples, rng, on_drawn):
         size = len(drawn)
         drawn += segments * np.arange(size)[:, np.newaxis]
         counts = np.bincount(drawn.ravel(), minlength=size * segments)
@@ -227,7 +238,9 @@ def resampled_sums(stats: FloatColumn, samples: int, rng: np.random.Generator) -
     return np.concatenate(sums)
 
 
-def shuffled_sums(stats: FloatColumn, samples: int, rng: np.random.Generator) -> FloatColumn:
+def shuffled_sums(
+    stats: FloatColumn, samples: int, rng: np.random.Generator, on_drawn: OnDrawn | None = None
+) -> FloatColumn:
     """Return the sums of statistics over random halves: each segment is in or out by a coin.
 
     Cost: ``samples * segments`` bits, and a matrix product.
@@ -241,6 +254,8 @@ def shuffled_sums(stats: FloatColumn, samples: int, rng: np.random.Generator) ->
         size = min(at_once, samples - begin)
         coins = np.frombuffer(rng.bytes(size * width), np.uint8).reshape(size, width)
         sums.append(np.unpackbits(coins, axis=1, count=segments).astype(np.float64) @ stats)
+        if on_drawn is not None:
+            on_drawn(size)
     return np.concatenate(sums)
 
 
@@ -467,6 +482,7 @@ def paired_bootstrap(
     level: float = 0.95,
     alternative: str = "two-sided",
     seed: Seed = 0,
+    on_drawn: OnDrawn | None = None,
 ) -> Comparison:
     """Compare two systems on resamples of the segments that they share.
 
@@ -497,6 +513,8 @@ def paired_bootstrap(
         What the p-value is for: that a and b differ, that a is better, that it is worse.
     seed
         A whole number, or a numpy generator.
+    on_drawn
+        Called with the number of resamples in each block that is done, to show progress.
 
     Raises
     ------
@@ -522,7 +540,7 @@ def paired_bootstrap(
     one, other = checked_pair(metric, stats_a, stats_b)
     checked_alternative(alternative)
     rng = np.random.default_rng(seed)
-    sums = resampled_sums(np.hstack((one, other)), checked_samples(samples), rng)
+    sums = resampled_sums(np.hstack((one, other)), checked_samples(samples), rng, on_drawn)
     columns = one.shape[1]
     better = qualities_of(metric, sums[:, :columns]) - qualities_of(metric, sums[:, columns:])
     scores = _corpus_scores(metric, one, other)
@@ -552,6 +570,7 @@ def randomization(
     trials: int = 10_000,
     alternative: str = "two-sided",
     seed: Seed = 0,
+    on_drawn: OnDrawn | None = None,
 ) -> Comparison:
     """Compare two systems with shuffles: in each, a coin for each segment swaps the two outputs.
 
@@ -577,6 +596,8 @@ def randomization(
         What is tested for: that a and b differ, that a is better, that it is worse.
     seed
         A whole number, or a numpy generator.
+    on_drawn
+        Called with the number of shuffles in each block that is done, to show progress.
 
     Raises
     ------
@@ -601,7 +622,7 @@ def randomization(
     one, other = checked_pair(metric, stats_a, stats_b)
     checked_alternative(alternative)
     rng = np.random.default_rng(seed)
-    moved = shuffled_sums(one - other, checked_samples(trials), rng)
+    moved = shuffled_sums(one - other, checked_samples(trials), rng, on_drawn)
     shuffled_a = qualities_of(metric, one.sum(axis=0) - moved)
     shuffled_b = qualities_of(metric, other.sum(axis=0) + moved)
     scores = _corpus_scores(metric, one, other)

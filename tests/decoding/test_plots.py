@@ -57,6 +57,11 @@ def test_a_grid_has_a_curve_for_each_p_and_marks_the_best(sign):
     }
     assert [curve.mark for curve in found.panels[0].curves] == [None, 0]
     assert found.panels[0].level == sign * 0.25
+    assert found.panels[0].doubling
+    flat = [TuningPoint(0.0, p, 0.5, 10.0, points[0].score) for p in (0.5, 0.7)]
+    found = decoding.plot(TuningTable((*flat, *points), "bleu", sign * 0.25, 3))
+    assert not found.panels[0].doubling
+    assert values(found)["p = 0.7"][0.0] == points[0].score
 
 
 def test_a_history_has_its_objective_and_its_weights():

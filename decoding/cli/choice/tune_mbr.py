@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
+    STANDARD,
     add_inputs,
     add_output,
     add_references,
@@ -16,6 +17,7 @@ from decoding.cli.arguments import (
     positive,
     report_failures,
     settling,
+    write_report,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes
 from decoding.cli.terminal import print_summary
@@ -36,6 +38,7 @@ EXAMPLES = """\
 examples:
   fstmetrics tune-mbr dev.jsonl.gz --metric bleu --scale 5 10 20 --p 0.7 0.8 0.9 --r 0.6 0.7
   fstmetrics tune-mbr dev/*.slf.gz --refs refs.txt --metric wer -o table.tsv --workers 2
+  fstmetrics tune-mbr dev.jsonl.gz --metric bleu --plot grid.svg -o table.tsv
 """
 
 
@@ -74,6 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="sum",
         help="probability of a sentence: sum over its paths (default), or the max",
     )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="also draw scores over scales, a curve for each p: .png, .svg or .pdf; needs "
+        "matplotlib",
+    )
     add_running(parser)
     add_output(parser)
 
@@ -82,11 +91,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "DEV")
     check_running(arguments)
+    if arguments.plot == STANDARD:
+        arguments.parser.error("--plot is a file")
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.minimum_risk.tuning import TuningJob, tuning_table
+    from decoding.plots import line_plots, plot, plot_format
     from lattices.errors import FormatError
-    from lattices.formats.streams import created
 
+    picture_format = plot_format(arguments.plot) if arguments.plot else ""
     metric = parsed_metric(arguments.metric)
     grid = _grid(arguments)
     references = opened_references(arguments)
@@ -107,8 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
     if references is not None:
         references.finish(records)
     table = tuning_table(grid, metric, rows, segments)
-    with created(arguments.output) as output:
-        output.write(_tsv(table).encode("utf-8"))
+    picture = line_plots(plot(table).panels, picture_format) if arguments.plot else b""
+    write_report(arguments, _tsv(table).encode("utf-8"), picture)
     print_summary(_for_people(table, arguments))
     return 1 if failures else 0
 

@@ -17,12 +17,14 @@ from decoding.cli.arguments import (
     check_inputs,
     parsed_metrics,
     read_systems,
+    resampling_progress,
     write_report,
 )
 
 if TYPE_CHECKING:
     from decoding.cli.tables import Report
     from fstmetrics.statistics import Comparison
+    from fstmetrics.statistics.significance import OnDrawn
     from fstmetrics.statistics.systems import System, SystemComparison
 
 TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
@@ -86,33 +88,58 @@ def run(arguments: argparse.Namespace) -> int:
     from fstmetrics.statistics.systems import compare_systems
 
     systems, references = read_systems(arguments, parsed_metrics(arguments), arguments.paths)
-    compared = compare_systems(systems, references, _tests(arguments))
+    names, samples = _asked(arguments), _samples(arguments)
+    pairs = len(systems[0].metrics) * (len(systems) - 1)
+    total = pairs * sum(samples.get(name, 0) for name in names)
+    with resampling_progress(total, arguments) as on_drawn:
+        tests = _tests(arguments, on_drawn)
+        compared = compare_systems(systems, references, [tests[name] for name in names])
     report = _report(compared, systems[0], arguments)
     write_report(arguments, report.written(arguments.format))
     return 0
 
 
-def _tests(arguments: argparse.Namespace) -> list[Callable[..., Comparison]]:
-    """Return the tests that were asked for, each once, with their options."""
+def _asked(arguments: argparse.Namespace) -> list[str]:
+    """Return the tests that were asked for, each once."""
+    asked = arguments.test or ["bootstrap"]
+    return [name for name in TESTS if name in asked or "all" in asked]
+
+
+def _samples(arguments: argparse.Namespace) -> dict[str, int]:
+    """Return how often each test draws that does."""
+    return {
+        "bootstrap": arguments.samples or 1000,
+        "randomization": arguments.samples or 10_000,
+    }
+
+
+def _tests(
+    arguments: argparse.Namespace, on_drawn: OnDrawn
+) -> dict[str, Callable[..., Comparison]]:
+    """Return all tests with their options."""
     from fstmetrics.statistics import paired_bootstrap, randomization, sign_test, substitution_test
 
     alternative, seed, ties = arguments.alternative, arguments.seed, arguments.ties
-    known: dict[str, Callable[..., Comparison]] = {
+    samples = _samples(arguments)
+    return {
         "bootstrap": partial(
             paired_bootstrap,
-            samples=arguments.samples or 1000,
+            samples=samples["bootstrap"],
             level=arguments.level,
             alternative=alternative,
             seed=seed,
+            on_drawn=on_drawn,
         ),
         "randomization": partial(
-            randomization, trials=arguments.samples or 10_000, alternative=alternative, seed=seed
+            randomization,
+            trials=samples["randomization"],
+            alternative=alternative,
+            seed=seed,
+            on_drawn=on_drawn,
         ),
         "sign": partial(sign_test, ties=ties, alternative=alternative),
         "sign-substitution": partial(substitution_test, ties=ties, alternative=alternative),
     }
-    asked = arguments.test or ["bootstrap"]
-    return [known[name] for name in TESTS if name in asked or "all" in asked]
 
 
 def _report(

@@ -15,6 +15,7 @@ from decoding.cli.arguments import (
     check_inputs,
     parsed_metrics,
     read_systems,
+    resampling_progress,
     write_report,
 )
 from decoding.cli.terminal import note
@@ -73,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--human and --plot are files")
     from decoding.cli.output.correlate import pictures, report_of
     from decoding.plots import plot_format, scatter_plots
+    from fstmetrics.statistics.correlation import METHODS
     from fstmetrics.statistics.human import correlate_human, read_human
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
@@ -80,15 +82,20 @@ def run(arguments: argparse.Namespace) -> int:
     human = read_human(arguments.human, one_system=len(arguments.paths) == 1)
     files = _matched(human, arguments.paths)
     systems, references = read_systems(arguments, metrics, list(files.values()))
-    found = correlate_human(
-        human,
-        dict(zip(files, systems, strict=True)),
-        references,
-        resample=arguments.resample,
-        samples=arguments.samples,
-        level=arguments.level,
-        seed=arguments.seed,
-    )
+    # over segments of several systems there is a tau of their pairs, too
+    coefficients = len(METHODS) + (human.by_segment and len(systems) > 1)
+    total = len(metrics) * coefficients * arguments.samples
+    with resampling_progress(total, arguments) as on_drawn:
+        found = correlate_human(
+            human,
+            dict(zip(files, systems, strict=True)),
+            references,
+            resample=arguments.resample,
+            samples=arguments.samples,
+            level=arguments.level,
+            seed=arguments.seed,
+            on_drawn=on_drawn,
+        )
     for line in found.notes():
         note(line)
     text = report_of(found, arguments).written(arguments.format)

@@ -15,6 +15,7 @@ from decoding.cli.arguments import (
     parsed_metric,
     positive,
     read_systems,
+    resampling_progress,
     values,
     write_report,
 )
@@ -200,17 +201,19 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
         paths, said = list(files), list(files.values())
     # many metrics for many segments: too much to keep, and quickly made
     systems, references = read_systems(arguments, metrics, paths, keep=False)
-    sweep = sweep_scored(
-        metric,
-        arguments.option,
-        arguments.values,
-        systems,
-        references,
-        human=said,
-        samples=arguments.samples,
-        level=arguments.level,
-        seed=arguments.seed,
-    )
+    with resampling_progress(len(metrics) * arguments.samples, arguments) as on_drawn:
+        sweep = sweep_scored(
+            metric,
+            arguments.option,
+            arguments.values,
+            systems,
+            references,
+            human=said,
+            samples=arguments.samples,
+            level=arguments.level,
+            seed=arguments.seed,
+            on_drawn=on_drawn,
+        )
     for line in sweep.notes():
         note(line)
     _write(arguments, sweep_report(sweep, arguments), sweep_panels(sweep))

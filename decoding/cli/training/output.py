@@ -25,7 +25,7 @@ def write_weights_as_asked(
 def write_results(
     arguments: argparse.Namespace, weights: Mapping[str, float], history: History
 ) -> None:
-    """Write the weights, and the table of all rounds if it was asked for."""
+    """Write the weights, and the table and the plot of all rounds if they were asked for."""
     if arguments.history is not None:
         columns = history.as_columns()
         rows = [columns, *zip(*columns.values(), strict=True)]
@@ -33,6 +33,10 @@ def write_results(
             for row in rows:
                 stream.write("\t".join(map(_cell, row)).encode("utf-8") + b"\n")
     write_weights_as_asked(arguments, weights, arguments.output)
+    if arguments.plot:
+        from decoding.plots import plot
+
+        plot(history).save(arguments.plot)
 
 
 def _cell(value: Any) -> str:

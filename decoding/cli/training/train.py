@@ -50,7 +50,7 @@ examples:
   fstmetrics train lattices.jsonl.gz --refs refs.en --metric bleu -o weights.txt
   fstmetrics train nbest.gz --learner mira --set epochs=20 --set C=0.05 --refs refs.en -o w.txt
   fstmetrics train lattices.jsonl.gz --metric grr wer --start weights.txt --dev dev.jsonl.gz
-      --dev-refs dev.en --checkpoint run.json --history rounds.tsv -o tuned.txt
+      --dev-refs dev.en --checkpoint run.json --history rounds.tsv --plot rounds.svg -o tuned.txt
   fstmetrics train --refs refs.en --metric bleu --start moses.ini -o tuned.ini
       --weights-format moses --template moses.ini
       --decoder 'moses -f {weights} -i in.de -n-best-list {output} 100 distinct > /dev/null'
@@ -110,6 +110,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--history", metavar="FILE", help="also write a table (tsv) of all rounds")
     parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="also draw objective and weights of all rounds: .png, .svg or .pdf; needs matplotlib",
+    )
+    parser.add_argument(
         "--weights-format",
         choices=("plain", "travatar", "moses"),
         default="plain",
@@ -148,6 +153,10 @@ def _seed(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     _check_usage(arguments)
+    if arguments.plot:
+        from decoding.plots import plot_format
+
+        plot_format(arguments.plot)
     from decoding.cli.training.options import learner_options
     from decoding.training.known import learner as learner_named
     from lattices.formats.weights import read_weights
@@ -176,6 +185,10 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         error("--decoder needs --start and --refs")
     elif arguments.average:
         error("--average goes without --decoder: nobody has decoded with an average")
+    elif arguments.plot and arguments.iterations < 2:
+        error("--plot draws rounds of training, which --iterations 1 has none of")
+    if arguments.plot == STANDARD:
+        error("--plot is a file")
     if STANDARD in (arguments.start, arguments.template, *(arguments.dev or [])):
         error("--start, --template and --dev are files, not standard input")
     if arguments.dev_refs and not arguments.dev:

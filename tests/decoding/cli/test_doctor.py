@@ -113,7 +113,20 @@ def test_other_packages_of_our_names(tmp_path: Path) -> None:
 def test_a_package_of_our_name_that_stands_before_ours(tmp_path: Path) -> None:
     (tmp_path / "fstmetrics").mkdir()
     (tmp_path / "fstmetrics" / "__init__.py").write_text("METRICS = None\n")
-    done = run(tmp_path)
+    # first whatever finds ours: the path, or the finder of an editable installation
+    program = (
+        "import sys; from importlib.machinery import PathFinder\n"
+        "class First:\n"
+        "    @staticmethod\n"
+        "    def find_spec(name, path=None, target=None):\n"
+        "        found = name == 'fstmetrics'\n"
+        f"        return PathFinder.find_spec(name, [{str(tmp_path)!r}]) if found else None\n"
+        "sys.meta_path.insert(0, First)\n"
+        "from decoding.cli.main import main; sys.exit(main(['doctor']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert f"{BROKEN:<8} package fstmetrics" in done.stdout
     assert str(tmp_path) in done.stdout

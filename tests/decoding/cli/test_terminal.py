@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,16 @@ def files(tmp_path: Path) -> dict[str, Path]:
         "OTHERS": cats(tmp_path / "others.jsonl", 2),
         "HYPS": words(tmp_path / "hyps.txt", "a cat", "the hat", "the cat"),
         "BASE": words(tmp_path / "base.txt", "a hat", "a hat", "a cat"),
+        "LAST": words(tmp_path / "last.txt", "the cat", "the cat", "the hat"),
+        "SAID": words(tmp_path / "said.txt", "hyps 0.5", "base 0.2", "last 0.9"),
+        "SAID_OF_SEGMENTS": words(
+            tmp_path / "segments.txt",
+            *(
+                f"{system} {n} {n + at / 3}"
+                for at, system in enumerate(("hyps", "base"))
+                for n in (1, 2, 3)
+            ),
+        ),
         "REFS": words(tmp_path / "refs.txt", "the cat", "the cat", "the cat"),
         "OUT": tmp_path / "out",
     }
@@ -159,3 +170,30 @@ def test_commands_without_workers_show_progress_on_a_terminal(name, files):
     line = arguments(LINES[name], files)
     assert "segments" in on_a_terminal(*line, program=SLOW_SCORES)
     assert on_a_terminal(*line, "-q", program=SLOW_SCORES) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "resamples"),
+    [
+        ("compare BASE HYPS LAST --test all --metric wer grr --samples 30", 240),
+        ("correlate HYPS BASE LAST --human SAID --metric wer --samples 30", 90),
+        (
+            "correlate HYPS BASE LAST --human SAID --metric wer --samples 30 --resample segments",
+            90,
+        ),
+        ("correlate HYPS BASE --human SAID_OF_SEGMENTS --metric wer --samples 30", 120),
+        (
+            "study sweep HYPS BASE LAST --human SAID --metric grr --option alpha --values 0,1 "
+            "--samples 30",
+            60,
+        ),
+    ],
+)
+def test_resamples_are_counted_on_a_terminal(line, resamples, files):
+    asked = arguments(f"{line} --refs REFS -o OUT", files)
+    assert main([*asked, "-q"]) == 0
+    expected = files["OUT"].read_bytes()
+    shown = on_a_terminal(*asked, program=SLOW_SCORES)
+    assert re.search(rf"100%\|#+\| [\d:]+<00:00, {resamples} resamples, [\d,]+/s", shown)
+    assert files["OUT"].read_bytes() == expected
+    assert on_a_terminal(*asked, "-q", program=SLOW_SCORES) == ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from decoding import plot
 from decoding.cli import main as cli
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.learner import Learner
@@ -102,6 +103,17 @@ def test_history(tmp_path: Path) -> None:
     assert head[-3:] == ["weight x", "weight y", "weight z"]
     assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
     assert [float(value) for value in rows[-1][-3:]] == list(read_weights(out).values())
+
+
+def test_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    source, refs = corpus(tmp_path)
+    picture, again = tmp_path / "rounds.svg", tmp_path / "again.svg"
+    argv = [source, "--refs", refs, "--metric", "wer", "-q", "-o", tmp_path / "w.txt"]
+    assert run(*argv, "--plot", picture) == 0
+    learner = MERT().fit(*separable("list"), WER(), progress=False)
+    plot(learner.history).save(again)
+    assert picture.read_bytes() == again.read_bytes()
 
 
 def test_held_out_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -294,6 +306,9 @@ def test_bad_input(
         (["--template", "x"], "--template goes with --weights-format moses"),
         (["--dev-refs", "x"], "--dev-refs goes with --dev"),
         (["--decoder", "x"], "the decoder writes them"),
+        (["--plot", "-"], "--plot is a file"),
+        (["--plot", "rounds.gif"], "a picture ends in one of"),
+        (["--plot", "none/rounds.svg"], "no such directory"),
         (["--history", "-"], "--history and -o are the same file"),
         (["--metric", "blue"], "bleu"),
         (["-o", "none/w.txt"], "no such directory"),
@@ -341,6 +356,15 @@ def test_a_decoder_in_the_loop(
     row = next(line.split() for line in told.splitlines() if line.startswith("WER"))
     assert row[1:] == [f"{before:.4f}", f"{after:.4f}"]
     assert table.read_text().startswith("number\tscore")
+
+
+def test_one_decoding_has_no_rounds_to_draw(
+    tmp_path: Path, start: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, refs = corpus(tmp_path, segments=2)
+    argv = ["--refs", refs, "--start", start, "--decoder", "false", "--plot", "rounds.svg"]
+    assert run(*argv, "--iterations", 1) == 2
+    assert "--iterations 1 has none of" in capsys.readouterr().err
 
 
 def said(name: str, text: str, x: float, y: float) -> NBest:

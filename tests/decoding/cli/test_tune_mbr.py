@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from decoding import plot
 from decoding.cli.choice import tune_mbr
 from decoding.cli.main import main
 from decoding.cli.terminal import add_volume
@@ -63,6 +64,39 @@ def test_the_command_writes_the_table(tmp_path: Path, capsys: pytest.CaptureFixt
     name, *words = said.splitlines()[-1].split()
     assert name == "fstmetrics"
     assert main([str(file) if word == "SPACES" else word for word in words]) == 0
+
+
+def test_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = corpus(tmp_path / "dev.jsonl")
+    picture, again = tmp_path / "grid.svg", tmp_path / "again.svg"
+    grid = ("--scale", "1", "100", "--p", "0.7", "0.85", "--r", "0.75")
+    out = ("-q", "-o", str(tmp_path / "table.tsv"))
+    assert command(str(file), "--metric", "wer", *grid, "--plot", str(picture), *out) == 0
+    spaces = list(read(file))
+    table = tune_linear(
+        spaces, [space.references for space in spaces], WER(), scales=[1, 100], ps=[0.7, 0.85],
+        rs=[0.75],
+    )  # fmt: skip
+    plot(table).save(again)
+    assert picture.read_bytes() == again.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("-", "--plot is a file"),
+        ("grid.gif", "a picture ends in one of"),
+        ("none/grid.svg", "no such directory"),
+    ],
+)
+def test_plots_that_cannot_be(
+    name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = corpus(tmp_path / "dev.jsonl"), tmp_path / "table.tsv"
+    assert main(["tune-mbr", str(file), "--plot", name, "-o", str(out)]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_references_from_a_file_and_failures(

@@ -80,7 +80,9 @@ def test_points_of_a_group_are_drawn_together() -> None:
     for _ in range(100):
         drawn = [i for g in rng.integers(10, size=10) for i in range(30) if groups[i] == g]
         values.append(scipy_stats.pearsonr(HUMAN[drawn], SCORES[drawn]).statistic)
-    found = correlate(HUMAN, SCORES, groups=groups, samples=100, seed=3)
+    blocks = []
+    found = correlate(HUMAN, SCORES, groups=groups, samples=100, seed=3, on_drawn=blocks.append)
+    assert sum(blocks) == 100
     assert found.interval.low == pytest.approx(np.percentile(values, 2.5))
     # the same point ten times over is no news
     copies = [np.repeat(column[:10], 10) for column in (HUMAN, SCORES)]

@@ -101,7 +101,10 @@ def test_blocks_change_nothing(test, monkeypatch) -> None:
     a, b = two_systems(WER())
     whole = test(WER(), a, b, seed=3)
     monkeypatch.setattr(significance_resampling, "_BLOCK", 7 * len(a) + 1)
-    assert test(WER(), a, b, seed=3) == whole
+    drawn = []
+    assert test(WER(), a, b, seed=3, on_drawn=drawn.append) == whole
+    assert set(drawn[:-1]) == {7}
+    assert sum(drawn) == whole.samples
     assert test(WER(), a, b, seed=4) != whole
     assert test(WER(), a, b, seed=np.random.default_rng(3)) == whole
 
