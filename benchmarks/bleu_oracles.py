@@ -39,12 +39,11 @@ FILES = {
 TEXT = """# BLEU oracles
 
 Written by `python -m benchmarks.bleu_oracles`. Scores are those of the corpus, in per cent, under
-BLEU as it is reported for a corpus, without smoothing. *4-GRR* is the corpus of the oracles under
-4-GRR, which Chiang et al. (2008) propose to search by; *linear* that of linear BLEU's (Tromble et
-al. 2008; Sokolov et al. 2012) with the precisions of the 1-best; *add-k* and *exp* those of the
-oracles under sentence BLEU, smoothed by adding 1 (Lin and Och 2004) and by halves (sacreBLEU's).
-*Corpus* is the best choice of one sentence from each segment, *bound* what no choice can surpass,
-*gap* their difference.
+BLEU as it is reported for a corpus, without smoothing. The columns name what the oracles were
+searched with. *4-GRR* was proposed by Chiang et al. (2008); *linear* is linear BLEU (Tromble et al.
+2008; Sokolov et al. 2012) with the precisions of the 1-best; *add-k* and *exp* are sentence BLEU,
+smoothed by adding 1 (Lin and Och 2004) and by halves (sacreBLEU's). *Corpus* is the best choice of
+one sentence from each segment, *bound* what no choice can surpass, *gap* their difference.
 
 {scores}
 

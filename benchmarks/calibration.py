@@ -24,13 +24,13 @@ from lattices import Space
 TEXT = """# Calibrated word confidences
 
 Written by `python -m benchmarks.calibration`, which does what `fstmetrics calibrate` does. A
-calibration, a scale of the model's scores and a piecewise linear map of the confidences, is
-fitted to every other segment and judged on the segments between them, and the other way round;
-the rows "held out" have all words, each under the calibration that was not fitted to it. The words
-are those of the sentences with the fewest expected edits, as `fstmetrics mbr --confidences` writes
+calibration is a scale of the model's scores and a piecewise linear map of the confidences. It is
+fitted to every other segment and judged on the segments between them, and the other way round. The
+rows "held out" have all words, each under the calibration that was not fitted to it. The words are
+those of the sentences with the fewest expected edits, as `fstmetrics mbr --confidences` writes
 them, and so depend a little on the scale. A word is right if sclite's alignment matches it. NCE is
-NIST's normalised cross entropy (1 is best, 0 is what one confidence for all words has, and what
-misleads is below), ECE the expected calibration error over 10 bins (0 is best).
+NIST's normalised cross entropy (1 is best, one confidence for all words has 0, misleading
+confidences are below 0). ECE is the expected calibration error over 10 bins (0 is best).
 
 {table}
 

@@ -3,10 +3,10 @@
 TEXT = """# Where BLEU does not decompose
 
 Written by `python -m benchmarks.decomposability` in {minutes:.1f} minutes of processor time.
-Chiang, DeNeefe, Chan and Ng (EMNLP 2008) show three ways in which BLEU can be led astray, because a
-long sentence pays for a short one anywhere else in the corpus. Here they are on outputs of WMT15,
-tokenised as by mteval-v13a, and on n-best lists. Scores and effects are in per cent; p-values of
-effects are by 1,000 paired resamples of the segments.
+Chiang, DeNeefe, Chan and Ng (EMNLP 2008) show three ways in which BLEU misleads, because a long
+sentence makes up for a short one anywhere else in the corpus. This page repeats them on outputs of
+WMT15, tokenised as by mteval-v13a, and on n-best lists. Scores and effects are in per cent;
+p-values of effects are by 1,000 paired resamples of the segments.
 
 The last rows of the tables are the metrics of the paper's Tables 2, 4 and 7, and NIST and TER:
 METEOR has the stages exact and stem, with stems of the target language, GTM the exponent 1.2,
@@ -44,24 +44,23 @@ are best for the corpus of both:
 {penalty_table}
 
 Under BLEU it pays to be worse on the Russian: its surplus of words makes up for captions that are
-short. BLEU-SBP, 4-GRR and WER want the same either way. For the last two it cannot be otherwise,
+short. BLEU-SBP, 4-GRR and WER choose the same bonuses either way. For the last two this must be so,
 since they are averages with weights that do not depend on the system. Nor is any of the other
-metrics misled. BLEU-SBP's precisions are
-still those of the corpus; that it is not misled here is a finding, not a law.
+metrics misled. BLEU-SBP's precisions are still those of the corpus; that it is not misled here is a
+finding, not a law.
 
 ## Silence
 
-A system that says nothing for a part of its input should lose. Here those outputs are blanked that
-are least like the other systems' outputs, which needs no reference:
+A system that leaves a part of its input untranslated should lose. Here the outputs that are least
+like the other systems' outputs are blanked, which needs no reference:
 
 {deletion_table}
 
-BLEU rises while the system falls silent, and with 8 % of its words gone it has lost nothing
-significant on either system, as in the paper's Table 6. BLEU-SBP, 4-GRR and WER (an error rate:
-plus is worse) object at once, and so do METEOR, GTM, MAXSIM and TER. In the paper's Table 7 GTM
-rises, too; it does not here. NIST does what BLEU does: with 8 % of the words gone it is still
-significantly better, since its penalty is mild for small losses, and rare n-grams weigh most. What
-was run:
+BLEU rises while outputs are blanked, and with 8 % of the words gone it has lost nothing significant
+on either system, as in the paper's Table 6. BLEU-SBP, 4-GRR and WER (an error rate: plus is worse)
+object at once, and so do METEOR, GTM, MAXSIM and TER. In the paper's Table 7 GTM rises, too; it
+does not here. NIST does what BLEU does: with 8 % of the words gone it is still significantly
+better, since its penalty is mild for small losses, and rare n-grams weigh most. What was run:
 
 <!-- not run: it takes the systems of WMT15 -->
 ```python
@@ -73,7 +72,7 @@ of all words that can go before its score is back where it was:
 
 {attack_table}
 
-Nobody is safe from that. An output that earns less than nothing, with more words inserted than
+No metric is safe from that. An output that earns less than nothing, with more words inserted than
 matched, is better left out under 4-GRR and WER, and one that matches hardly anything under
 BLEU-SBP. But BLEU-SBP and 4-GRR gain a sixth of what BLEU gains or less, and what they gain by is a
 gain under all four; the attack on BLEU is a loss under the three others. WER, for which an empty

@@ -17,11 +17,10 @@ import time
 import zipfile
 from pathlib import Path
 
-from tests.test_readme import shell_lines
-
 from benchmarks.data import ROOT
 from benchmarks.pages import write_page
 from benchmarks.versions import new_environment
+from tests.docs.snippets import blocks
 
 TEXT = """# What an install takes
 
@@ -110,7 +109,8 @@ def main() -> None:
             "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "HOME": "/nonexistent",
         }
-        readme = [line for line, _ in shell_lines() if line.startswith("fstmetrics")]
+        typed = [line for block in blocks(ROOT / "README.md") for line, _ in block.commands()]
+        readme = [line for line in typed if line.startswith("fstmetrics")]
         for command in [*readme, *COMMANDS]:
             began = time.perf_counter()
             done = subprocess.run(

@@ -19,15 +19,15 @@ SLACK = 0.5
 TEXT = """# Training on real lattices, lists and forests
 
 Written by `python -m benchmarks.training_tables`. Each line is one way of training with the
-learner's own options{options}. Multi30k: trained on segments 300-1013 of the validation set,
-tested on 0-299, which the shipped weights were not tuned on either; Hiero: trained on the first
-100 forests, tested on the other 50. *From* uniform means all weights equal. Scores in per cent, on
-the test segments, of the best sentence under the weights, within the space (nothing was decoded
-anew). *Ratio* is words for each word of the reference. *Time* is of one processor.
+learner's own options{options}. Multi30k: trained on segments 300-1013 of the validation set, tested
+on 0-299, which the shipped weights were not tuned on either; Hiero: trained on the first 100
+forests, tested on the other 50. *From* uniform means all weights equal. Scores are in per cent, on
+the test segments, of the best sentence of the space under the weights (nothing was decoded anew).
+*Ratio* is the number of words for each word of the reference. *Time* is that of one processor.
 
-MIRA and the perceptron search lattices and forests with the metric: BLEU, smoothed by adding 1 to
-counts of n-grams, by labels. Softmax-margin and risk take the best sentences of each space for
-BLEU. *In a document* means `document=0.9`: sentences are judged by what they do to the
+MIRA and the perceptron search lattices and forests with the metric; BLEU, smoothed by adding 1 to
+counts of n-grams, is searched by labels. For BLEU, softmax-margin and risk take the best sentences
+of each space. *In a document* means `document=0.9`: sentences are judged by what they do to the
 BLEU of a running document of 9 segments, and lattices and forests are searched to first order
 around it. All but MERT judge single sentences, for which BLEU and BLEU-SBP are one number: they are
 trained for BLEU and for 4-GRR.
@@ -194,7 +194,7 @@ def seeded(groups: Groups) -> str:
     told = f"Random numbers were drawn by {some}"
     if not others:
         return f"{told}."
-    return f"{told}, and by nobody else: {others} ran once, as the seed means nothing to them."
+    return f"{told}, and by no others: {others} ran once, as they do not use the seed."
 
 
 def table(
