@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 from decoding.corpus.jobs import CurveJob, MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
@@ -15,6 +15,7 @@ from decoding.minimum_risk.results import Consensus, Method
 from decoding.plain_json import json_text
 from decoding.report.pictures import neighbourhood, sentences
 from fstmetrics import WER, AlignmentMetric, Edit, Evaluator, Metric, Normalised
+from fstmetrics.alignment.family import Judgement
 from fstmetrics.contract import can_search
 from fstmetrics.references import Reference, tokens_of
 from lattices.algorithms import best
@@ -121,6 +122,13 @@ class Chosen(NamedTuple):
     label: str
     tokens: tuple[str, ...]
     model_score: float | None
+
+
+class Aligning(Protocol):
+    """An evaluator that aligns words."""
+
+    def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
+        """Return the alignment to the best reference."""
 
 
 def word_aligner(metrics: Sequence[Metric]) -> Metric:
@@ -320,7 +328,7 @@ def report_of(
     confidences
         Of the words of the MBR decision.
     """
-    judge = word_aligner(metrics).against(references).judge  # type: ignore[attr-defined]
+    judge = cast(Aligning, word_aligner(metrics).against(references)).judge
     others = [metric.against(references) for metric in metrics]
     # what was chosen in several ways is one sentence
     judgements = {each.tokens: judge(each.tokens) for each in shown}

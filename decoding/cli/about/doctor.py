@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 SUMMARY = "check the installation: versions, engines, extras, plug-ins, a self-test"
 DESCRIPTION = """\
@@ -195,9 +195,9 @@ def plugins() -> Iterator[Finding]:
     from lattices.intersection import ENGINES
     from lattices.registry import Registry
 
-    kinds: tuple[Registry[object], ...] = (
+    kinds: tuple[Registry[Any], ...] = (
         FORMATS, ENGINES, METRICS, NORMALISERS, SIMILARITIES, PARSERS,
-    )  # type: ignore[assignment]  # fmt: skip
+    )  # fmt: skip
     for registry in kinds:
         names = registry.names()
         yield Finding(registry.group.rpartition(".")[2], OK, f"{len(names)}: {', '.join(names)}")
