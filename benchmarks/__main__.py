@@ -94,7 +94,7 @@ scores (for `edit`, of expected edits: fewer are better):
 The same batches on one thread and on two, in turns in one process, with fresh evaluators each
 time; the fastest of the rounds of eight seconds, by the clock. A thread lives for one call, so that
 a core that wakes up late costs the shortest of these jobs most. The last row is work that shares
-nothing: no job can gain more from a second thread on the machine that this was measured on.
+nothing, for comparison. All ratios scatter by a tenth or more from run to run: the host has a say.
 
 {}
 """,
