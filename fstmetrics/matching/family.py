@@ -1,4 +1,4 @@
-"""Metrics of one reference at a time: what METEOR, GTM and MAXSIM have in common."""
+"""Metrics that match words: what METEOR, GTM and MAXSIM have in common."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from lattices.spaces import Lattice
 
 
 class MatchingMetric(Signature, ABC):
-    """A metric that matches the words of two sentences.
+    """A metric that matches the words of a sentence with those of its references.
 
-    Several references: the one that gives the best score, the first of equals.
+    What several references mean is for each to say: METEOR takes the best, MAXSIM the mean, GTM
+    matches with all of them at once.
     """
 
     higher_is_better: ClassVar[bool] = True
@@ -24,8 +25,8 @@ class MatchingMetric(Signature, ABC):
     lowercase: bool
 
     @abstractmethod
-    def row(self, words: Tokens, reference: Tokens) -> FloatColumn:
-        """Return the statistics of one sentence against another."""
+    def row(self, words: Tokens, references: Sequence[Tokens]) -> FloatColumn:
+        """Return the statistics of one sentence; words as :meth:`words` gives them."""
 
     @abstractmethod
     def score(self, stats: FloatColumn) -> float:
@@ -39,7 +40,7 @@ class MatchingMetric(Signature, ABC):
     def stats(
         self, hypothesis: str | Sequence[str], references: Iterable[Reference]
     ) -> FloatColumn:
-        """Return the statistics against the reference that scores best, the first of equals."""
+        """Return the statistics of a sentence against its references."""
         return self.against(references).stats(hypothesis)
 
     def against(self, references: Iterable[Reference]) -> MatchingEvaluator:
@@ -60,11 +61,8 @@ class MatchingEvaluator:
             self._sentences.append(metric.words(reference))
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
-        """Return the statistics of one hypothesis against its best reference."""
-        words = self.metric.words(hypothesis)
-        rows = [self.metric.row(words, reference) for reference in self._sentences]
-        # max() keeps the first of equals
-        return max(rows, key=self.metric.score)
+        """Return the statistics of one hypothesis."""
+        return self.metric.row(self.metric.words(hypothesis), self._sentences)
 
     def score(self, hypothesis: str | Sequence[str]) -> float:
         """Return the metric of one hypothesis."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import ClassVar
 
 import numpy as np
@@ -29,10 +30,10 @@ class MAXSIM(MatchingMetric):
     |r_n|``, where h_n and r_n are the n-grams of both sentences and m what is matched of them.
     N-grams with the same stems are matched first and count 1. Of those that are left, a
     maximum-weight matching of the bipartite graph is taken, in which two n-grams weigh the mean
-    similarity of their words, 0 if one of these is 0. Orders that neither sentence is long
-    enough for are left out of the mean. The score of a corpus is the mean of its segments'.
-    It is defined for pairs of sentences: of several references the best counts, as for GTM and
-    METEOR here.
+    similarity of their words, 0 if one of these is 0. Tokens without a letter or digit are left
+    out before, and orders that neither sentence is long enough for are left out of the mean. The
+    score of several references is the mean of the scores against each, that of a corpus the mean
+    of its segments'.
 
     This is MAXSIM_n, without the dependency relations of MAXSIM_{n+d}, and it has no tagger: the
     paper compares lemmas and parts of speech first and lemmas then, and lets synonyms of WordNet
@@ -53,6 +54,8 @@ class MAXSIM(MatchingMetric):
     similarity : Similarity, optional
         Of words with different stems.
     lowercase : bool
+    punctuation : bool
+        Whether tokens without a letter or digit are compared, too.
 
     References
     ----------
@@ -75,6 +78,7 @@ class MAXSIM(MatchingMetric):
     stemmer: str = option("porter", always=True)
     similarity: Similarity | None = None
     lowercase: bool = option(True)
+    punctuation: bool = option(False)
 
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
@@ -96,8 +100,19 @@ class MAXSIM(MatchingMetric):
         """Leave out what is loaded: another process loads it again."""
         return {key: value for key, value in self.__dict__.items() if key != "_stem"}
 
-    def row(self, words: Tokens, reference: Tokens) -> FloatColumn:
-        """Return the score of a pair, and 1 for the segment."""
+    def words(self, sentence: str | Sequence[str]) -> Tokens:
+        """Return the words of a sentence as they are compared."""
+        words = super().words(sentence)
+        if self.punctuation:
+            return words
+        return tuple(word for word in words if any(map(str.isalnum, word)))
+
+    def row(self, words: Tokens, references: Sequence[Tokens]) -> FloatColumn:
+        """Return the mean of the scores against each reference, and 1 for the segment."""
+        return floats([fmean(self._pair(words, each) for each in references), 1.0])
+
+    def _pair(self, words: Tokens, reference: Tokens) -> float:
+        """Return the score against one reference."""
         soft = None
         if self.similarity is not None and words and reference:
             soft = checked_matrix(self.similarity, words, reference)
@@ -109,7 +124,7 @@ class MAXSIM(MatchingMetric):
                 break
             matches = self._matches(*sides, n, soft)
             means.append(self._mean(matches, *totals))
-        return floats([sum(means) / len(means) if means else 0.0, 1.0])
+        return fmean(means) if means else 0.0
 
     def _matches(self, words: Tokens, reference: Tokens, n: int, soft: FloatColumn | None) -> float:
         """Return how much of the n-grams is matched; ``soft`` has the similarities of words."""

@@ -276,7 +276,11 @@ class METEOR(MatchingMetric):
         """Leave out what is loaded: another process loads it again."""
         return {key: value for key, value in self.__dict__.items() if key != "_alike"}
 
-    def row(self, words: Tokens, reference: Tokens) -> FloatColumn:
+    def row(self, words: Tokens, references: Sequence[Tokens]) -> FloatColumn:
+        """Return the statistics against the reference that scores best, the first of equals."""
+        return max((self._pair(words, each) for each in references), key=self.score)
+
+    def _pair(self, words: Tokens, reference: Tokens) -> FloatColumn:
         """Return matches, chunks and both lengths."""
         places = align(words, reference, self._alike)
         matches, chunks, last = 0, 0, -1

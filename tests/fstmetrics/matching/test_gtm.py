@@ -57,8 +57,9 @@ def test_worked_examples():
 
 
 def test_a_corpus_is_the_f_measure_of_sums():
+    # the references of the second are 2 words long in the mean
     hypotheses, references = ["a b", "c"], [["a b x"], ["d", "c d e"]]
-    assert corpus_score(GTM(), hypotheses, references) == pytest.approx(2 * 3 / (3 + 6))
+    assert corpus_score(GTM(), hypotheses, references) == pytest.approx(2 * 3 / (3 + 5))
 
 
 @pytest.mark.parametrize("metric", ["gtm", "gtm:e=1.2", "gtm:e=2,lowercase=true"])
@@ -82,8 +83,21 @@ def test_empty_sides():
     assert GTM().against([""]).score("") == GTM(e=2).against(["a"]).score("") == 0.0
 
 
-@given(st.lists(some, min_size=1, max_size=3), some)
-def test_the_best_reference_counts(references, words):
-    metric = GTM(e=1.2)
-    best = max(metric.against([each]).score(words) for each in references)
-    assert metric.against(references).score(words) == best
+def test_several_references_share_one_grid():
+    references = ["a b c x", "d e f y z w"]
+    # 3 words of each; the second run would pass the mean length, 5, and is cut
+    for e in (1.0, 1.2, 2.0):
+        size = (3**e + 2**e) ** (1 / e)
+        found = GTM(e=e).stats("a b c d e f", references).tolist()
+        assert found == pytest.approx([size, 6, 5])
+    # no run crosses from one reference into the next
+    assert GTM(e=2).stats("a b", ["x a", "b y"])[0] == pytest.approx(2**0.5)
+
+
+@settings(max_examples=60)
+@given(some, st.lists(some, min_size=2, max_size=3), st.permutations(range(3)))
+def test_without_a_reward_for_runs_the_order_is_free(words, references, order):
+    moved = [references[place] for place in order if place < len(references)]
+    found, other = (GTM().stats(words, each).tolist() for each in (references, moved))
+    assert found == pytest.approx(other)
+    assert found[0] <= min(found[1:]) + 1e-9

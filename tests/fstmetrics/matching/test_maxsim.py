@@ -81,6 +81,21 @@ def test_a_worked_example():
     assert found == pytest.approx((1 / (0.9 + 0.1 * 3 / 2) + 1 / (0.9 + 0.1 * 2)) / 3)
 
 
+def test_the_steps_of_the_paper():
+    """By hand: tokens without letters go, equal n-grams match, a graph of the others is matched.
+
+    Words: a matches a, of b and x against c and z only b and c are alike (0.5): 1.5 of 3. Pairs:
+    (a b) and (a c) weigh (1 + 0.5) / 2, the others have a part of 0: 0.75 of 2. Triples: x and z
+    are not alike: 0 of 1.
+    """
+    metric = MAXSIM(stemmer="none", similarity=Near())
+    assert metric.against(["a c z ."]).score("a , b x") == pytest.approx(
+        (1.5 / 3 + 0.75 / 2 + 0) / 3
+    )
+    whole = MAXSIM(order=1, stemmer="none", punctuation=True)
+    assert whole.against(["a c ."]).score("a b .") == pytest.approx(2 / 3)
+
+
 def test_stems_stand_for_lemmas():
     pytest.importorskip("nltk")
     evaluator = MAXSIM().against(["The cats were running"])
@@ -90,7 +105,8 @@ def test_stems_stand_for_lemmas():
 def test_a_corpus_is_the_mean_of_its_segments():
     metric = MAXSIM(order=1, alpha=0.5, stemmer="none")
     hypotheses, references = ["a", "a b c"], [["a"], ["x", "c d e"]]
-    assert corpus_score(metric, hypotheses, references) == pytest.approx((1 + 1 / 3) / 2)
+    # of several references the mean counts
+    assert corpus_score(metric, hypotheses, references) == pytest.approx((1 + (0 + 1 / 3) / 2) / 2)
     assert corpus_score(metric, [], []) == 0.0
 
 
