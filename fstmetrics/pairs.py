@@ -191,13 +191,12 @@ def bleu_scores(candidates: NBest, evidence: NBest, metric: BLEU) -> FloatColumn
     matches = PairMatches(joint.columns, metric.order)
     if metric.brevity == "standard":
         return floats(matches.bleu(*metric.scoring))
-    own = joint.lengths[0]
+    own, other = joint.lengths
     totals = np.maximum(own - np.arange(metric.order)[:, None], 0)
-    # what all rows of evidence share: totals, the length, a reference length of 0
-    shared = np.concatenate([totals, [own, np.zeros_like(own)]])
+    lengths = other + 1 if metric.brevity == "smooth" else np.zeros_like(other)
     by_order = [matches.of_order(order) for order in range(1, metric.order + 1)]
-    rows = [metric.scores(floats(np.concatenate([row, shared]).T))
-            for row in np.stack(by_order, axis=1)]  # fmt: skip
+    rows = [metric.scores(floats(np.vstack([row, totals, own, np.full_like(own, length)]).T))
+            for row, length in zip(np.stack(by_order, axis=1), lengths, strict=True)]  # fmt: skip
     return floats(np.reshape(rows, (len(evidence), len(candidates))))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,7 +29,7 @@ from lattices.spaces import NBest, Space
 from lattices.spaces.features import FeatureMatrix, widened_rows
 
 
-def sentence_metric(metric: Metric, judge: str | None = None) -> Metric:
+def sentence_metric(metric: Metric, judge: str | None = None, brevity: str = "standard") -> Metric:
     """Return the metric by which single sentences are judged.
 
     That is the metric itself; but one whose smoothing is off, as that of BLEU, gives most
@@ -40,6 +40,8 @@ def sentence_metric(metric: Metric, judge: str | None = None) -> Metric:
     metric : Metric
     judge : str, optional
         The signature of another metric to take.
+    brevity : str
+        The brevity penalty where the metric is smoothed so and has a standard one.
 
     Examples
     --------
@@ -56,6 +58,8 @@ def sentence_metric(metric: Metric, judge: str | None = None) -> Metric:
         each.name == "smooth" for each in fields(options)
     ):
         metric = replace(options, smooth="add-k")
+        if isinstance(metric, BLEU) and metric.brevity == "standard":
+            metric = replace(metric, brevity=brevity)
     return metric
 
 
@@ -65,7 +69,7 @@ class LearnerCorpus:
     Parameters
     ----------
     task : TrainingTask
-    judge : str, optional
+    judge, brevity
         As of :func:`sentence_metric`.
 
     Attributes
@@ -91,14 +95,16 @@ class LearnerCorpus:
     [1.0, 4.0]
     """
 
-    def __init__(self, task: TrainingTask, judge: str | None = None) -> None:
+    def __init__(
+        self, task: TrainingTask, judge: str | None = None, brevity: str = "standard"
+    ) -> None:
         self.spaces = task.spaces
         self._judged = EnvelopeCorpus(task.spaces, task.evaluators)
         self._task_evaluators = task.evaluators
         self.names = self._judged.names
         self.number = {name: place for place, name in enumerate(self.names)}
         self.document: DocumentBLEU | None = None
-        self._metric = sentence_metric(task.metric, judge)
+        self._metric = sentence_metric(task.metric, judge, brevity)
         self._evaluators = task.evaluators
         if self._metric != task.metric:
             self._evaluators = tuple(
@@ -245,6 +251,8 @@ class CorpusLearner(Learner):
         drown the others, and one setting of rates and regularisation serves all.
     """
 
+    #: of BLEU for single sentences, see :func:`sentence_metric`
+    brevity: ClassVar[str] = "standard"
     judge: str | None = None
     scaled: bool = True
     _corpus: LearnerCorpus | None = field(init=False, default=None, repr=False)
@@ -256,7 +264,7 @@ class CorpusLearner(Learner):
     def ready(self, task: TrainingTask) -> LearnerCorpus:
         """Return the task in columns."""
         if self._corpus is None or not self._corpus.serves(task):
-            self._corpus = LearnerCorpus(task, self.judge)
+            self._corpus = LearnerCorpus(task, self.judge, self.brevity)
         return self._corpus
 
     def measure(self, corpus: LearnerCorpus) -> FloatColumn:

@@ -23,7 +23,7 @@ from lattices.algorithms import union
 from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, created
-from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.features import FeatureMatrix, widened_rows
 from lattices.vocabulary import Vocabulary
 
@@ -302,6 +302,22 @@ def accumulate(old: NBest, new: NBest) -> NBest:
         references=old.references or new.references,
         metadata=old.metadata or new.metadata,
     )
+
+
+def lengthened(old: NBest | None, space: Lattice | Forest, found: Iterable[Hypothesis]) -> NBest:
+    """Return a list that stands in for a space, with more of its sentences.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b", -1.0)], finals=[1])
+    >>> one = lengthened(None, lattice, lattices.k_best(lattice, 1))
+    >>> [each.text for each in lengthened(one, lattice, lattices.k_best(lattice, 2))]
+    ['a', 'b']
+    """
+    new = NBest.from_hypotheses(
+        found, vocabulary=space.vocabulary, feature_names=space.feature_names, id=space.id
+    )
+    return new if old is None or not len(old) else accumulate(old, new)
 
 
 def accumulated(old: Space, new: Space) -> Space:

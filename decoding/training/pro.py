@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, vstack
 from decoding.training.envelope import feature_rows
 from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.learner import TrainingTask
-from decoding.training.loop import accumulate
+from decoding.training.loop import lengthened
 from decoding.training.optimisation import minimised
 from decoding.training.pair_updates import Constraint, DocumentLearner, logistic_pulls
 from fstmetrics import nbest_stats
@@ -266,21 +266,12 @@ class PRO(DocumentLearner):
         for weights in self.state["decoded"][self._decoded :]:
             vector = corpus.vector(weights)
             for place in graphs:
-                self._lists[place] = self._longer(corpus, place, vector)
+                space = corpus.reweighted(place, vector)
+                assert not isinstance(space, NBest)
+                found = k_best(space, self.size, distinct=True)
+                self._lists[place] = lengthened(self._lists[place], space, found)
             self._decoded += 1
         self._note(corpus, graphs)
-
-    def _longer(self, corpus: LearnerCorpus, place: int, weights: FloatColumn) -> NBest:
-        space = corpus.reweighted(place, weights)
-        assert not isinstance(space, NBest)
-        new = NBest.from_hypotheses(
-            k_best(space, self.size, distinct=True),
-            vocabulary=space.vocabulary,
-            feature_names=space.feature_names,
-            id=space.id,
-        )
-        old = self._lists[place]
-        return accumulate(old, new) if len(old) else new
 
     def _note(self, corpus: LearnerCorpus, places: Sequence[int]) -> None:
         """Note features and statistics of lists that have changed."""

@@ -16,6 +16,7 @@ from decoding.training.envelope import feature_rows
 from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.hope_fear import first_best
 from decoding.training.learner import TrainingTask
+from decoding.training.loop import lengthened
 from decoding.training.optimisation import Descent, minimised
 from decoding.training.pair_updates import Constraint, PairLearner, softmax_margin_pulls
 from decoding.training.risk.expected import expectation
@@ -132,10 +133,11 @@ class SoftmaxMargin(PairLearner):
     ``l2 / 2 * |w| ** 2 + l1 * sum(abs(w))``, weights measured by the deviations of their
     features if ``scaled``. The sum over all derivations of a lattice or forest is exact, by its
     product with rows, up to ``budget`` pairs; beyond that, and for metrics that have no exact
-    machine, it is over the ``size`` best sentences under the weights at the beginning of a
-    round, and the target, for which BLEU searches the whole space by labels
-    (:mod:`decoding.extraction.labels`). The details of each round have the share of segments that
-    are exact, and the metric of single sentences, as ``judge``.
+    machine, it is over a list: the ``size`` best sentences under the weights at the beginning of
+    this round and of all before, and their targets, for which BLEU searches the whole space by
+    labels (:mod:`decoding.extraction.labels`). The details of each round have the share of segments
+    that are exact, and the metric of single sentences, as ``judge``. Where that is BLEU smoothed
+    for single sentences, its brevity penalty is, too: sums over sentences shorten otherwise.
 
     A round finds targets under the present weights and then takes ``iterations`` of L-BFGS, or
     one epoch of AdaGrad or SGD, towards them. Its score is the metric of the corpus, its
@@ -161,7 +163,7 @@ class SoftmaxMargin(PairLearner):
         Pairs of a lattice state and a row, or of a node and a matrix, of one segment. Products
         are kept, at about 40 bytes for each of their arcs.
     size : int
-        Sentences of a list that stands in for a segment.
+        Sentences that a round adds to a list that stands in for a segment, at most.
     workers : int
         Threads. The weights do not depend on it.
     judge, scaled
@@ -187,6 +189,7 @@ class SoftmaxMargin(PairLearner):
     """
 
     name: ClassVar[str] = "softmax-margin"
+    brevity: ClassVar[str] = "smooth"
     towards: str = "hope"
     scale: float = 100.0
     optimiser: str = "lbfgs"
@@ -198,9 +201,11 @@ class SoftmaxMargin(PairLearner):
     l2: float = 1e-3
     l1: float = 0.0
     budget: int = 100_000
-    size: int = 200
+    size: int = 100
     workers: int = 1
     _graphs: list[DerivationGraph | None] = field(init=False, default_factory=list, repr=False)
+    _lists: dict[int, NBest] = field(init=False, default_factory=dict, repr=False)
+    _decoded: int = field(init=False, default=0, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
@@ -222,12 +227,15 @@ class SoftmaxMargin(PairLearner):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""
-        return {**super().__getstate__(), "_graphs": []}
+        return {**super().__getstate__(), "_graphs": [], "_lists": {}, "_decoded": 0}
 
     def begin(self, task: TrainingTask) -> None:
         """Begin with the present weights."""
         self.weights = self.initial_weights(self.ready(task).names)
-        self.state = {"round": 0, "loss": None, "descent": {}, "squares": self.squares()}
+        self._lists, self._decoded = {}, 0
+        self.state = {
+            "round": 0, "loss": None, "descent": {}, "decoded": [], "squares": self.squares(),
+        }  # fmt: skip
 
     def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
         """Return a step of SGD, for a sentence and its rivals as if they were all there is."""
@@ -240,6 +248,7 @@ class SoftmaxMargin(PairLearner):
         corpus = super().ready(task)
         if corpus is not before:
             self._graphs = [self._product(corpus, place) for place in range(len(corpus.spaces))]
+            self._lists, self._decoded = {}, 0
         return corpus
 
     def _product(self, corpus: LearnerCorpus, place: int) -> DerivationGraph | None:
@@ -299,20 +308,17 @@ class SoftmaxMargin(PairLearner):
     def terms(self, corpus: LearnerCorpus, weights: FloatColumn) -> tuple[MarginTerms, float]:
         """Return the terms of the loss around some weights, and the share that is exact."""
         graphs, features, targets = [], [], []
-        exact = 0
-        searched = self._searched(corpus, weights)
+        searched = self._decode(corpus, weights)
         for place, graph in enumerate(self._graphs):
             space, target = corpus.spaces[place], searched.get(place)
-            exact += graph is not None
-            if isinstance(space, NBest) or graph is None:
-                nbest = self._list(corpus, place, weights, target)
-                worth = (
-                    corpus.qualities(place)
-                    if isinstance(space, NBest)
-                    else row_qualities(corpus.metric, nbest_stats(corpus.evaluator(place), nbest))
-                )
-                space, graph = nbest, list_graph(quality(corpus.metric, 1.0) * worth)
-                target = target or self._of_list(nbest, worth)
+            if graph is None:
+                space = self._lists[place].reweighted(corpus.mapping(weights))
+                worth = row_qualities(corpus.metric, nbest_stats(corpus.evaluator(place), space))
+                graph = list_graph(quality(corpus.metric, 1.0) * worth)
+                target = target or self._of_list(space, worth)
+            elif isinstance(space, NBest):
+                space = space.reweighted(corpus.mapping(weights))
+                target = self._of_list(space, corpus.qualities(place))
             if target is None:
                 raise OptionError(f"{corpus.metric} finds no target in space {space.id!r}")
             graphs.append(graph)
@@ -320,7 +326,31 @@ class SoftmaxMargin(PairLearner):
             targets.append((corpus.feature_vector(target.hypothesis.features), target.quality))
         sign = quality(corpus.metric, 1.0)
         terms = MarginTerms(graphs, features, targets, self.scale, sign, self.workers)
-        return terms, exact / len(graphs)
+        return terms, 1.0 - len(self._lists) / len(graphs)
+
+    def _decode(self, corpus: LearnerCorpus, weights: FloatColumn) -> dict[int, Target]:
+        """Bring lists up to date with all weights so far; return the targets under the last.
+
+        A list has its targets: without, the loss of its segment would have no minimum.
+        """
+        stood_for = [place for place, graph in enumerate(self._graphs) if graph is None]
+        if not stood_for:
+            return self._searched(corpus, weights)
+        decoded = self.state.setdefault("decoded", [])
+        decoded.append(weights.tolist())
+        for each in map(floats, decoded[self._decoded :]):
+            targets = self._searched(corpus, each)
+            for place in stood_for:
+                space = corpus.reweighted(place, each)
+                assert not isinstance(space, NBest)
+                found = {each.tokens: each for each in k_best(space, self.size, distinct=True)}
+                if place in targets:
+                    # as it was found: another derivation of it has other features
+                    target = targets[place].hypothesis
+                    found[target.tokens] = target
+                self._lists[place] = lengthened(self._lists.get(place), space, found.values())
+        self._decoded = len(decoded)
+        return targets
 
     def _searched(self, corpus: LearnerCorpus, weights: FloatColumn) -> dict[int, Target]:
         """Return the targets of lattices and forests, for metrics that can search."""
@@ -346,24 +376,3 @@ class SoftmaxMargin(PairLearner):
         aim = worth if self.towards == "oracle" else nbest.score + self.scale * worth
         chosen = first_best(nbest, floats(aim))
         return Target(nbest[chosen], float(worth[chosen]))
-
-    def _list(
-        self, corpus: LearnerCorpus, place: int, weights: FloatColumn, target: Target | None
-    ) -> NBest:
-        """Return a list as it is, and the sentences that stand in for a lattice or forest as one.
-
-        Without its target the loss of a segment would have no minimum.
-        """
-        space = corpus.reweighted(place, weights)
-        if isinstance(space, NBest):
-            return space
-        chosen = {each.tokens: each for each in k_best(space, self.size, distinct=True)}
-        if target is not None:
-            # as it was found: another derivation of it has other features
-            chosen[target.hypothesis.tokens] = target.hypothesis
-        return NBest.from_hypotheses(
-            chosen.values(),
-            vocabulary=space.vocabulary,
-            feature_names=space.feature_names,
-            id=space.id,
-        )

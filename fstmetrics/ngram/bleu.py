@@ -30,7 +30,9 @@ from lattices.spaces import Lattice, NBest
 
 UNIFORM = "uniform"
 LENGTHS = ("closest", "shortest", "average")
-BREVITIES = ("standard", "none")
+BREVITIES = ("standard", "smooth", "none")
+#: a unit that no sentence has: code points that are no characters, and two of them
+NO_UNIT = "\uffff\uffff"
 MEANS = ("geometric", "arithmetic")
 UNITS = ("word", "char")
 #: sacreBLEU's names, and the value each takes by default where it takes one
@@ -183,8 +185,11 @@ class BLEU(Signature):
         The effective reference length where there are several references: the one closest to
         the hypothesis, the shorter of two (Papineni et al. 2002), the shortest (NIST), or
         the mean.
-    brevity : {"standard", "none"}
-        ``none`` leaves the penalty out: the effective reference length, in the statistics,
+    brevity : {"standard", "smooth", "none"}
+        ``smooth`` counts every reference as one unit longer than it is, for single sentences:
+        ``add-k`` raises the precisions of short sentences most, and learners that maximise it
+        shorten, unless the penalty is smoothed, too (Nakov, Guzman and Vogel 2012). ``none``
+        leaves the penalty out: the effective reference length, in the statistics,
         too, is 0, and no hypothesis falls short of it.
     mean : {"geometric", "arithmetic"}
         The mean of the precisions; the arithmetic one is Pozar and Charniak's (2006), for
@@ -214,6 +219,9 @@ class BLEU(Signature):
     translation. ACL 2002.
 
     Post. A call for clarity in reporting BLEU scores. WMT 2018.
+
+    Nakov, Guzman and Vogel. Optimizing for sentence-level BLEU+1 yields short translations.
+    COLING 2012.
 
     Examples
     --------
@@ -343,7 +351,9 @@ class BLEU(Signature):
                     f"{self.name} takes references as sentences, not as a lattice: "
                     "clipping needs the n-grams of one reference at a time"
                 )
-            sentences.append(self.units(reference))
+            units = self.units(reference)
+            # one more for the length, which matches nothing
+            sentences.append((*units, NO_UNIT) if self.brevity == "smooth" else units)
         return sentences
 
     def units(self, sentence: str | Sequence[str]) -> Tokens:

@@ -70,8 +70,8 @@ def metrics(draw: st.DrawFn, *, by_sacrebleu: bool = False) -> BLEU:
     if draw(st.booleans()):
         weights = draw(st.lists(st.sampled_from([0, 1, 2]), min_size=order, max_size=order))
         options["weights"] = weights if any(weights) else "uniform"
-    if draw(st.integers(0, 3)) == 0:
-        return BLEU(**options, brevity="none")
+    if draw(st.integers(0, 2)) == 0:
+        return BLEU(**options, brevity=draw(st.sampled_from(["smooth", "none"])))
     return draw(st.sampled_from([BLEU, BLEUSBP]))(**options)
 
 

@@ -37,6 +37,7 @@ bleus = st.sampled_from(
         BLEU(order=2, length="average"),
         BLEU(order=2, length="shortest"),
         BLEU(order=2, brevity="none"),
+        BLEU(order=2, smooth="add-k", brevity="smooth"),
         BLEUSBP(order=1),
         BLEUSBP(order=2),
         BLEUSBP(order=2, smooth="exp", length="closest"),

@@ -52,6 +52,7 @@ WITH_KERNEL = [
     BLEU(lowercase=True, smooth="floor"), BLEU(unit="char", order=7, smooth="floor"),
     BLEU(unit="char", spaces=False, order=2), BLEU(tokenize="13a", smooth="exp"),
     BLEU(brevity="none", order=2, smooth="exp"), BLEU(brevity="none", mean="arithmetic"),
+    BLEU(brevity="smooth", smooth="add-k"),
     BLEU(length="average"), BLEUSBP(smooth="exp"), parse_metric("chrf"),
     parse_metric("chrf:word_order=2,beta=3"), parse_metric("chrf:eps_smoothing=true,char_order=3"),
     parse_metric("chrf:whitespace=true,lowercase=true,word_order=1"),

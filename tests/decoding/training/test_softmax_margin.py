@@ -12,7 +12,7 @@ from decoding.training import softmax_margin as softmax_margin_terms
 from decoding.training.hope_fear import hope_fear
 from decoding.training.learner import TrainingTask
 from decoding.training.softmax_margin import SoftmaxMargin
-from fstmetrics import BLEU, CER, GRR, WER, WRR, quality
+from fstmetrics import BLEU, CER, GRR, WER, WRR, parse_metric, quality
 from lattices import Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import (
@@ -160,6 +160,45 @@ def test_l1_leaves_features_out():
     learner = SoftmaxMargin(rounds=2, l1=0.3, l2=0.0).fit(wider, references, WER())
     assert learner.weights["noise"] == 0.0
     assert learner.weights["y"] != 0.0
+
+
+def test_lists_keep_what_earlier_weights_liked():
+    lattice = Lattice.from_arcs(
+        [(0, 1, word, 0.0, {feature: 1.0}) for word, feature in zip("abc", "xyz", strict=True)],
+        finals=[1],
+    )
+    task = TrainingTask([lattice], [["c"]], BLEU(order=1, smooth="add-k"))
+    learner = SoftmaxMargin(size=1)
+    learner.begin(task)
+    corpus = learner.ready(task)
+    for liked, there in (("x", {"a", "c"}), ("y", {"a", "b", "c"})):
+        learner.terms(corpus, corpus.vector({**dict.fromkeys("xyz", 0.0), liked: 1.0}))
+        (listed,) = learner._lists.values()
+        assert {each.text for each in listed} == there
+    # a learner that is loaded decodes again under all weights so far
+    again = SoftmaxMargin(size=1)
+    again.state = {"decoded": learner.state["decoded"][:1]}
+    again.terms(again.ready(task), corpus.vector({"x": 0.0, "y": 1.0, "z": 0.0}))
+    (lists,) = again._lists.values()
+    assert [each.text for each in lists] == [each.text for each in listed]
+
+
+def test_bleu_of_single_sentences_is_smoothed_with_its_penalty():
+    spaces, references = separable("lattice")
+    fitted = SoftmaxMargin(rounds=1).fit(spaces, references, BLEU())
+    judge = parse_metric(fitted.history[-1].details["judge"])
+    assert judge == BLEU(smooth="add-k", brevity="smooth")
+    for chosen in ("bleu:smooth=exp", "bleu:brevity=none"):
+        kept = SoftmaxMargin(rounds=1).fit(spaces, references, parse_metric(chosen))
+        assert "brevity=smooth" not in kept.history[-1].details["judge"]
+
+
+def test_an_interrupted_fit_with_lists_goes_on_to_the_same_weights(tmp_path, monkeypatch):
+    check_interruption(
+        lambda: SoftmaxMargin(rounds=4, iterations=2, epsilon=0.0, size=2),
+        softmax_margin_terms, "expectation", (0, 50, 100, 150),
+        tmp_path, monkeypatch, metric=BLEU(order=2),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("optimiser", ["lbfgs", "adagrad", "sgd"])

@@ -22,6 +22,7 @@ from fstmetrics import (
     corpus_stats,
     parse_metric,
 )
+from fstmetrics.ngram.bleu import BREVITIES
 from fstmetrics.testing import check_metric
 from lattices import Lattice, OptionError
 from lattices.errors import MissingDependencyError
@@ -79,7 +80,7 @@ def by_definition(metric, corpus):
             )
         ]
         words, others = cut[0], cut[1:]
-        lengths = [len(other) for other in others]
+        lengths = [len(other) + (metric.brevity == "smooth") for other in others]
         effective = {
             "closest": min(lengths, key=lambda other: (abs(other - len(words)), other)),
             "shortest": min(lengths),
@@ -135,7 +136,11 @@ def by_definition(metric, corpus):
 
 @settings(max_examples=200)
 @given(
-    corpora, metrics, st.sampled_from([(BLEU, "standard"), (BLEU, "none"), (BLEUSBP, "standard")])
+    corpora,
+    metrics,
+    st.sampled_from(
+        [*((BLEU, each) for each in BREVITIES), (BLEUSBP, "standard"), (BLEUSBP, "smooth")]
+    ),
 )
 def test_bleu_equals_its_definition(corpus, options, kind_and_brevity):
     kind, brevity = kind_and_brevity
@@ -293,7 +298,7 @@ def test_signatures():
         ({"weights": (1, 1, math.nan, 1)}, "expected uniform, or numbers"),
         ({"length": "longest"}, "length=longest: expected one of closest, shortest, average"),
         ({"mean": "harmonic"}, "mean=harmonic"),
-        ({"brevity": "strict"}, "brevity=strict: expected one of standard, none"),
+        ({"brevity": "strict"}, "brevity=strict: expected one of standard, smooth, none"),
         ({"smooth": "add-one"}, "smooth=add-one: expected one of none, floor, add-k, exp"),
         ({"smooth": "exp", "smooth_value": 0.5}, "smooth=exp takes no smooth_value"),
         ({"smooth": "floor", "smooth_value": -1.0}, "smooth_value is a number above 0"),
