@@ -27,6 +27,7 @@ from benchmarks.training_text import CORPORA, page
 from decoding.training.known import learner
 from decoding.training.learner import Learner
 from fstmetrics import BLEU, BLEUSBP, GRR, WER, Metric, corpus_stats
+from fstmetrics.statistics import paired_bootstrap
 from lattices import Space
 from lattices.algorithms import best_words
 from lattices.formats.weights import read_weights
@@ -68,6 +69,8 @@ class Result:
         Whether the learner drew random numbers: if not, its seed means nothing.
     options : mapping
         Of the learner.
+    p : float
+        Of the difference from the shipped weights' BLEU, by paired bootstrap.
     """
 
     run: Run
@@ -75,6 +78,7 @@ class Result:
     seconds: float
     drew: bool
     options: Mapping[str, Any]
+    p: float
 
 
 def shipped(corpus: str) -> dict[str, float]:
@@ -147,14 +151,30 @@ def train(run: Run) -> Result:
     )
     seconds = process_time() - begin
     drew = taught.random.bit_generator.state != untouched
-    return Result(run, scores(run.corpus, taught.weights), seconds, drew, taught.options())
+    return Result(
+        run, scores(run.corpus, taught.weights), seconds, drew, taught.options(),
+        p_value(run.corpus, taught.weights),
+    )  # fmt: skip
+
+
+def said(corpus: str, weights: Mapping[str, float]) -> tuple[list[Any], list[Any]]:
+    """Return the best sentences of the test segments under weights, and the references."""
+    _, test = spaces(corpus)
+    return [best_words(space.reweighted(weights)) for space in test], [
+        space.references for space in test
+    ]
+
+
+def p_value(corpus: str, weights: Mapping[str, float]) -> float:
+    """Return how likely a BLEU so far from the shipped weights' is, if there is no difference."""
+    metric = OBJECTIVES["BLEU"]
+    rows = [corpus_stats(metric, *said(corpus, each)) for each in (weights, shipped(corpus))]
+    return paired_bootstrap(metric, *rows).p_value
 
 
 def scores(corpus: str, weights: Mapping[str, float]) -> list[float]:
     """Return the test scores of weights, and the ratio of lengths last."""
-    _, test = spaces(corpus)
-    chosen = [best_words(space.reweighted(weights)) for space in test]
-    references = [space.references for space in test]
+    chosen, references = said(corpus, weights)
     found = [
         100.0 * metric.score(corpus_stats(metric, chosen, references).sum(axis=0))
         for metric in REPORTED.values()
