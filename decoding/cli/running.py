@@ -418,9 +418,15 @@ def check_results(tally: _Counted, references: References | None, done: str) -> 
         raise OptionError(
             f"none of the {without} segments has references in the input; give them by --refs FILE"
         )
-    report_failures(failures, but_last=bool(failures))
-    last = failures.last or "there is no segment in the input"
-    raise FormatError(f"{last} (nothing could be {done})")
+    note = f"nothing could be {done}"
+    last: object = failures.last or "there is no segment in the input"
+    shared = failures.count(failures.last.reason) if failures.last and failures.last.id else 0
+    if 1 < shared == len(failures):
+        # an option that no segment can be searched with is told once
+        last, note = failures.first[0], f"and so it is with all {len(failures)} segments: {note}"
+    else:
+        report_failures(failures, but_last=bool(failures))
+    raise FormatError(f"{last} ({note})")
 
 
 def scores_table(

@@ -10,7 +10,7 @@ exact; for BLEU a search is bounded from above by Lagrange multipliers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeGuard
 
@@ -308,6 +308,15 @@ def _best_of_all(corpus: Corpus) -> IntColumn:
 
 def _searched(corpus: Corpus, starts: Sequence[IntColumn]) -> tuple[IntColumn, float | None]:
     """Return the best selection that is found, and a bound if there is one."""
+    if is_bleu(corpus.metric) and (narrowed := _without_absent_orders(corpus, corpus.metric)):
+        inner, kept = narrowed
+        where = [{place: at for at, place in enumerate(some.tolist())} for some in kept]
+        found, bound = _searched(inner, [
+            ints([at[place] for at, place in zip(where, start.tolist(), strict=True)])
+            for start in starts
+            if all(place in at for at, place in zip(where, start.tolist(), strict=True))
+        ])  # fmt: skip
+        return ints([some[at] for some, at in zip(kept, found.tolist(), strict=True)]), bound
     pool = _Pool(corpus)
     for start in [*starts, ints(np.zeros(len(corpus)))]:
         pool.add(start)
@@ -320,6 +329,35 @@ def _searched(corpus: Corpus, starts: Sequence[IntColumn]) -> tuple[IntColumn, f
         bound = bleu_bound(corpus, corpus.metric, pool.best, pool.add)
         pool.improve()
     return pool.best, bound
+
+
+def _without_absent_orders(corpus: Corpus, metric: BLEU) -> tuple[Corpus, list[IntColumn]] | None:
+    """Return the corpus that an effective order leaves, and which rows of each front are in it.
+
+    An order of which a corpus has no n-grams is left out of the mean. So where no row matches
+    n-grams of some order, and nothing stands for a match, selections that have any score 0, and
+    the others are scored by the orders below. None if that is no difference.
+    """
+    if not metric.effective_order or metric.smooth == "add-k":
+        return None
+    order, rows = metric.order, corpus.rows
+    matches, totals = rows[:, :order], rows[:, order : 2 * order]
+    lacking = ~totals.any(axis=0)
+    if metric.smooth == "none":
+        lacking |= ~matches.any(axis=0) & (metric.scoring[0] > 0)
+    below = int(np.argmax(lacking))
+    weights = metric.scoring[0][:below]
+    if not lacking.any() or not weights.any():
+        return None
+    fronts = np.split(rows, corpus.begin[1:])
+    kept = [ints(np.flatnonzero(front[:, order + below] == 0)) for front in fronts]
+    if not all(map(len, kept)):
+        return None
+    columns = [*range(below), *range(order, order + below), -2, -1]
+    shorter = replace(metric, order=below, weights=weights.tolist())
+    inner = Corpus([front[some][:, columns] for front, some in zip(fronts, kept, strict=True)],
+                   shorter)  # fmt: skip
+    return inner, kept
 
 
 class _Pool:

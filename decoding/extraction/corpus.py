@@ -32,7 +32,7 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import GRAPH, SPACES, check_filled, takes
+from lattices.spaces.arguments import GRAPH, SPACES, WHOLE, check_filled, takes
 
 if TYPE_CHECKING:
     from decoding.extraction.labels import StatisticsFront
@@ -62,7 +62,7 @@ class CorpusOracle(BoundedScore):
     first_score: float
 
 
-@takes(spaces=SPACES, metric=METRIC)
+@takes(spaces=SPACES, metric=METRIC, workers=WHOLE, budget=WHOLE, memory=WHOLE)
 def corpus_oracle(
     spaces: Sequence[Space],
     references: Sequence[Iterable[Reference]],
@@ -254,7 +254,7 @@ def candidates(
     return found
 
 
-@takes(space=GRAPH, evaluator=EVALUATOR)
+@takes(space=GRAPH, evaluator=EVALUATOR, budget=WHOLE, memory=WHOLE)
 def statistics_front(
     space: Lattice | Forest,
     evaluator: Evaluator,

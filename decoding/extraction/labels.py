@@ -242,6 +242,9 @@ def search(
     if not problems:
         return []
     matches = problems[0].matches
+    # more than the native types hold is no limit
+    wanted = wanted._replace(k=min(wanted.k, 2**31 - 1))
+    budget, memory = (min(each, 2**63 - 1) for each in (budget, memory))
     found = search_labels(
         [problem.given for problem in problems],
         matches.weights,

@@ -38,10 +38,18 @@ from lattices.algorithms import density_masks, k_best, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.errors import OptionError, argument
-from lattices.intersection import Engine, choose, kernel
+from lattices.intersection import ENGINES, Engine, choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import LATTICE, SPACE, SPACES, check_filled, takes
+from lattices.spaces.arguments import (
+    LATTICE,
+    NUMBER,
+    SPACE,
+    SPACES,
+    WHOLE,
+    check_filled,
+    takes,
+)
 
 if TYPE_CHECKING:
     from decoding.extraction.labels import Labelled
@@ -52,9 +60,11 @@ DEFAULT_BUDGET = 1_000_000
 OUR_ENGINES = ("auto", "kernel")
 #: what a native search says of a space; the third outcome is that another engine has to try
 _NO_PATH, _OVERFLOW = 1, 2
+#: the arguments of all searches
+SEARCH = {"model_weight": NUMBER, "budget": WHOLE, "memory": WHOLE}
 
 
-@takes(space=SPACE, evaluator=EVALUATOR)
+@takes(space=SPACE, evaluator=EVALUATOR, **SEARCH)
 def oracle(
     space: Space,
     evaluator: Evaluator,
@@ -115,7 +125,7 @@ def oracle(
     )[0]
 
 
-@takes(space=SPACE, evaluator=EVALUATOR)
+@takes(space=SPACE, evaluator=EVALUATOR, k=WHOLE, **SEARCH)
 def oracle_kbest(
     space: Space,
     evaluator: Evaluator,
@@ -165,7 +175,7 @@ def oracle_kbest(
     return _ranked(space, evaluator, k, False, model_weight, budget, memory, engine)
 
 
-@takes(space=SPACE, evaluator=EVALUATOR)
+@takes(space=SPACE, evaluator=EVALUATOR, k=WHOLE, **SEARCH)
 def worst(
     space: Space,
     evaluator: Evaluator,
@@ -244,7 +254,7 @@ def _ranked(
         return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
     if not has_machine(evaluator):
         if engine not in OUR_ENGINES or not has_matches(evaluator):
-            raise _no_machine(evaluator)
+            raise _no_machine(evaluator, engine)
         from decoding.extraction.labels import label_search
 
         (labelled,) = label_search(
@@ -283,7 +293,7 @@ def _labelled(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
     ]  # fmt: skip
 
 
-@takes(spaces=SPACES, evaluators=EVALUATORS)
+@takes(spaces=SPACES, evaluators=EVALUATORS, workers=WHOLE, **SEARCH)
 def oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -326,6 +336,8 @@ def oracles(
     >>> [found.text for found in oracles(spaces, [WER().against([w]) for w in "ab"])]
     ['a', 'b']
     """
+    _check_weight(model_weight)
+    _check_ranking(1, budget, memory)
     found = find_oracles(
         spaces,
         evaluators,
@@ -375,7 +387,7 @@ def find_oracles(
         elif engine in OUR_ENGINES and has_matches(evaluator):
             by_labels.setdefault(evaluator.metric, {})[index] = space, evaluator
         else:
-            raise _no_machine(evaluator)
+            raise _no_machine(evaluator, engine)
     for of_metric in by_labels.values():
         from decoding.extraction.labels import label_search
 
@@ -515,7 +527,13 @@ def _in_reported_order(
     return [found[entry] for entry in sorted(order, key=lambda entry: (group[entry], entry))]
 
 
-def _no_machine(evaluator: Evaluator) -> OptionError:
+def _no_machine(evaluator: Evaluator, engine: str) -> OptionError:
+    if has_matches(evaluator) and engine not in OUR_ENGINES:
+        ENGINES.get(engine)  # an unknown name says so
+        return OptionError(
+            f"{evaluator.metric} has no machine for engine {engine}: it is searched by labels "
+            f"({argument('engine')} {' or '.join(OUR_ENGINES)})"
+        )
     return OptionError(
         f"{evaluator.metric} has no machine and cannot search a lattice; "
         "take its n-best list (lattices.k_best)"

@@ -6,7 +6,11 @@
 //
 // tight where s are the slopes at the sentence's own matches. Where the model score or an
 // arithmetic mean counts, the precisions themselves stand for their logarithms, those of a
-// geometric mean scaled to be equal where the slopes are taken (arithmetic means are no smaller).
+// geometric mean scaled to be equal where the slopes are taken: for any scales c > 0,
+//
+//   prod p_n^w_n <= (sum over n of w_n c_n p_n) / prod c_n^w_n,
+//
+// where the weights w, and so the last product, depend on the length under `effective_order`.
 // So one backward pass over the cells (state, context, length) gives the most that a label there
 // can gain.
 #pragma once
@@ -227,6 +231,9 @@ class LinearBound {
     const auto at = parts(length);
     double sum = logarithmic_ ? std::log(at.penalty) : 0.0;
     if (at.penalty == 0.0) return logarithmic_ ? kNothing : 0.0;
+    double scales = 0.0;
+    for (std::size_t n = 0; n < at.total.size(); ++n) scales += at.weight[n] * std::log(scale_[n]);
+    const double factor = at.penalty / std::exp(scales);
     for (std::size_t n = 0; n < at.total.size(); ++n) {
       if (at.weight[n] == 0.0) continue;
       const double total = at.total[n], one = std::min(1.0, total);
@@ -238,7 +245,7 @@ class LinearBound {
       for (const double matches : {0.0, one, wanted, total}) {
         const double p = precision(n, matches, total);
         const double worth =
-            logarithmic_ ? at.weight[n] * std::log(p) : at.penalty * at.weight[n] * scale_[n] * p;
+            logarithmic_ ? at.weight[n] * std::log(p) : factor * at.weight[n] * scale_[n] * p;
         most = std::max(most, worth - slope_[n] * matches);
       }
       sum += most;

@@ -38,7 +38,7 @@ from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.records import Record
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.arguments import SPACE, SPACES, check_filled, takes
+from lattices.spaces.arguments import NUMBER, SPACE, SPACES, WHOLE, check_filled, takes
 from lattices.spaces.features import Weights
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class HopeFear(Record):
         return self.hope.exact and self.fear.exact
 
 
-@takes(space=SPACE, evaluator=EVALUATOR)
+@takes(space=SPACE, evaluator=EVALUATOR, scale=NUMBER, budget=WHOLE)
 def hope_fear(
     space: Space,
     evaluator: Evaluator,
@@ -115,7 +115,7 @@ def hope_fear(
     return hope_fears([space], [evaluator], weights, scale=scale, budget=budget)[0]
 
 
-@takes(spaces=SPACES, evaluators=EVALUATORS)
+@takes(spaces=SPACES, evaluators=EVALUATORS, scale=NUMBER, budget=WHOLE, workers=WHOLE)
 def hope_fears(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],

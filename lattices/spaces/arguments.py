@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
+from numbers import Integral, Real
 from typing import ParamSpec, TypeVar
 
 from lattices.errors import ArgumentTypeError, OptionError, argument
@@ -166,6 +167,8 @@ def _of(*classes: type) -> Callable[[object], bool]:
     return lambda value: isinstance(value, classes)
 
 
+WHOLE = Kind("a whole number", _of(Integral))
+NUMBER = Kind("a number", _of(Real))
 LATTICE = Kind("a Lattice", _of(Lattice), _how_to_get_spaces)
 FOREST = Kind("a Forest", _of(Forest), _how_to_get_spaces)
 NBEST = Kind("an NBest", _of(NBest), _how_to_get_spaces)

@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU as SacreBLEU
 
@@ -176,25 +176,42 @@ def test_the_k_best_and_worst_are_sorted_and_complete(
     references=references,
     metric=metrics(),
     k=st.integers(1, 3),
+    weight=st.sampled_from([0.0, 0.0, 0.5, -0.25]),
     budget=st.integers(1, 60),
     quick=quick,
+)
+@example(
+    # orders that a sentence has no n-grams of count in longer ones
+    space=Lattice.from_arcs([(0, 1, "a", 0.0)], finals=[0, 1]),
+    references=[["a", "a"]],
+    metric=BLEU(order=2, effective_order=True),
+    k=1,
+    weight=0.5,
+    budget=2,
+    quick=0,
 )
 def test_bounds_hold_beyond_the_budget(
     space: Lattice | Forest,
     references: list[list[str]],
     metric: BLEU,
     k: int,
+    weight: float,
     budget: int,
     quick: int,
 ) -> None:
     evaluator = metric.against(references)
-    scores = [evaluator.score(each.tokens) for each in sentences_of(space)]
+    every: Iterable[Hypothesis] = (
+        space.paths() if isinstance(space, Lattice) else space.derivations()
+    )
+    scores = [evaluator.score(each.tokens) + weight * each.score for each in every]
     for worst in (False, True):
         with mock.patch.object(labels, "QUICK", quick):
-            (found,) = label_search([space], [evaluator], k, worst=worst, budget=budget)
+            (found,) = label_search(
+                [space], [evaluator], k, worst=worst, model_weight=weight, budget=budget
+            )
         best, *others = found.sentences
-        assert 1 + len(others) == min(k, len(scores))
-        score = evaluator.score(best.hypothesis.tokens)
+        assert 1 + len(others) == min(k, len(sentences_of(space)))
+        score = evaluator.score(best.hypothesis.tokens) + weight * best.hypothesis.score
         top = min(scores) if worst else max(scores)
         if best.exact:
             assert score == pytest.approx(top, abs=CLOSE)

@@ -307,6 +307,18 @@ def test_bad_segments_among_good_ones(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err.count(str(path)) >= 5
 
 
+def test_an_option_that_no_segment_can_be_searched_with_is_told_once(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.tsv"
+    assert run(file, "--metric", "bleu:tokenize=13a", "-o", out) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "cats.jsonl:1: segment 's0'" in line
+    assert "tokenize=13a changes words" in line
+    assert line.endswith("(and so it is with all 3 segments: nothing could be searched)")
+    assert not out.exists()
+
+
 def test_where_all_fail_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,8 @@ bleus = st.sampled_from(
         BLEU(),
         BLEU(smooth="exp"),
         BLEU(smooth="add-k", effective_order=True),
+        BLEU(effective_order=True),
+        BLEU(order=3, weights="1/0/1", effective_order=True),
         BLEU(order=2, smooth="floor", effective_order=True),
         BLEU(order=2, smooth="floor", smooth_value=3),
         BLEU(order=3, weights="0/2/1", smooth="add-k", smooth_value=0.5),
@@ -136,6 +138,20 @@ def test_a_search_is_bounded(corpus, metric):
     # as it was found: what is returned is never below the score
     assert all(bound is None or bound >= truth - 1e-9 for bound in bounds)
     assert (found.bound is None) == (getattr(metric, "mean", "geometric") == "arithmetic")
+
+
+def test_orders_that_short_segments_leave_out():
+    short = NBest.from_hypotheses([Hypothesis(("a", "b"), 0.0)])
+    # "a" matches in five words, or in two; only then no 3-gram lacks a match
+    both = NBest.from_hypotheses([Hypothesis(tuple("azzzz"), 0.0), Hypothesis(("b", "a"), -1.0)])
+    metric = BLEU(effective_order=True)
+    found = corpus_oracle([both] * 13 + [short] * 13, [["a b"]] * 26, metric)
+    assert (found.score, found.exact) == (pytest.approx(0.5**0.5), True)
+    assert {each.text for each in found.hypotheses[:13]} == {"b a"}
+    # no segment is longer: the order is 2
+    lists = [NBest.from_hypotheses([Hypothesis(tuple(text), 0.0) for text in ("ba", "ab")])] * 13
+    found = corpus_oracle(lists, [["a b"]] * 13, metric)
+    assert (found.score, found.exact) == (1.0, True)
 
 
 @settings(max_examples=100)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lattices
-from decoding import corpus_oracle, oracle, oracle_kbest, oracles, statistics_front, worst
+from decoding import (
+    corpus_oracle,
+    hope_fear,
+    oracle,
+    oracle_kbest,
+    oracles,
+    statistics_front,
+    worst,
+)
 from fstmetrics import BLEU, BLEUSBP, GRR, TBLEU, WER, LinearBLEU
 from lattices.errors import EngineError, OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
@@ -45,6 +55,25 @@ def test_the_best_the_k_best_and_the_worst() -> None:
     assert [each.score for each in best][:2] == every[:2]
     assert [each.text for each in worst(LATTICE, evaluator)] == ["a"]
     assert oracle(Forest.from_lattice(LATTICE), evaluator).text == "the cat sat"
+
+
+def test_short_sentences_with_an_effective_order_and_a_model_weight() -> None:
+    # so many labels that a bound is made, of which the weights of orders differ with the length
+    rng = random.Random(2)
+    words, length = "abcdef", 20
+    references = [" ".join(rng.choice(words) for _ in range(length)), "x"]
+    arcs = [
+        (at, at + 1, word, rng.uniform(-1, 0))
+        for at in range(length)
+        for word in rng.sample(words, 3)
+    ]
+    arcs += [(at, at + 1, "", rng.uniform(-1, 0)) for at in range(0, length, 2)]
+    lattice = Lattice.from_arcs([*arcs, (0, length, "x", -8.0)], finals=[length])
+    evaluator = BLEU(smooth="exp", effective_order=True).against(references)
+    found = oracle(lattice, evaluator, model_weight=0.02)
+    assert (found.text, found.score, found.exact) == ("x", 1.0, True)
+    assert oracle_kbest(lattice, evaluator, 3, model_weight=0.02)[0].text == "x"
+    assert hope_fear(lattice, evaluator, scale=50.0).hope.text == "x"
 
 
 def test_matches_are_clipped_by_need() -> None:
@@ -226,6 +255,29 @@ def test_corpus_oracles_are_the_best_of_all_choices(
         assert found.score <= top + 1e-12
         if found.exact:
             assert found.score == pytest.approx(top, abs=1e-9)
+
+
+def test_limits_beyond_what_native_types_hold_are_none() -> None:
+    evaluator = BLEU(order=2, smooth="add-k").against(REFERENCES)
+    every = oracle_kbest(LATTICE, evaluator, 2**40, budget=10**30, memory=10**30)
+    assert len(every) == len(sentences_of(LATTICE))
+    assert all(each.exact for each in every)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"k": 2.5}, "oracle_kbest: k is a float, expected a whole number"),
+        ({"k": "2"}, "oracle_kbest: k is the string '2', expected a whole number"),
+        ({"k": 2, "budget": 1e6}, "budget is a float, expected a whole number"),
+        ({"k": 2, "model_weight": "1"}, "model_weight is the string '1', expected a number"),
+        ({"k": 2, "engine": "foo"}, "'foo'"),
+        ({"k": 2, "engine": "openfst"}, "no machine for engine openfst: it is searched by labels"),
+    ],
+)
+def test_arguments_that_mean_nothing(arguments: dict[str, Any], problem: str) -> None:
+    with pytest.raises(lattices.Error, match=re.escape(problem)):
+        oracle_kbest(LATTICE, BLEU(smooth="add-k").against(REFERENCES), **arguments)
 
 
 @pytest.mark.parametrize("name", ["val.de-en.lat.d10", "hiero150.de-en.forest.d10"])
