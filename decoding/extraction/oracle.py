@@ -249,6 +249,8 @@ def _ranked(
 ) -> list[Oracle]:
     _check_ranking(k, budget, memory)
     _check_weight(model_weight)
+    # more than the native types hold is no limit
+    k, budget, memory = min(k, 2**31 - 1), min(budget, 2**62), min(memory, 2**62)
     if isinstance(space, NBest):
         entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
         return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]

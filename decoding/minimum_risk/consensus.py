@@ -42,6 +42,7 @@ class FastConsensus(Method):
     of its features. It is not the mean of BLEU over references, which ``pairwise`` maximises,
     but takes time linear in the number of candidates. The mean is over the orders that ``E`` is
     long enough for; BLEU is 0 if some ``P_n`` is, or if ``E`` has no words though ``L > 0``.
+    Expected counts are rounded to multiples of ``2^-36``, so that sums are exact in any order.
 
     The objective does not decompose over arcs. Candidates are therefore the best sentences of
     the model, each once, as in the paper; the answer is the best of these, and ``exact`` says no

@@ -54,6 +54,7 @@ from lattices.errors import OptionError, SpaceError, argument
 from lattices.intersection import Alignment
 from lattices.intersection.expectations import expectations, length_graph, list_graph
 from lattices.spaces import Forest, Hypothesis, NBest, Space
+from lattices.spaces.arguments import WHOLE
 from lattices.vocabulary import Vocabulary
 
 #: the most states that a forest may take as a lattice
@@ -309,6 +310,7 @@ def expected_metric(
     """
     if beyond not in ("sample", "raise"):
         raise OptionError(f"{argument('beyond', beyond)}: expected one of sample, raise")
+    WHOLE.check("expected_metric", "budget", budget)
     if budget < 1:
         raise OptionError(f"a budget is at least 1, not {budget}")
     if samples < 2:

@@ -14,7 +14,7 @@ from fstmetrics import Metric
 from fstmetrics.contract import METRIC_OR_NONE
 from lattices.errors import OptionError, argument
 from lattices.spaces import Lattice, Space
-from lattices.spaces.arguments import Kind, takes
+from lattices.spaces.arguments import NUMBER, WHOLE, Kind, takes
 
 #: where each method is, by its name
 METHODS = {
@@ -33,7 +33,7 @@ METHOD = Kind(
 )
 
 
-@takes(metric=METRIC_OR_NONE, method=METHOD)
+@takes(metric=METRIC_OR_NONE, method=METHOD, scale=NUMBER)
 def mbr(
     space: Spaces,
     metric: Metric | None = None,
@@ -119,7 +119,7 @@ def mbr(
     return found[0]
 
 
-@takes(metric=METRIC_OR_NONE, method=METHOD)
+@takes(metric=METRIC_OR_NONE, method=METHOD, k=WHOLE, scale=NUMBER)
 def mbr_kbest(
     space: Spaces,
     metric: Metric | None = None,

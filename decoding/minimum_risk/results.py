@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import ClassVar
 
 from decoding.minimum_risk.evidence import Evidence, Spaces
 from fstmetrics import BLEU, AlignmentMetric, Metric
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.records import Record
 from lattices.spaces import Hypothesis, Space
+
+#: the types of options by the annotation of their fields, and how they are called
+_TYPES: dict[str, tuple[type, str]] = {
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "bool": (bool, "true or false"),
+}
+_MOST, _MOST_BUDGET = 2**31 - 1, 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,19 @@ class Method(ABC):
     own_objective: ClassVar[bool] = False
     takes_evidence: ClassVar[bool] = True
     ranks: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse options of another type than their field's, and numbers that no search takes."""
+        for each in fields(self):
+            value, kind = getattr(self, each.name), str(each.type)
+            if value is None and kind.endswith("| None"):
+                continue
+            types, expected = _TYPES.get(kind.removesuffix(" | None"), (object, ""))
+            if not isinstance(value, types) or (types is Integral and isinstance(value, bool)):
+                raise OptionError(f"{argument(each.name)} is {expected}, not {value!r}")
+            most = _MOST_BUDGET if each.name == "budget" else _MOST
+            if isinstance(value, int) and value > most:
+                raise OptionError(f"{argument(each.name)} is at most {most}, not {value}")
 
     @abstractmethod
     def decide(

@@ -142,6 +142,8 @@ def hope_fears(
         raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
     if not 0.0 < scale < np.inf:
         raise OptionError(f"the scale of the metric is finite and greater than 0, not {scale}")
+    if budget < 1:
+        raise OptionError(f"a budget is at least 1, not {budget}")
     if weights is not None:
         spaces = [space.reweighted(weights) for space in spaces]
     found: dict[int, HopeFear] = {}

@@ -102,9 +102,15 @@ def linear_factors(
         for name, value in (("p", p), ("r", r), ("T", T)):
             if not 0.0 < value < math.inf:
                 raise OptionError(f"{argument(name)} is a positive number, not {value}")
-        factors = [-1.0 / T, *(1.0 / (order * T * p * r**n) for n in range(order))]
+        try:
+            factors = [-1.0 / T, *(1.0 / (order * T * p * r**n) for n in range(order))]
+        except (OverflowError, ZeroDivisionError):
+            raise OptionError(f"p={p}, r={r} and T={T} give factors that are not finite") from None
     else:
-        factors = [float(value) for value in theta]
+        try:
+            factors = [float(value) for value in theta]
+        except (TypeError, ValueError):
+            raise OptionError(f"{argument('theta')} is a list of numbers, not {theta!r}") from None
         if len(factors) < 2:
             raise OptionError(f"theta has one number for words and others for n-grams: {theta}")
         checked_order(len(factors) - 1)

@@ -104,8 +104,8 @@ def determinize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool =
     ``source``, ``references`` and ``metadata`` are kept; features and times cannot be,
     as one arc stands for several.
 
-    The best sentence keeps its score up to rounding in double precision; one that is worse
-    by ``d`` keeps it to within ``1e-6 * d`` plus ``delta`` for each of its words.
+    The best sentence keeps its score to within ``delta``; one that is worse by ``d`` keeps it to
+    within ``1e-6 * d`` plus ``delta`` for each of its words and for its end.
 
     Cost: that of the result, which is exponential in the worst case (Mohri 1997,
     "Finite-state transducers in language and speech processing") and smaller than the

@@ -169,8 +169,9 @@ def prune_density(space: Graph, density: float) -> Graph:
     Arcs are kept in the order of the best complete path through them, as many as the
     density allows. Arcs that lose equally much are kept or dropped together, so a few
     less may be left; but the best path always survives, even where alone it exceeds the
-    density. Ends are kept that lose less than every arc that is dropped. Scores do not
-    change. An empty best path counts as one word, see :func:`density`.
+    density. Ends are kept that lose less than every arc that is dropped; where the best path
+    alone exceeds the density, its own end only. Scores do not change. An empty best path counts
+    as one word, see :func:`density`.
     Cost: O(arcs * log(arcs)).
 
     Examples

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
+from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -116,3 +117,17 @@ class SpaceBase:
         if not np.isfinite(self.score).all():
             odd = int(np.flatnonzero(~np.isfinite(self.score))[0])
             raise SpaceError(f"{what} {odd} has score {self.score[odd]}, expected a finite number")
+
+
+def check_whole(numbers: Iterable[object], what: str) -> None:
+    """Raise SpaceError for a number of a state or node that is none: as a column it would be cut.
+
+    Examples
+    --------
+    >>> check_whole([0, 0.5], "a state")
+    Traceback (most recent call last):
+    lattices.errors.SpaceError: a state is a whole number, not 0.5
+    """
+    for number in numbers:
+        if not isinstance(number, Integral):
+            raise SpaceError(f"{what} is a whole number, not {number!r}")

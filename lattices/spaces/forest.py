@@ -18,7 +18,7 @@ from lattices._native import (
 )
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
-from lattices.spaces.base import SpaceBase
+from lattices.spaces.base import SpaceBase, check_whole
 from lattices.spaces.features import (
     FeatureMatrix,
     checked_features,
@@ -238,6 +238,7 @@ class Forest(SpaceBase):
         rows = list(edges)
         words = Vocabulary() if vocabulary is None else vocabulary
         named = [node for head, tails, *_ in rows for node in (head, *tails)]
+        check_whole(named, "a node")
         highest = max((*named, root or 0), default=0)
         sides = [
             [-1 - part if isinstance(part, int) else words.add(part) for part in row[2]]

@@ -13,7 +13,7 @@ from lattices._native import FeatureColumns, LatticeColumns, path_fields, topolo
 from lattices._native import normal_form as normal_form
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
-from lattices.spaces.base import SpaceBase
+from lattices.spaces.base import SpaceBase, check_whole
 from lattices.spaces.features import (
     FeatureMatrix,
     Weights,
@@ -247,6 +247,7 @@ class Lattice(SpaceBase):
         src = [row[0] for row in rows]
         dst = [row[1] for row in rows]
         ending = dict(finals) if isinstance(finals, Mapping) else dict.fromkeys(finals, 0.0)
+        check_whole([*src, *dst, *ending], "a state")
         if states is None:
             states = 1 + max((*src, *dst, *ending, rest.get("start", 0)))
         final = np.full(states, -np.inf)

@@ -24,7 +24,7 @@ from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.arguments import check_filled
+from lattices.spaces.arguments import WHOLE, check_filled
 from lattices.spaces.features import FeatureMatrix, Weights
 
 Beyond = Literal["k-best", "sample", "raise"]
@@ -37,6 +37,8 @@ def checked_options(temperature: float, budget: int, beyond: str, k: int, sample
     ------
     OptionError
     """
+    for name, number in (("budget", budget), ("k", k), ("samples", samples)):
+        WHOLE.check("risk", name, number)
     if not 0.0 < temperature < np.inf:
         raise OptionError(f"a temperature is finite and greater than 0, not {temperature}")
     if budget < 1:
