@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar
@@ -234,6 +235,17 @@ def file_stamps(paths: list[str]) -> list[list[Any]]:
     return stamps
 
 
+def _files_named_by(metrics: Sequence[Metric]) -> list[str]:
+    """Return the files that metrics read: their options, and parts of these, that are files."""
+    parts = {
+        part
+        for metric in metrics
+        for option in re.split("[,=()]", str(metric))
+        for part in (option, *re.split("[+:]", option))
+    }
+    return sorted(part for part in parts if os.path.isfile(part))
+
+
 def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return what every output depends on: a run is resumed by one that has the same task."""
     from importlib.metadata import version
@@ -246,6 +258,7 @@ def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,
         "metrics": [str(metric) for metric in metrics],
+        "metric files": file_stamps(_files_named_by(metrics)),
     }
 
 

@@ -248,8 +248,17 @@ class WhisperBasic:
         return any(bracket in text for bracket in "<[(")
 
     def covers(self, words: Iterable[str]) -> bool:
-        """Tell that any words will do."""
-        return True
+        """Tell whether no more than one kind of bracket is open beyond a word.
+
+        The package removes one kind after the other, so that those of two kinds may cross.
+        """
+        return len(set().union(*map(_open_brackets, words))) < 2
+
+
+def _open_brackets(word: str) -> set[str]:
+    """Return the kinds of brackets in a word that is no bracket as a whole."""
+    left = _BRACKETS.sub("", word)
+    return {kind for kind in ("<>[]", "()") if any(bracket in left for bracket in kind)}
 
 
 #: what a word is to its neighbours hangs on more than them where it begins or ends so
@@ -295,11 +304,21 @@ class WhisperEnglish(WhisperBasic):
     def covers(self, words: Iterable[str]) -> bool:
         """Tell whether no word begins or ends with what its neighbours decide upon.
 
-        Nor may there be ``and a half``, which hangs on any word before it.
+        Nor may there be ``and a half``, which hangs on any word before it, brackets around several
+        words, between which numbers go on, or characters that become digits or parts of numbers.
         """
         known = set(words)
         half = {piece for word in known for piece in re.findall(r"\w+", word.lower())}
-        return not _HALF.issubset(half) and not any(map(_ALONE.fullmatch, known))
+        if _HALF.issubset(half) or any(map(_ALONE.fullmatch, known)):
+            return False
+        return not any(_open_brackets(word) or self._is_odd_number(word) for word in known)
+
+    def _is_odd_number(self, word: str) -> bool:
+        """Tell whether a word is a number only after its characters are replaced."""
+        if word.isascii() or self.waits((word,)):
+            return False
+        pieces = self.sentence((word,))
+        return bool(pieces) and self.waits(pieces)
 
 
 NORMALISERS: Registry[Any] = Registry(

@@ -344,3 +344,27 @@ def test_wrong_files(tmp_path: Path) -> None:
         parse_normaliser(f"regex:{path}")
     with pytest.raises(OptionError, match="normalised already"):
         Normalised(Normalised(WER(), "lower"), "lower")
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "rival", "reference"),
+    [
+        ("whisper-english", "½ million people", "two people", "½ million people"),
+        ("whisper-english", "twenty (uh huh) one men", "twenty men", "twenty-one men"),
+        ("whisper-basic", "(a [b c) d] e", "a x", "a e"),
+    ],
+)
+def test_what_hangs_on_more_than_neighbours_is_not_called_exact(
+    name: str, said: str, rival: str, reference: str
+) -> None:
+    pytest.importorskip("whisper_normalizer")
+    words, other = said.split(), rival.split()
+    end = len(words) + len(other)
+    arcs = [(at, at + 1, word) for at, word in enumerate(words[:-1])]
+    arcs.append((len(words) - 1, end, words[-1]))
+    places = [0, *range(len(words), end - 1), end]
+    arcs += [(a, b, word) for a, b, word in zip(places, places[1:], other, strict=False)]
+    lattice = Lattice.from_arcs(arcs, finals=[end])
+    assert {path.text for path in lattice.paths()} == {said, rival}
+    found = oracle(lattice, Normalised(WER(), name).against([reference]))
+    assert found.score == 0.0 or not found.exact

@@ -36,6 +36,7 @@ from decoding.cli.running import (
     unscored_lines,
     write_summarised,
 )
+from decoding.cli.terminal import say
 
 if TYPE_CHECKING:
     from decoding.cli.running import Outcome
@@ -77,7 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
     add_references(parser)
-    add_metrics(parser, "; the expectation of the first one decides, the others score")
+    add_metrics(
+        parser,
+        "; the expectation of the first one decides, unless the method has an objective of its "
+        "own, the others score",
+    )
     parser.add_argument(
         "--method",
         metavar="NAME",
@@ -211,6 +216,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
     from decoding.cli.output.tally import Tally
     from decoding.corpus.outcomes import Done
+    from decoding.minimum_risk.results import Method
+    from fstmetrics import Normalised
     from lattices.formats.streams import created
 
     # an expectation may be had without what it takes to score against references
@@ -223,6 +230,11 @@ def _run(arguments: argparse.Namespace) -> int:
             arguments.parser.error("--resume goes on with results, not with a --matrix")
         options["matrix"] = True
     method = _checked_method(arguments, options)
+    if isinstance(method, Method) and method.own_objective and isinstance(metrics[0], Normalised):
+        arguments.parser.error(
+            f"--method {method.name} has an objective of its own, over words as they are: a "
+            "normalised metric decides by --method pairwise, exact or search"
+        )
     references = opened_references(arguments)
     decision = {
         "scale": arguments.scale,
@@ -231,10 +243,11 @@ def _run(arguments: argparse.Namespace) -> int:
         "oracles": not arguments.no_oracle,
     }
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
+    systems = tuple(map(_table, arguments.systems))
     tables = {
         "method": method,
         "evidence": _table(arguments.evidence) if arguments.evidence else None,
-        "systems": tuple(map(_table, arguments.systems)),
+        "systems": systems,
     }
     job = MBRLines(
         metrics,
@@ -252,10 +265,19 @@ def _run(arguments: argparse.Namespace) -> int:
 
         def noting(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
             """Write the lines that stand beside the results, in their order."""
+            met = set()
             for outcome in outcomes:
+                met.add(outcome.id)
                 if beside is not None and isinstance(outcome, Done):
                     beside.write(outcome.result.beside.encode("utf-8"))
                 yield outcome
+            if not arguments.resume:
+                for path, table in zip(arguments.systems, systems, strict=True):
+                    if absent := [id for id in table if id not in met]:
+                        say(
+                            f"{path}: {len(absent)} segments that the first system lacks are left "
+                            f"out, such as {absent[0]!r}"
+                        )
 
         return write_summarised(
             arguments,

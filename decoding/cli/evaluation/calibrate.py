@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         type=finite,
-        help="scales of the model scores to choose from (default: every half octave from 1/64 to "
-        "64)",
+        help="scales of the model scores to choose from, beside 1 (default: every half octave from "
+        "1/64 to 64)",
     )
     parser.add_argument(
         "--folds",

@@ -178,6 +178,17 @@ def test_the_k_best_of_forests(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--set", "samples=3", "--samples", "3"], "samples is given twice"),
         (["--evidence", "-"], "not standard input"),
         (["--metric", "bleu", "--scale", "-1"], "a scale is a finite number from 0 on"),
+        (["--set", "evidence_size=1e3"], "--set evidence_size is a whole number, not 1000.0"),
+        (["--set", "uniform=2"], "--set uniform is true or false, not 2"),
+        (["--method", "exact", "--set", "budget=1.5"], "--set budget is a whole number, not 1.5"),
+        (["--method", "edit", "--set", "iterations=9999999999"], "is at most 2147483647"),
+        (["--method", "linear", "--set", "word_penalty=x"], "word_penalty is a number, not 'x'"),
+        (["--method", "linear", "--set", "theta=1"], "theta is a list of numbers, not 1"),
+        (["--method", "linear", "--set", "r=1e-320"], "give factors that are not finite"),
+        (
+            ["--method", "edit", "--metric", "wer", "--normalize", "lower"],
+            "--method edit has an objective of its own",
+        ),
     ],
 )
 def test_what_is_refused(
@@ -185,6 +196,19 @@ def test_what_is_refused(
 ) -> None:
     assert run(lists, *flags) == 2
     assert message in capsys.readouterr().err
+
+
+def test_segments_that_only_another_system_has_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("u1 the cat\n")
+    second.write_text("u1 a cat\nu9 more words\n")
+    assert run("--systems", first, second) == 0
+    told = capsys.readouterr().err
+    assert f"{second}: 1 segments that the first system lacks are left out, such as 'u9'" in told
+    assert run("--systems", first, first) == 0
+    assert "left out" not in capsys.readouterr().err
 
 
 def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:

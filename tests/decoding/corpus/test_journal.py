@@ -442,6 +442,22 @@ def test_a_changed_input_is_not_resumed(
     assert "cannot resume" in capsys.readouterr().err
 
 
+def test_a_changed_file_of_a_metric_is_not_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rules = cats(tmp_path / "cats.jsonl", 9), tmp_path / "rules.tsv"
+    rules.write_text("cat\tdog\n")
+    command = ["oracle", str(path), "-o", str(tmp_path / "out"), "--metric", "wer"]
+    command += ["--normalize", f"lower+regex:{rules}"]
+    monkeypatch.setattr(module, "INTERVAL", 0.0)
+    stopping = Interrupting(monkeypatch)
+    stopping.after = 3
+    assert main(command) == INTERRUPTED
+    rules.write_text("cat\tdogs\n")
+    assert main([*command, "--resume"]) == 2
+    assert "cannot resume" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "wrong", [["x.jsonl", "--resume"], ["-", "--resume", "-o", "out"]], ids=["to a pipe", "from"]
 )
