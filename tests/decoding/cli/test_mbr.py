@@ -211,6 +211,18 @@ def test_segments_that_only_another_system_has_are_told(
     assert "left out" not in capsys.readouterr().err
 
 
+def test_alternatives_of_equal_posteriors_come_by_their_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # "z" is before "b" in the vocabulary
+    arcs = [(0, 1, "the", 0.0), (0, 1, "z", -1.0), (0, 1, "b", -1.0)]
+    path = tmp_path / "ties.jsonl"
+    write(path, [Lattice.from_arcs(arcs, finals=[1], id="s1")])
+    assert run(path, "--metric", "wer", "--format", "jsonl", "--confidences", "-q") == 0
+    ((word,),) = [row["confidences"] for row in objects(capsys.readouterr().out)]
+    assert [other for other, _ in word["alternatives"]] == ["b", "z"]
+
+
 def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that is interrupted goes on, and ends as if it had not been."""
     from decoding.cli.output.tally import Tally
