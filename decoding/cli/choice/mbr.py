@@ -267,7 +267,8 @@ def _run(arguments: argparse.Namespace) -> int:
             """Write the lines that stand beside the results, in their order."""
             met = set()
             for outcome in outcomes:
-                met.add(outcome.id)
+                if systems:
+                    met.add(outcome.id)
                 if beside is not None and isinstance(outcome, Done):
                     beside.write(outcome.result.beside.encode("utf-8"))
                 yield outcome
