@@ -141,8 +141,10 @@ def _run(given: Sequence[str]) -> int:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"warning: {_in_one_line(message)}")
 
-    # a command that comes first is the only one that is wanted
-    names = [name for name in given[:1] if name in COMMANDS] or list(COMMANDS)
+    # a command that comes first is the only one that is wanted, and a version needs none
+    names: Iterable[str] = [name for name in given[:1] if name in COMMANDS]
+    if not names and list(given) != ["--version"]:
+        names = COMMANDS
     try:
         arguments = build_parser(names).parse_args(given)
         if arguments.command == "doctor":

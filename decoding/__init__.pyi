@@ -1,0 +1,50 @@
+from .corpus.jobs import InfoJob as InfoJob, MBRJob as MBRJob, OracleJob as OracleJob
+from .corpus.runner import (
+    Done as Done,
+    Failure as Failure,
+    Segment as Segment,
+    VocabularyWarning as VocabularyWarning,
+    run as run,
+)
+from .extraction.corpus import (
+    CorpusOracle as CorpusOracle,
+    corpus_oracle as corpus_oracle,
+    statistics_front as statistics_front,
+)
+from .extraction.oracle import (
+    DensityPoint as DensityPoint,
+    Oracle as Oracle,
+    SizePoint as SizePoint,
+    density_curve as density_curve,
+    oracle as oracle,
+    oracle_at as oracle_at,
+    oracle_kbest as oracle_kbest,
+    oracles as oracles,
+    worst as worst,
+)
+from .frames import frame as frame
+from .lists import rerank as rerank
+from .minimum_risk.consensus import FastConsensus as FastConsensus
+from .minimum_risk.edit import EditDistance as EditDistance
+from .minimum_risk.evidence import Evidence as Evidence, evidence_of as evidence_of
+from .minimum_risk.exact import ExactRisk as ExactRisk
+from .minimum_risk.linear import Linear as Linear
+from .minimum_risk.mbr import mbr as mbr, mbr_kbest as mbr_kbest
+from .minimum_risk.pairwise import Pairwise as Pairwise
+from .minimum_risk.results import Consensus as Consensus
+from .minimum_risk.rover import Rover as Rover
+from .minimum_risk.search import Search as Search
+from .plots import plot as plot
+from .training.hope_fear import (
+    HopeFear as HopeFear,
+    hope_fear as hope_fear,
+    hope_fears as hope_fears,
+)
+from .training.mert import MERT as MERT
+from .training.mira import MIRA as MIRA
+from .training.perceptron import Perceptron as Perceptron
+from .training.pro import PRO as PRO
+from .training.risk.learner import Risk as Risk
+from .training.softmax_margin import SoftmaxMargin as SoftmaxMargin
+from .sample import sample_data as sample_data
+from .version import __version__ as __version__

@@ -1,0 +1,58 @@
+from .algorithms import (
+    best as best,
+    density as density,
+    determinize as determinize,
+    inside as inside,
+    k_best as k_best,
+    log_path_count as log_path_count,
+    minimize as minimize,
+    ngram_posteriors as ngram_posteriors,
+    outside as outside,
+    path_count as path_count,
+    path_lengths as path_lengths,
+    posteriors as posteriors,
+    prune as prune,
+    push as push,
+    remove_epsilon as remove_epsilon,
+    sample as sample,
+    sentence_count as sentence_count,
+    to_characters as to_characters,
+    to_lattice as to_lattice,
+    trim as trim,
+    union as union,
+)
+from .algorithms.semirings import COUNT as COUNT, LOG as LOG, VITERBI as VITERBI
+from .errors import (
+    Error as Error,
+    FormatError as FormatError,
+    OptionError as OptionError,
+    SpaceError as SpaceError,
+)
+from .formats import read as read, write as write
+from .formats.lists.rows import from_rows as from_rows
+from .formats.references import read_references as read_references
+from .interop import (
+    from_fst as from_fst,
+    from_networkx as from_networkx,
+    to_fst as to_fst,
+    to_networkx as to_networkx,
+)
+from .interop.arrow import from_arrow as from_arrow, to_arrow as to_arrow
+from .interop.generate import from_generate as from_generate
+from .interop.hypotheses import from_hypotheses as from_hypotheses
+from .interop.speech import (
+    from_k2 as from_k2,
+    from_kaldi as from_kaldi,
+    from_pocketsphinx as from_pocketsphinx,
+)
+from .spaces import (
+    Forest as Forest,
+    Hypothesis as Hypothesis,
+    Lattice as Lattice,
+    NBest as NBest,
+    Space as Space,
+)
+from .spaces.features import add_feature as add_feature
+from .tokens.posteriors import from_posteriors as from_posteriors
+from .tokens.words import to_words as to_words
+from .vocabulary import Vocabulary as Vocabulary
