@@ -33,7 +33,7 @@ namespace lattices {
 
 // A part of an edge's target side: one slot (or none, tail -1) and the words around it. Only the
 // first part of an edge has words before its slot.
-struct Part {
+struct Piece {
   Index tail;
   std::span<const Index> before, after;
   bool first, last;
@@ -44,11 +44,11 @@ struct Part {
 // Call `use` with the parts of an edge from left to right: an arc is one slot, which all that leads
 // to its source fills, and its word.
 template <class Use>
-void for_parts(const Lattice& lattice, Index arc, Use&& use) {
-  use(Part{lattice.src[arc], {}, lattice.label.subspan(arc, lattice.label[arc] != 0), true, true});
+void for_pieces(const Lattice& lattice, Index arc, Use&& use) {
+  use(Piece{lattice.src[arc], {}, lattice.label.subspan(arc, lattice.label[arc] != 0), true, true});
 }
 template <class Use>
-void for_parts(const Forest& forest, Index edge, Use&& use) {
+void for_pieces(const Forest& forest, Index edge, Use&& use) {
   const auto side = forest.symbols(edge);
   const auto tails = forest.tails(edge);
   std::size_t at = 0;
@@ -58,11 +58,11 @@ void for_parts(const Forest& forest, Index edge, Use&& use) {
     return side.subspan(begin, at - begin);
   };
   const auto before = words();
-  if (at == side.size()) return use(Part{-1, before, {}, true, true});
+  if (at == side.size()) return use(Piece{-1, before, {}, true, true});
   for (bool first = true; at < side.size(); first = false) {
     const Index tail = tails[-1 - side[at++]];
     const auto after = words();
-    use(Part{tail, first ? before : std::span<const Index>(), after, first, at == side.size()});
+    use(Piece{tail, first ? before : std::span<const Index>(), after, first, at == side.size()});
   }
 }
 
@@ -132,7 +132,7 @@ struct NodeBounds {
       used[node] |= end_score(graph, node) > kMinusInfinity;
       if (!used[node]) continue;
       for (const Index edge : graph.incoming(node)) {
-        for_parts(graph, edge, [&](const Part& part) {
+        for_pieces(graph, edge, [&](const Piece& part) {
           if (part.tail < 0) return;
           used[part.tail] = 1;
           left[part.tail] |= left[node] || !part.first || !part.before.empty();
@@ -241,7 +241,7 @@ class Unfolding {
   }
 
   // What a part makes of the contexts so far and of those of what fills its slot.
-  Contexts join(Contexts so_far, const Part& part, const Contexts* filling, bool keep_first) {
+  Contexts join(Contexts so_far, const Piece& part, const Contexts* filling, bool keep_first) {
     for (const Index word : part.before) follow(so_far, word, 0, keep_first);
     if (filling != nullptr) {
       Index spelt[32];
@@ -269,7 +269,7 @@ class Unfolding {
     Index part_begin = -1, part_end = -1;
     Index symbol = 0;
     bool room = true;
-    for_parts(graph_, edge, [&](const Part& part) {
+    for_pieces(graph_, edge, [&](const Piece& part) {
       const Index left_begin = part_begin, left_end = part_end;
       part_begin = static_cast<Index>(parts_.size());
       const bool keep_first = bounds_.left[node];
