@@ -11,7 +11,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU as SacreBLEU
 
-from decoding import corpus_oracle, oracle_kbest, worst
+import decoding
+from decoding import corpus_oracle, oracle_kbest
 from decoding.extraction import labels
 from decoding.extraction.labels import label_search, statistics_fronts
 from decoding.training.hope_fear import hope_fear
@@ -207,7 +208,7 @@ def test_of_equals_the_better_model_score_is_found(
     every = sentences_of(space)
     # what is rounding and what is not must be clear
     assume(not any(1e-13 < evaluator.score(each.tokens) < 1e-9 for each in every))
-    for sign, search in ((1.0, oracle_kbest), (-1.0, worst)):
+    for sign, search in ((1.0, oracle_kbest), (-1.0, decoding.worst)):
         values = [(round(sign * evaluator.score(each.tokens), 10), each.score) for each in every]
         wanted = np.array(sorted(values, reverse=True))
         for given_space in (space, NBest.from_hypotheses(every)):
