@@ -254,6 +254,8 @@ def _prefixes(nbest: NBest, scale: float) -> tuple[Lattice, FloatColumn]:
 
 #: how often the sentence may change; real lattices take two or three changes
 MOST_CHANGES = 100
+#: how many alternatives of bins are tried at a minimum
+SWAPS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,6 +305,7 @@ def edit(
     scale: float = 1.0,
     start: Sequence[str] | None = None,
     starts: int = 1,
+    swaps: int = SWAPS,
     iterations: int = MOST_CHANGES,
     decode: bool = True,
     system_weights: Sequence[float] | None = None,
@@ -399,6 +402,7 @@ def edit(
         beginnings,
         start is None and decode,
         changes if decode else 0,
+        swaps if decode else 0,
     )
     ready.checked(mass)
     found = EditConsensus.__new__(EditConsensus)
