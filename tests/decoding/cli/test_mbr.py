@@ -338,6 +338,19 @@ def test_a_function_of_ones_own(
     assert plain == one == two
 
 
+def test_edits_or_rates(tmp_path: Path) -> None:
+    texts = ("a", "a b c d", "a b c x", "a b y d")
+    path, out = tmp_path / "n.jsonl", tmp_path / "out.tsv"
+    row = {"id": "0", "nbest": [{"words": text, "score": 0.0} for text in texts]}
+    path.write_text(json.dumps(row) + "\n")
+    for flags, line in (
+        ([], "0\t0.9375\ta\n"),
+        (["--set", "normalised=false"], "0\t1.25\ta b c d\n"),
+    ):
+        assert run(path, "--metric", "wer", "--method", "pairwise", *flags, "-q", "-o", out) == 0
+        assert out.read_text() == line
+
+
 def test_sources_are_part_of_what_is_scored_and_cached(
     utility: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
