@@ -118,7 +118,7 @@ def table(most: int = 300, paths: int = 5000, few: int = 120) -> list[str]:
         total = np.array(rows).sum(axis=0)
         share = np.mean([row.found for row in rows])
         sums = " | ".join(f"{value:.3f}" for value in total)
-        lines.append(f"| {scale:g} | {sums} | {share:.0%} |")
+        lines.append(f"| {scale:g} | {sums} | {share:.1%} |")
         tight.append(sum(row.objective <= row.expected + SAME for row in rows))
         excess.append(total[0] / total[1] - 1.0)
     lines += [

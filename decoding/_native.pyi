@@ -40,12 +40,13 @@ TIE: float = 1e-12
 
 GAIN: float = 1e-07
 
-def least_edits(lattice: lattices._native.LatticeColumns, scale: float, beginnings: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], likely: bool, changes: int) -> tuple[list[int], list[float], bool, list[int] | None, float]:
+def least_edits(lattice: lattices._native.LatticeColumns, scale: float, beginnings: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], likely: bool, changes: int, swaps: int) -> tuple[list[int], list[float], bool, list[int] | None, float]:
     """
     Return the sentence with few expected edits that some sentences lead to: its words, the
     expected edits of all on the way, whether no change is left that lowers them, and the arcs
     of its best path, if it has one. Begin with these sentences, by default with the model's
-    best, and where asked for with the path of the most probable arcs, too. At last comes the
+    best, and where asked for with the path of the most probable arcs, too; then try so many
+    of the closest alternatives of its bins. At last comes the
     logarithm of the sum over all complete paths; if it is not finite, there is no sentence.
     """
 

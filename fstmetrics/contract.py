@@ -15,7 +15,7 @@ from lattices import _native
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
 from lattices.intersection.engine import TargetSides
-from lattices.spaces import Forest, Lattice, NBest
+from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import Each, Kind
 from lattices.spaces.forest import rows_in_order
 from lattices.vocabulary import Vocabulary
@@ -420,6 +420,39 @@ def has_fractions(metric: Metric) -> TypeGuard[FractionMetric]:
     (True, False)
     """
     return offers(type(metric), "fractions", frozenset(["score", "scores"]))
+
+
+class SourceMetric(Metric, Protocol):
+    """A metric that may depend on the source of a segment."""
+
+    def with_source(self, source: str) -> Metric:
+        """Return the metric for a segment with this source, or raise if there must be one."""
+
+
+def takes_source(metric: Metric) -> TypeGuard[SourceMetric]:
+    """Tell whether a metric may depend on the source of a segment, as a utility does."""
+    return offers(type(metric), "with_source", frozenset())
+
+
+def for_segment(metric: Metric, spaces: Sequence[Space]) -> Metric:
+    """Return the metric for one segment: with the source of its spaces, if it takes one.
+
+    Examples
+    --------
+    >>> from fstmetrics import Utility
+    >>> lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1], source="ein")
+    >>> metric = Utility(lambda triples: [len(source) for *_, source in triples], source=True)
+    >>> for_segment(metric, [lattice]).against(["an"]).score("a")
+    3.0
+    """
+    if not takes_source(metric):
+        return metric
+    said = (space.source or str(space.metadata.get("source", "")) for space in spaces)
+    sources = list(dict.fromkeys(filter(None, said)))
+    if len(sources) > 1:
+        raise OptionError(f"the spaces of a segment have two sources, {sources[0]!r:.60} and "
+                          f"{sources[1]!r:.60}")  # fmt: skip
+    return metric.with_source("".join(sources))
 
 
 def by_denominator(evaluator: Evaluator) -> list[Evaluator] | None:

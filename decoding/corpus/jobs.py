@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -26,7 +26,7 @@ from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
 from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Evaluator, Metric, has_machine
-from fstmetrics.contract import can_search, decomposes, has_matches
+from fstmetrics.contract import can_search, decomposes, for_segment, has_matches
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
@@ -95,6 +95,13 @@ class SegmentOracles:
     unscored: bool = False
 
 
+def evaluators_of(
+    metrics: Iterable[Metric], space: Space, references: tuple[Reference, ...]
+) -> list[Evaluator]:
+    """Return an evaluator of each metric for a segment, with its source where one takes it."""
+    return [for_segment(metric, [space]).against(references) for metric in metrics]
+
+
 @dataclass(frozen=True)
 class OracleJob:
     """Search every segment under the first metric, and score what is found under all.
@@ -134,8 +141,11 @@ class OracleJob:
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentOracles]:
         """Return the oracles of each segment."""
         references = [segment.references(self.references, required=True) for segment in segments]
-        evaluators = [self.metrics[0].against(some) for some in references]
         spaces = [segment.space for segment in segments]
+        evaluators = [
+            for_segment(self.metrics[0], [space]).against(some)
+            for space, some in zip(spaces, references, strict=True)
+        ]
         found = self._together(spaces, evaluators) or [
             self._alone(space, evaluator)
             for space, evaluator in zip(spaces, evaluators, strict=True)
@@ -183,7 +193,7 @@ class OracleJob:
         evaluator: Evaluator,
         references: tuple[Reference, ...],
     ) -> SegmentOracles:
-        others = [metric.against(references) for metric in self.metrics[1:]]
+        others = evaluators_of(self.metrics[1:], space, references)
         words = best_words(space)
         return SegmentOracles(
             oracles=tuple(found),
@@ -258,8 +268,11 @@ class CandidatesJob:
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentCandidates]:
         """Return the candidates of each segment."""
         references = [segment.references(self.references, required=True) for segment in segments]
-        evaluators = [[metric.against(some) for metric in self.metrics] for some in references]
         spaces = [segment.space for segment in segments]
+        evaluators = [
+            evaluators_of(self.metrics, space, some)
+            for space, some in zip(spaces, references, strict=True)
+        ]
         check_filled(spaces)
         found = candidates(
             spaces,
@@ -351,7 +364,7 @@ class CurveJob:
     def _of(self, segment: Segment) -> SegmentCurve:
         space = segment.space
         references = segment.references(self.references, required=True)
-        first, *others = [metric.against(references) for metric in self.metrics]
+        first, *others = evaluators_of(self.metrics, space, references)
         points: list[tuple[int, Oracle]]
         if self.at:
             points = [(each.sentences, each.oracle) for each in oracle_at(space, first, self.at)]
@@ -540,7 +553,7 @@ class RescoreJob:
         stats = one_best_stats = None
         references = segment.references(self.references)
         if references and self.metrics:
-            evaluators = [metric.against(references) for metric in self.metrics]
+            evaluators = evaluators_of(self.metrics, segment.space, references)
             before = best_words(segment.space)
             stats = tuple(evaluator.stats(found.tokens) for evaluator in evaluators)
             one_best_stats = tuple(evaluator.stats(before) for evaluator in evaluators)
@@ -659,7 +672,7 @@ class MBRJob:
         references = segment.references(self.references)
         stats = one_best_stats = oracle_stats = None
         if references:
-            evaluators = [metric.against(references) for metric in self.metrics]
+            evaluators = evaluators_of(self.metrics, space, references)
             stats = tuple(
                 tuple(evaluator.stats(each.tokens) for evaluator in evaluators) for each in found
             )

@@ -205,7 +205,11 @@ def corpus_choice(
     if outer is not None:
         bound = corpus_choice(outer, metric).bound
     # of equals what was given first: a start may be better than a search by rounding alone
-    places = max([*given, places], key=lambda each: quality(metric, corpus.score(each)))
+    some = [*given, places]
+    worth = [quality(metric, corpus.score(each)) for each in some]
+    places = next(
+        each for each, one in zip(some, worth, strict=True) if one >= max(worth) - ROUNDING
+    )
     score = corpus.score(places)
     if bound is not None and quality(metric, bound) < quality(metric, score):
         bound = score  # by rounding

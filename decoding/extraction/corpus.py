@@ -24,6 +24,7 @@ from fstmetrics.contract import (
     ROUNDING,
     FractionMetric,
     by_denominator,
+    for_segment,
     has_matches,
 )
 from fstmetrics.references import Reference
@@ -118,7 +119,10 @@ def corpus_oracle(
         kind = "lists" if all(isinstance(space, NBest) for space in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but references for {len(references)} segments")
     check_filled(spaces)
-    evaluators = [metric.against(of_segment) for of_segment in references]
+    evaluators = [
+        for_segment(metric, [space]).against(of_segment)
+        for space, of_segment in zip(spaces, references, strict=True)
+    ]
     found = candidates(
         spaces, evaluators, engine=engine, workers=workers, budget=budget, memory=memory
     )

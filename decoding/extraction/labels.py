@@ -52,6 +52,9 @@ class Labelled(NamedTuple):
 class StatisticsFront(NamedTuple):
     """The rows of statistics of a segment that no other sentence's dominate.
 
+    Under a metric for which some matches make no difference (an order of weight 0), also those of
+    sentences with a higher model score than all that dominate them.
+
     Attributes
     ----------
     rows : float64 array

@@ -254,6 +254,8 @@ def _prefixes(nbest: NBest, scale: float) -> tuple[Lattice, FloatColumn]:
 
 #: how often the sentence may change; real lattices take two or three changes
 MOST_CHANGES = 100
+#: how many alternatives of bins are tried at a minimum
+SWAPS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,8 +272,8 @@ class EditConsensus(Consensus):
         Bins with posteriors and times; ``network.words`` has the confidences of the sentence.
         Made when it is first asked for.
     objectives : tuple of float
-        The objective of the sentence that was begun with and of each one after it; the last is
-        ``expected``.
+        The objective of the sentence that was begun with and of each lower one after it; the last
+        is ``expected``.
     settled : bool
         Whether the last sentence could not be improved; False if ``iterations`` were too few.
     """
@@ -303,6 +305,7 @@ def edit(
     scale: float = 1.0,
     start: Sequence[str] | None = None,
     starts: int = 1,
+    swaps: int = SWAPS,
     iterations: int = MOST_CHANGES,
     decode: bool = True,
     system_weights: Sequence[float] | None = None,
@@ -311,7 +314,7 @@ def edit(
 
     A local minimum of the objective of Xu et al. 2011, see this module: every sentence on the
     way there has a lower one than the sentence before. On real lattices the objective is mostly
-    right and the minimum not always the lowest; more ``starts`` find lower ones.
+    right and the minimum not always the lowest; more ``swaps`` and ``starts`` find lower ones.
 
     The objective is never below the expected edit distance of its sentence, and equal to it where
     no two arcs lead to one state, such as in the tree that a list becomes. Elsewhere it depends on
@@ -339,6 +342,12 @@ def edit(
         first. Words that are new to the space's vocabulary are added to it.
     starts : int
         From how many of the model's best sentences to begin, where ``start`` is not given.
+    swaps : int
+        How many alternatives of bins to try where no change of a single bin is left that lowers the
+        objective. Some changes take two bins at once, such as one word for two: so another word, or
+        none, is put into a bin, the closest in posterior first (no more than 0.5 behind), and the
+        search goes on from there. What is lower takes the place of the sentence, and is tried in
+        turn. 0 leaves it at the recursion, as Kaldi does.
     iterations : int
         How often the sentence may change.
     decode : bool
@@ -387,6 +396,8 @@ def edit(
     changes = index(iterations)
     if changes < 0:
         raise OptionError(f"{argument('iterations')} is {iterations}, expected 0 or more")
+    if index(swaps) < 0:
+        raise OptionError(f"{argument('swaps')} is {swaps}, expected 0 or more")
     if index(starts) < 1 or (starts > 1 and (start is not None or not decode)):
         raise OptionError(
             f"{argument('starts')} is {starts}, expected 1 or more, and 1 with a start of one's "
@@ -399,6 +410,7 @@ def edit(
         beginnings,
         start is None and decode,
         changes if decode else 0,
+        min(swaps, 2**31 - 1) if decode else 0,
     )
     ready.checked(mass)
     found = EditConsensus.__new__(EditConsensus)
@@ -424,7 +436,7 @@ class EditDistance(Method):
 
     Parameters
     ----------
-    start, starts, iterations, decode
+    start, starts, swaps, iterations, decode
         As of :func:`edit`.
     """
 
@@ -434,6 +446,7 @@ class EditDistance(Method):
 
     start: Sequence[str] | None = None
     starts: int = 1
+    swaps: int = SWAPS
     iterations: int = MOST_CHANGES
     decode: bool = True
 
@@ -453,7 +466,7 @@ class EditDistance(Method):
         found = edit(
             # one is what it mostly is, and needs no second look
             spaces[0] if len(spaces) == 1 else spaces,
-            scale=scale, start=self.start, starts=self.starts,
+            scale=scale, start=self.start, starts=self.starts, swaps=self.swaps,
             iterations=self.iterations, decode=self.decode, system_weights=system_weights,
         )  # fmt: skip
         return [found]

@@ -11,7 +11,7 @@ from typing import Any
 from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems
 from decoding.minimum_risk.results import Consensus, Method, is_word_error
 from fstmetrics import Metric
-from fstmetrics.contract import METRIC_OR_NONE
+from fstmetrics.contract import METRIC_OR_NONE, for_segment
 from lattices.errors import OptionError, argument
 from lattices.spaces import Lattice, Space
 from lattices.spaces.arguments import NUMBER, WHOLE, Kind, takes
@@ -114,8 +114,9 @@ def mbr(
     systems = as_systems(space)
     chosen = _chosen(method, systems, metric, evidence)
     found = chosen.decide(
-        systems, metric, evidence=evidence, scale=scale, system_weights=system_weights
-    )
+        systems, _for_segment(metric, systems), evidence=evidence, scale=scale,
+        system_weights=system_weights,
+    )  # fmt: skip
     return found[0]
 
 
@@ -154,9 +155,14 @@ def mbr_kbest(
     if not chosen.ranks:
         raise no_such_option(chosen, "k")
     found = chosen.decide(
-        systems, metric, k, evidence=evidence, scale=scale, system_weights=system_weights
-    )
+        systems, _for_segment(metric, systems), k, evidence=evidence, scale=scale,
+        system_weights=system_weights,
+    )  # fmt: skip
     return list(found)
+
+
+def _for_segment(metric: Metric | None, systems: Sequence[Space]) -> Metric | None:
+    return None if metric is None else for_segment(metric, systems)
 
 
 def _chosen(

@@ -324,6 +324,47 @@ def confident_expectations(
 
 
 @dataclass(frozen=True)
+class Numerator:
+    """What an alignment metric divides by the length of the reference, for all pairs of two lists.
+
+    For WER that is the number of edits.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import Hypothesis
+    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
+    >>> Numerator(WER()).pair_scores(nbest, nbest).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+
+    metric: AlignmentMetric
+
+    @property
+    def higher_is_better(self) -> bool:
+        """False for error rates."""
+        return self.metric.higher_is_better
+
+    def __str__(self) -> str:
+        """Return the metric's name."""
+        return f"the numerator of {self.metric}"
+
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the numerator of each candidate (columns) against each sentence (rows)."""
+        metric = self.metric
+        scores = metric.pair_scores(candidates, evidence)
+        possible = np.array([
+            [metric.possible(len(metric.units(evidence.tokens(entry))))]
+            for entry in range(len(evidence))
+        ])  # fmt: skip
+        # without a word of reference, a rate is 1 and its numerator, an error rate the number
+        found = scores * np.maximum(possible, 1)
+        if not metric.error_rate:
+            found -= possible == 0
+        return floats(np.round(found, 12))
+
+
+@dataclass(frozen=True)
 class UtilityMatrix(Record):
     """The scores of all candidates against all sentences of evidence.
 
@@ -389,6 +430,10 @@ class Pairwise(Method):
     matrix : bool
         Score all pairs and keep the scores: results have them as their ``matrix``, a
         :class:`UtilityMatrix`.
+    normalised : bool
+        False takes the numerator of WER, WRR, CER or GRR in place of the rate: the expected number
+        of edits under WER. So long sentences of evidence count for more, as they do in the WER of a
+        corpus, and as ``edit`` has it; with True all count the same, as in a mean of rates.
 
     Examples
     --------
@@ -406,6 +451,8 @@ class Pairwise(Method):
     ['the cat sat', 'a cat sat']
     >>> mbr(nbest, WER(), method=Pairwise(matrix=True)).matrix.scores.round(2).tolist()
     [[0.0, 0.33, 0.67], [0.33, 0.0, 0.33], [0.67, 0.33, 0.0]]
+    >>> mbr(nbest, WER(), method=Pairwise(normalised=False)).text
+    'the cat sat'
     """
 
     name = "pairwise"
@@ -421,6 +468,7 @@ class Pairwise(Method):
     aggregate: bool = False
     confidence: float | None = None
     matrix: bool = False
+    normalised: bool = True
 
     def decide(
         self,
@@ -438,6 +486,10 @@ class Pairwise(Method):
             raise OptionError("confidence is for one candidate against each sentence of evidence")
         if self.matrix and (self.aggregate or self.confidence is not None):
             raise OptionError("a matrix is of all pairs, without aggregate and confidence")
+        if not self.normalised:
+            if not isinstance(metric, AlignmentMetric) or self.aggregate:
+                raise OptionError(f"{metric} has no numerator of its own: it is normalised")
+            metric = cast(Metric, Numerator(metric))
         checked_scale(scale)
         size, sources = self._sources(spaces)
         listings = [listing(space, size) for space in sources]

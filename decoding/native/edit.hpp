@@ -32,6 +32,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,8 @@ inline constexpr double kUnplaced = 1e-9;
 inline constexpr double kTie = 1e-12;
 // A word of the sentence is replaced by one that saves more edits than this.
 inline constexpr double kGain = 1e-7;
+// Alternatives that are less probable than the sentence's own by more than this are not swapped in.
+inline constexpr double kClose = 0.5;
 
 // A sum of posteriors, and of the times of begin and end, both multiplied by it.
 struct Placed {
@@ -138,8 +141,11 @@ class EditSearch {
   double mass() const { return mass_; }
 
   // Change the words of sentences as long as that lowers their expected edits, at most so often
-  // each; the lowest that is found so, of equals the first.
-  Minimum minimise(const std::vector<std::vector<Index>>& beginnings, int changes,
+  // each; the lowest that is found so, of equals the first. It is a minimum for changes of bins one
+  // by one. What takes two at once, such as one word for two, is looked for from there: up to
+  // `swaps` times another alternative is put into a bin, the closest to the sentence's own first,
+  // and what that leads to takes the place of the minimum, if it is lower.
+  Minimum minimise(const std::vector<std::vector<Index>>& beginnings, int changes, int swaps,
                    lattices::Poll& poll) {
     Minimum best;
     std::vector<std::vector<Index>> seen;
@@ -149,6 +155,9 @@ class EditSearch {
           (best.objectives.empty() || found->objectives.back() < best.objectives.back() - kGain)) {
         best = std::move(*found);
       }
+    }
+    while (best.settled && swaps > 0 && static_cast<int>(best.objectives.size()) <= changes &&
+           swap(best, changes, swaps, seen, poll)) {
     }
     return best;
   }
@@ -313,6 +322,65 @@ class EditSearch {
     }
     // without an end the way of another one may lead further
     if (!found.settled) seen.resize(earlier);
+    return found;
+  }
+
+  // Another word of a bin (0 for none), and how much less probable it is than the sentence's own.
+  struct Alternative {
+    double loss;
+    std::size_t bin;
+    Index label;
+    bool operator<(const Alternative& other) const {
+      return std::tie(loss, bin, label) < std::tie(other.loss, other.bin, other.label);
+    }
+  };
+
+  // Whether one of the closest alternatives leads below a minimum, which is then replaced.
+  bool swap(Minimum& best, int changes, int swaps, std::vector<std::vector<Index>>& seen,
+            lattices::Poll& poll) {
+    if (!is_own(best.words)) evaluate(best.words, poll);
+    for (const Alternative& each : closest(swaps)) {
+      std::vector<Index> words;
+      for (std::size_t bin = 0; bin < 2 * best.words.size() + 1; ++bin) {
+        const Index own = bin % 2 == 1 ? best.words[bin / 2] : 0;
+        const Index label = bin == each.bin ? each.label : own;
+        if (label != 0) words.push_back(label);
+      }
+      const auto found = minimise(words, changes, seen, poll);
+      if (!found || found->objectives.back() >= best.objectives.back() - kGain) continue;
+      for (const double edits : found->objectives) {
+        if (edits < best.objectives.back()) best.objectives.push_back(edits);
+      }
+      best.words = found->words;
+      best.settled = found->settled;
+      return true;
+    }
+    return false;
+  }
+
+  bool is_own(std::span<const Index> words) const {
+    return std::equal(words.begin(), words.end(), own_.begin(), own_.end(),
+                      [&](Index label, Index number) { return at_->label[number] == label; });
+  }
+
+  // The alternatives that are least behind the words of the sentence, at most so many.
+  std::vector<Alternative> closest(int most) const {
+    std::vector<Alternative> found;
+    const auto add = [&](std::size_t bin, double posterior, Index label) {
+      // in steps, so that equals are equal however they were summed
+      const double loss = std::floor((own(bin) - posterior) / kTie + 0.5);
+      if (posterior > 0.0 && loss * kTie <= kClose) found.push_back({loss, bin, label});
+    };
+    for (std::size_t bin = 1; bin < num_bins(); bin += 2) add(bin, empty_[bin].posterior, 0);
+    for (std::size_t word = 0; word < num_words(); ++word) {
+      for (std::size_t bin = 0; bin < num_bins(); ++bin) {
+        if (bin % 2 == 1 && own_[bin / 2] == static_cast<Index>(word)) continue;
+        add(bin, at_->posterior[word * num_bins() + bin], at_->label[word]);
+      }
+    }
+    const auto size = std::min(found.size(), static_cast<std::size_t>(most));
+    std::partial_sort(found.begin(), found.begin() + size, found.end());
+    found.resize(size);
     return found;
   }
 
@@ -731,7 +799,7 @@ struct LeastEdits {
 // the most probable arcs.
 inline LeastEdits least_edits(const Lattice& lattice, double scale,
                               std::vector<std::vector<Index>> beginnings, bool likely, int changes,
-                              lattices::Poll& poll) {
+                              int swaps, lattices::Poll& poll) {
   EditSearch search(lattice, scale, {});
   LeastEdits found;
   found.mass = search.mass();
@@ -753,7 +821,7 @@ inline LeastEdits least_edits(const Lattice& lattice, double scale,
     beginnings.push_back(best_words);
   }
   if (likely) beginnings.push_back(words_of(search.path(&EditWay::likely_arc)));
-  found.minimum = search.minimise(beginnings, changes, poll);
+  found.minimum = search.minimise(beginnings, changes, swaps, poll);
   if (has_best && found.minimum.words == best_words) {
     // nothing spells them better
     found.path = std::move(best);

@@ -204,10 +204,6 @@ class LabelSearch {
         sign_(options.worst ? -1.0 : 1.0),
         clipping_(grams_),
         row_(2 * metric.order() + 2) {
-    const bool zeros = metric.bleu.smoothing == fstmetrics::Smoothing::None;
-    by_model_ = options.model_weight != 0.0 ||
-                (!options.front &&
-                 (!metric.strictly_grows() || (zeros && (options.worst || options.k > 1))));
     preference_ = options.model_weight != 0.0 ? sign_ * options.model_weight : 1.0;
   }
 
@@ -222,6 +218,7 @@ class LabelSearch {
       const Index unit = problem.unit[each];
       classes_[each] = unit <= 0 ? unit - 1 : grams_.class_of(unit);
     }
+    by_model_ = decides_by_model(*problem.space);
     std::vector<char> ignored;
     if (options_.worst) ignored = might_exceed(*problem.space);
     std::vector<Index> tracked;
@@ -259,11 +256,13 @@ class LabelSearch {
         // any sentence will do: nothing is counted, and the model decides
         ignored.assign(grams_.size(), 1);
         tracked.clear();
+        threshold_ = guess_ = -std::numeric_limits<double>::infinity();
         continue;
       }
       if (more.empty()) {
         answer.exact = true;
-        answer.bound = sign_ * ends_[0].worth;  // other bounds are rounded
+        // other bounds are rounded
+        answer.bound = sign_ * std::max(ends_[0].worth, known_);
         return answer;
       }
       tracked.insert(tracked.end(), more.begin(), more.end());
@@ -359,7 +358,26 @@ class LabelSearch {
   }
 
   bool all_zero() const {
-    return !by_model_ && !options_.front && !options_.worst && ends_[0].worth <= 0.0;
+    return !by_model_ && !options_.front && !options_.worst && ends_[0].worth <= kRounding;
+  }
+
+  // Whether a sentence can score like another of its length that has more matches: then the one
+  // does not make the other needless if its model score is lower. Where only scores of 0 are equal,
+  // the single best needs none of this: see all_zero.
+  template <class Space>
+  bool decides_by_model(const Space& space) {
+    if (options_.model_weight != 0.0) return true;
+    if (!metric_.strictly_grows()) return true;
+    if (options_.front || (!options_.worst && options_.k == 1)) return false;
+    if (metric_.has_zeros()) return true;
+    // shorter than the order, or with next to nothing left by the brevity penalty
+    const auto [shortest, longest] = lengths_of(space);
+    for (Index length = shortest; length <= longest; ++length) {
+      lengths_->write(length, metric_.strict, row_);
+      for (Index n = 0; n < metric_.order(); ++n) row_[n] = row_[metric_.order() + n];
+      if (fstmetrics::bleu_score(row_, metric_.bleu) <= kRounding) return true;
+    }
+    return false;
   }
 
   // Search, and if there is much to be searched, with a bound.
@@ -927,9 +945,9 @@ class LabelSearch {
     return needed;
   }
 
-  // Rows that dominate whatever a space may have, of each length.
+  // The fewest and the most words of a sentence.
   template <class Space>
-  void bound_front(const Space& space, LabelAnswer& answer) {
+  std::pair<Index, Index> lengths_of(const Space& space) const {
     constexpr Index kNone = std::numeric_limits<Index>::max();
     std::vector<std::pair<Index, Index>> range(space.num_nodes(), {kNone, -1});
     Index shortest = kNone, longest = -1;
@@ -942,8 +960,9 @@ class LabelSearch {
         for (const Index tail : space.tails(edge)) {
           reached &= range[tail].second >= 0;
           if (!reached) break;
-          least += range[tail].first;
-          most += range[tail].second;
+          // longer ones are refused by the search
+          least = std::min(least + range[tail].first, Counts<W>::kMost + 1);
+          most = std::min(most + range[tail].second, Counts<W>::kMost + 1);
         }
         if (!reached) continue;
         low = std::min(low, least);
@@ -953,6 +972,13 @@ class LabelSearch {
       shortest = std::min(shortest, low);
       longest = std::max(longest, high);
     }
+    return {shortest, longest};
+  }
+
+  // Rows that dominate whatever a space may have, of each length.
+  template <class Space>
+  void bound_front(const Space& space, LabelAnswer& answer) {
+    const auto [shortest, longest] = lengths_of(space);
     std::vector<double> most(metric_.order(), 0.0);
     for (std::size_t gram = 1; gram < grams_.size(); ++gram) {
       const auto& each = grams_[static_cast<Index>(gram)];

@@ -46,6 +46,12 @@ struct LabelMetric {
     }
     return bleu.smoothing != fstmetrics::Smoothing::Floor || bleu.value < 1.0;
   }
+  // Whether the score is 0 where matches of one order are lacking, whatever there is of others.
+  bool has_zeros() const {
+    const auto smoothing = bleu.smoothing;
+    return smoothing == fstmetrics::Smoothing::None ||
+           (smoothing != fstmetrics::Smoothing::Exp && bleu.value == 0.0);
+  }
 };
 
 class LinearBound {

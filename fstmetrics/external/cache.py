@@ -1,8 +1,8 @@
 """Scores of slow utilities on disk: what was scored once is never scored again.
 
-One table in an SQLite file, from the hash of a utility's signature and a pair of texts to its
-score. Each look-up and each addition is a transaction of a connection of its own, so that any
-number of processes may share a file; one that waits for another does so for minutes.
+One table in an SQLite file, from the hash of a utility's signature and the texts that it was
+given to its score. Each look-up and each addition is a transaction of a connection of its own, so
+that any number of processes may share a file; one that waits for another does so for minutes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ _PATIENCE = 300.0
 _KEYS = 900
 #: what tells our files from other people's: the first four letters
 _MARK = int.from_bytes(b"fstm", "big")
+
+#: a hypothesis, a reference and, where it counts, the source
+Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,10 @@ class ScoreCache:
         with self._opened():
             pass
 
-    def get(self, signature: str, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
-        """Return the scores of the pairs that are known."""
-        keys = {_key(signature, pair): pair for pair in pairs}
-        found: dict[tuple[str, str], float] = {}
+    def get(self, signature: str, given: Sequence[Texts]) -> dict[Texts, float]:
+        """Return the scores of the texts that are known."""
+        keys = {_key(signature, texts): texts for texts in given}
+        found: dict[Texts, float] = {}
         rest = iter(keys)
         with self._opened() as connection:
             while some := list(islice(rest, _KEYS)):
@@ -83,17 +86,17 @@ class ScoreCache:
                 found.update((keys[key], score) for key, score in connection.execute(query, some))
         return found
 
-    def add(self, signature: str, scores: dict[tuple[str, str], float]) -> None:
+    def add(self, signature: str, scores: dict[Texts, float]) -> None:
         """Remember scores."""
-        rows = sorted((_key(signature, pair), score) for pair, score in scores.items())
+        rows = sorted((_key(signature, texts), score) for texts, score in scores.items())
         with self._opened() as connection:
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
 
 
-def _key(signature: str, pair: tuple[str, str]) -> bytes:
-    """Return what stands for a pair: texts may be long, and there are many."""
+def _key(signature: str, texts: Texts) -> bytes:
+    """Return what stands for texts: they may be long, and there are many."""
     # lone surrogates, of words that were no UTF-8, are no reason to fail
-    parts = [part.encode("utf-8", "surrogatepass") for part in (signature, *pair)]
+    parts = [part.encode("utf-8", "surrogatepass") for part in (signature, *texts)]
     digest = blake2b(digest_size=16)
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fstmetrics.external.cache import ScoreCache
+from fstmetrics.external.cache import ScoreCache, Texts
 from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
 from fstmetrics.references import Reference, tokens_of
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.registry import check_requirements
 from lattices.spaces import Lattice, NBest
-
-#: a hypothesis and a reference, as texts
-Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -36,11 +34,22 @@ class Utility:
         Given a list of pairs ``(hypothesis, reference)`` of texts, returns one number each.
     name : str
         What it is called in messages and results; its signature, by which scores are found in a
-        cache: another model, or version of it, needs another name.
+        cache: another model needs another name, or another ``version``.
     higher_is_better : bool
     cache : str, optional
-        A file to keep scores in. Pairs that are there are not scored again, in this run or any
-        other; processes can share it. It is made where it is not there.
+        A file to keep scores in, by the name, the version and all texts that the function was
+        given. What is there is not scored again, in this run or any other; processes can share it.
+        It is made where it is not there.
+    source : bool
+        Whether the source of the segment counts: the function is then given triples
+        ``(hypothesis, reference, source)``. The source is that of the space that is decoded or
+        searched (``src`` of JSON lines); elsewhere :meth:`with_source` says it.
+    version : str, optional
+        What tells apart, in a cache, functions of one name that depend on more than their texts. A
+        cache sees neither free variables nor defaults nor objects: it takes a function that has
+        any, as lambdas, partials and methods do, only with a version.
+    segment_source : str, optional
+        The source of the segment at hand; see :meth:`with_source`.
 
     Examples
     --------
@@ -48,12 +57,23 @@ class Utility:
     ...     return [len({*a.split()} & {*b.split()}) for a, b in pairs]
     >>> Utility(scores, "common").against(["the cat", "a cat"]).score("the cat sat")
     2.0
+
+    With a source:
+
+    >>> def lengths(triples):
+    ...     return [-abs(len(hypothesis) - len(source)) for hypothesis, _, source in triples]
+    >>> metric = Utility(lengths, "lengths", source=True)
+    >>> metric.with_source("die Katze").against(["the cat"]).score("a cat")
+    -4.0
     """
 
-    scores: Callable[[list[Pair]], ArrayLike]
+    scores: Callable[[list[Any]], ArrayLike]
     name: str = "utility"
     higher_is_better: bool = True
     cache: str | None = None
+    source: bool = field(default=False, kw_only=True)
+    version: str | None = field(default=None, kw_only=True)
+    segment_source: str | None = field(default=None, kw_only=True)
 
     stat_names: ClassVar[tuple[str, ...]] = ("utility", "segments")
 
@@ -61,15 +81,33 @@ class Utility:
         """Refuse a cache in which nobody could tell this utility from another."""
         if self.cache is not None and self.name == "utility":
             raise OptionError("scores are cached by the name of a utility: name=... is needed")
+        if not isinstance(self.scores, PythonFunction):
+            self._check_cached(self.scores)
+
+    def _check_cached(self, function: object) -> None:
+        """Refuse to cache what a function gives that holds more than its name tells."""
+        if self.cache is not None and self.version is None and (held := _held(function)):
+            raise OptionError(
+                f"scores of {self.name} are cached by its name and texts, and it is {held}, on "
+                "which they may depend: version=... has to tell that apart"
+            )
 
     def __str__(self) -> str:
         """Return the name; of a function of the command line, what makes it again."""
-        worse = self.name.startswith(PREFIX) and not self.higher_is_better
-        return f"{self.name},higher_is_better=false" if worse else self.name
+        if not self.name.startswith(PREFIX):
+            return self.name
+        options = [
+            "" if self.higher_is_better else ",higher_is_better=false",
+            ",source=true" if self.source else "",
+            f",version={self.version}" if self.version is not None else "",
+        ]
+        return self.name + "".join(options)
 
     @classmethod
     def parse(cls, specification: str) -> Utility:
-        """Return the utility ``python:module:function[,higher_is_better=false][,cache=FILE]``.
+        """Return the utility ``python:module:function``, with its options after commas.
+
+        They are ``higher_is_better=false``, ``source=true``, ``version=TEXT`` and ``cache=FILE``.
 
         Examples
         --------
@@ -78,38 +116,75 @@ class Utility:
         """
         name, *options = specification.split(",")
         given = dict(option.partition("=")[::2] for option in options)
-        cache, higher = given.pop("cache", None), given.pop("higher_is_better", "true")
-        if given or higher.lower() not in ("true", "false") or cache == "":
+        flags = {
+            flag: given.pop(flag, default).lower()
+            for flag, default in (("higher_is_better", "true"), ("source", "false"))
+        }
+        cache, version = given.pop("cache", None), given.pop("version", None)
+        if given or not {*flags.values()} <= {"true", "false"} or "" in (cache, version):
             raise OptionError(
-                f"{specification!r}, expected "
-                "python:MODULE:FUNCTION[,higher_is_better=false][,cache=FILE]"
+                f"{specification!r}, expected python:MODULE:FUNCTION[,higher_is_better=false]"
+                "[,source=true][,version=TEXT][,cache=FILE]"
             )
-        return cls(PythonFunction(name), name, higher.lower() == "true", cache)
+        better, source = (value == "true" for value in flags.values())
+        return cls(PythonFunction(name), name, better, cache, source=source, version=version)
 
     def require(self) -> None:
         """Find the function and open the cache."""
         check_requirements(self.scores, ScoreCache(self.cache) if self.cache else None)
+        if isinstance(self.scores, PythonFunction):
+            self._check_cached(self.scores.function)
 
-    def scored(self, pairs: Sequence[Pair]) -> FloatColumn:
+    def with_source(self, source: str) -> Utility:
+        """Return the utility for a segment with this source; itself, if sources do not count.
+
+        Raises
+        ------
+        OptionError
+            If it counts and there is none.
+        """
+        if not self.source:
+            return self
+        if not source:
+            raise OptionError(
+                f"{self.name} takes the source of a segment, and this one has none (src in JSON "
+                "lines, source=... of a space)"
+            )
+        return replace(self, segment_source=source)
+
+    def scored(self, pairs: Sequence[tuple[str, str]]) -> FloatColumn:
         """Return the score of each pair; the function is given each of them once.
 
         Raises
         ------
         OptionError
-            If it does not return one finite number for each.
+            If it does not return one finite number for each; without the source that it takes.
         """
-        known: dict[Pair, float] = {}
+        given: list[Texts] = list(dict.fromkeys(pairs))
+        if self.source:
+            if self.segment_source is None:
+                raise OptionError(
+                    f"{self.name} takes the source of a segment, and none is known here "
+                    "(with_source(text) of a utility says it)"
+                )
+            given = [(*pair, self.segment_source) for pair in given]
+        known: dict[Texts, float] = {}
+        signature = self.name if self.version is None else f"{self.name}\0{self.version}"
         cache = None if self.cache is None else ScoreCache(self.cache)
         if cache is not None:
-            known = cache.get(self.name, list(dict.fromkeys(pairs)))
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+            if isinstance(self.scores, PythonFunction):
+                self._check_cached(self.scores.function)
+            known = cache.get(signature, given)
+        missing = [texts for texts in given if texts not in known]
         if missing:
-            new = numbers_of(self.scores, missing, self.name, "pairs").tolist()
+            things = "triples" if self.source else "pairs"
+            new = numbers_of(self.scores, missing, self.name, things).tolist()
             fresh = dict(zip(missing, new, strict=True))
             if cache is not None:
-                cache.add(self.name, fresh)
+                cache.add(signature, fresh)
             known |= fresh
-        return floats([known[pair] for pair in pairs])
+        scores = {texts[:2]: score for texts, score in known.items()}
+        return floats([scores[pair] for pair in pairs])
 
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
@@ -138,6 +213,19 @@ class Utility:
         if any(isinstance(one, Lattice) for one in given):
             raise OptionError(f"{self.name} compares texts, and a reference has alternatives")
         return UtilityEvaluator(self, given)
+
+
+def _held(function: object) -> str | None:
+    """Return what a function is that may depend on more than its name and texts tell, if so."""
+    if isinstance(function, BuiltinFunctionType) and isinstance(function.__self__, ModuleType):
+        return None
+    if not isinstance(function, FunctionType):
+        return f"an object ({type(function).__name__})"
+    if function.__code__.co_freevars:
+        return f"a function with free variables ({', '.join(function.__code__.co_freevars)})"
+    if function.__defaults__ or function.__kwdefaults__:
+        return "a function with defaults"
+    return "a lambda" if function.__name__ == "<lambda>" else None
 
 
 @dataclass(frozen=True)

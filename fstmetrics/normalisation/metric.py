@@ -19,6 +19,7 @@ from fstmetrics.contract import (
     has_machine,
     nbest_stats,
     scores_of,
+    takes_source,
 )
 from fstmetrics.machine import Machine
 from fstmetrics.normalisation.normalisers import Normaliser, Words, parse_normaliser
@@ -182,6 +183,12 @@ class Normalised:
             for each in others
         ]
         return floats(np.array(rows).reshape(len(others), len(some)))
+
+    def with_source(self, source: str) -> Normalised:
+        """Return the metric for a segment with this source, if the one inside takes any."""
+        if not takes_source(self.metric):
+            return self
+        return replace(self, metric=self.metric.with_source(source))
 
     def against(self, references: Iterable[Reference]) -> NormalisedEvaluator:
         """Return an evaluator for one segment."""

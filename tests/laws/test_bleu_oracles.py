@@ -7,15 +7,17 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU as SacreBLEU
 
+import decoding
+from decoding import corpus_oracle, oracle_kbest
 from decoding.extraction import labels
 from decoding.extraction.labels import label_search, statistics_fronts
 from decoding.training.hope_fear import hope_fear
 from fstmetrics import BLEU, BLEUSBP
-from lattices.spaces import Forest, Hypothesis, Lattice
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from tests.strategies import sentences, small_forests, small_lattices
 
 #: scores closer than this are the same
@@ -169,6 +171,55 @@ def test_the_k_best_and_worst_are_sorted_and_complete(
     ]
     np.testing.assert_allclose(got, wanted, atol=1e-8)
     assert sign * found.bound == pytest.approx(wanted[0][0], abs=1e-8)
+
+
+@given(
+    space=st.one_of(
+        small_lattices(max_states=4, max_arcs=8, words="ab", exact=True),
+        small_forests(max_nodes=4, words="ab", exact=True),
+    ),
+    reference=st.one_of(
+        sentences("abc", max_size=3), st.lists(st.sampled_from("ab"), min_size=50, max_size=90)
+    ),
+    metric=metrics(),
+    k=st.integers(1, 3),
+    quick=quick,
+)
+@example(
+    space=Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0), (1, 2, "a", 0.0)], finals=[2]),
+    reference=["b"],
+    metric=BLEU(order=3, smooth="floor"),
+    k=1,
+    quick=30_000,
+)
+@example(
+    # next to nothing is left by the brevity penalty
+    space=Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0), (1, 2, "a", 0.0)], finals=[2]),
+    reference=["a"] * 80,
+    metric=BLEU(order=2),
+    k=1,
+    quick=0,
+)
+def test_of_equals_the_better_model_score_is_found(
+    space: Lattice | Forest, reference: list[str], metric: BLEU, k: int, quick: int
+) -> None:
+    """Short sentences score 0, whatever they match: the model decides between them."""
+    evaluator = metric.against([reference])
+    every = sentences_of(space)
+    # what is rounding and what is not must be clear
+    assume(not any(1e-13 < evaluator.score(each.tokens) < 1e-9 for each in every))
+    for sign, search in ((1.0, oracle_kbest), (-1.0, decoding.worst)):
+        values = [(round(sign * evaluator.score(each.tokens), 10), each.score) for each in every]
+        wanted = np.array(sorted(values, reverse=True))
+        for given_space in (space, NBest.from_hypotheses(every)):
+            with mock.patch.object(labels, "QUICK", quick):
+                found = search(given_space, evaluator, k)
+            got = [(round(sign * each.score, 10), each.hypothesis.score) for each in found]
+            np.testing.assert_allclose(got, wanted[:k])
+            if search is oracle_kbest:
+                chosen = corpus_oracle([given_space], [[reference]], metric)
+                got = [(round(chosen.score, 10), chosen.hypotheses[0].score)]
+                np.testing.assert_allclose(got, wanted[:1])
 
 
 @given(

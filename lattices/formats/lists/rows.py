@@ -5,8 +5,8 @@ another are one list. Or a row is a segment, and one column has the list (``nbes
 of ``[text, score]`` as in manifests of NeMo (``beams``), or of objects; scores may also stand in a
 list of their own.
 
-Columns are known by usual names. ``text=``, ``score=``, ``nbest=`` and ``reference=`` give others;
-the id is the first column where none has a usual name. What has no score has 0.
+Columns are known by usual names. ``text=``, ``score=``, ``nbest=``, ``reference=`` and ``source=``
+give others; the id is the first column where none has a usual name. What has no score has 0.
 """
 
 from __future__ import annotations
@@ -54,12 +54,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "confidence",
     ),
     "reference": ("reference", "references", "ref", "refs", "target", "text"),
+    "source": ("source", "src"),
 }  # fmt: skip
 OPTIONS: Mapping[str, str] = {
     "text": "the column of the words, where it has no usual name",
     "score": "the column of the score",
     "nbest": "the column of the list, where a row has one",
     "reference": "the column of the reference",
+    "source": "the column of what was translated",
     "features": "columns of numbers, with commas between them, that become features",
 }
 
@@ -73,6 +75,7 @@ class Columns:
     text: str = ""
     score: str = ""
     reference: str = ""
+    source: str = ""
     features: tuple[str, ...] = ()
 
     @classmethod
@@ -94,7 +97,8 @@ class Columns:
             found[what] = str(wanted) if wanted is not None else next(likely, "")
         if not found["nbest"] and not found["text"]:
             raise SpaceError(f"no column for the words among {', '.join(names)}; text=NAME says")
-        if not found["id"] and names and names[0] not in found.values():
+        others = {name for what, name in found.items() if what != "source"}
+        if not found["id"] and names and names[0] not in others:
             found["id"] = names[0]
         features = given.get("features", ())
         wanted = features.split(",") if isinstance(features, str) else features
@@ -154,8 +158,13 @@ class Columns:
             vocabulary=vocabulary,
             feature_names=self.features,
             id=self.key(rows[0]) or "",
+            source=next(filter(None, (self._source(row) for row in rows)), ""),
             references=references,
         )
+
+    def _source(self, row: Mapping[str, Any]) -> str:
+        found = row.get(self.source) if self.source else None
+        return found if isinstance(found, str) else ""
 
 
 def from_rows(
@@ -171,8 +180,8 @@ def from_rows(
     vocabulary : Vocabulary, optional
         Grows by the new words; the lists share it.
     **columns
-        ``id``, ``text``, ``score``, ``nbest``, ``reference`` and ``features``, where they have no
-        usual names: see :mod:`lattices.formats.lists.rows`.
+        ``id``, ``text``, ``score``, ``nbest``, ``reference``, ``source`` and ``features``, where
+        they have no usual names: see :mod:`lattices.formats.lists.rows`.
 
     Raises
     ------

@@ -301,6 +301,10 @@ def common(pairs):
 
 def edits(pairs):
     return [1.0 - each for each in common(pairs)]
+
+
+def copies(triples):
+    return [hypothesis == source for hypothesis, _, source in triples]
 """
 
 
@@ -332,6 +336,43 @@ def test_a_function_of_ones_own(
     assert Path("calls.txt").read_text().splitlines() == calls
     plain, one, two = (Path(f"{name}.tsv").read_text() for name in ("plain", "one", "two"))
     assert plain == one == two
+
+
+def test_edits_or_rates(tmp_path: Path) -> None:
+    texts = ("a", "a b c d", "a b c x", "a b y d")
+    path, out = tmp_path / "n.jsonl", tmp_path / "out.tsv"
+    row = {"id": "0", "nbest": [{"words": text, "score": 0.0} for text in texts]}
+    path.write_text(json.dumps(row) + "\n")
+    for flags, line in (
+        ([], "0\t0.9375\ta\n"),
+        (["--set", "normalised=false"], "0\t1.25\ta b c d\n"),
+    ):
+        assert run(path, "--metric", "wer", "--method", "pairwise", *flags, "-q", "-o", out) == 0
+        assert out.read_text() == line
+
+
+def test_sources_are_part_of_what_is_scored_and_cached(
+    utility: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Segments with the same sentences and other sources, in one cache."""
+    entries = [{"text": "ein Hut", "score": 0.0}, {"text": "zwei Hüte", "score": 0.0}]
+    rows = [
+        {"id": str(place), "nbest": entries, "refs": ["ein Hut"], **src}
+        for place, src in enumerate(
+            [{"src": "ein Hut"}, {"src": "zwei Hüte"}, {"source": "zwei Hüte"}, {}]
+        )
+    ]
+    Path("n.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    metric = utility.replace(":common", ":copies,source=true")
+    flags = ["n.jsonl", "--metric", metric, "--cache", "scores.sqlite", "-q", "-o"]
+    for out in ("one.tsv", "two.tsv"):
+        assert run(*flags, out) == 1
+        assert capsys.readouterr().err.count("takes the source of a segment") == 1
+    one = Path("one.tsv").read_text()
+    assert [line.split("\t")[2] for line in one.splitlines()] == [
+        "ein Hut", "zwei Hüte", "zwei Hüte",
+    ]  # fmt: skip
+    assert Path("two.tsv").read_text() == one
 
 
 SENTENCES = ["a hat", "a cat", "the hat", "the cat"]

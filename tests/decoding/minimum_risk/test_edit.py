@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lattices
 from decoding._native import TIE, UNPLACED
 from decoding.minimum_risk.edit import EditConsensus, edit
 from lattices import Hypothesis, Lattice, NBest
-from lattices.algorithms import posteriors
+from lattices.algorithms import best, posteriors
 from tests.strategies import sentences, small_lattices
 
 Sentence = tuple[str, ...]
@@ -198,7 +201,7 @@ def test_the_kernel_is_the_recursion(lattice: Lattice, start: list[str], scale: 
 def test_objectives_fall_and_bound_the_risk(
     lattice: Lattice, scale: float, start: list[str] | None
 ) -> None:
-    found = edit(lattice, scale=scale, start=start)
+    found = edit(lattice, scale=scale, start=start, swaps=4 if start is None else 0)
     masses = probabilities(lattice, scale)
     assert found.expected == found.objectives[-1]
     assert all(
@@ -211,7 +214,7 @@ def test_objectives_fall_and_bound_the_risk(
         return
     # and every sentence on the way
     for changes, objective in enumerate(found.objectives):
-        part = edit(lattice, scale=scale, start=start, iterations=changes)
+        part = edit(lattice, scale=scale, start=start, swaps=0, iterations=changes)
         assert part.objectives == found.objectives[: changes + 1]
         assert objective >= risk(part.tokens, masses) - 1e-9
         assert part.settled == (changes == len(found.objectives) - 1)
@@ -254,10 +257,10 @@ def test_more_starts(space: Lattice | NBest, scale: float) -> None:
     sure = [sentence for sentence in ranked[:3] if scores[sentence] > third + 1e-9]
     possible = [sentence for sentence in ranked if scores[sentence] >= third - 1e-9]
     alone = {
-        sentence: edit(space, scale=scale, start=sentence)
+        sentence: edit(space, scale=scale, start=sentence, swaps=0)
         for sentence in {*possible, *likely(space, scale)}
     }
-    found = edit(space, scale=scale, starts=3)
+    found = edit(space, scale=scale, starts=3, swaps=0)
     assert all(found.expected <= alone[sentence].expected + 1e-7 for sentence in sure)
     others = likely(space, scale)
     assert found.expected <= max(alone[sentence].expected for sentence in others) + 1e-7
@@ -266,6 +269,116 @@ def test_more_starts(space: Lattice | NBest, scale: float) -> None:
         and found.objectives == pytest.approx(other.objectives, abs=1e-9)
         for other in alone.values()
     )
+
+
+@settings(max_examples=100)
+@given(small_lattices(max_states=7, max_arcs=14) | ENTRIES.map(nbest_of), SCALES)
+def test_no_close_alternative_leads_lower(space: Lattice | NBest, scale: float) -> None:
+    found = edit(space, scale=scale)
+    assert found.expected <= edit(space, scale=scale, swaps=0).expected + 1e-9
+    bins = [{each.word: each.posterior for each in row} for row in found.network.bins]
+    own = [found.tokens[place // 2] if place % 2 else "" for place in range(len(bins))]
+    close = sorted(
+        (row[own[place]] - posterior, place, word)
+        for place, row in enumerate(bins)
+        for word, posterior in row.items()
+        if word != own[place] and row[own[place]] - posterior <= 0.5
+    )
+    # of equally close ones either may be among the four
+    for loss, place, word in close[:4]:
+        if len(close) > 4 and loss > close[4][0] - 1e-9:
+            break
+        other = [*own[:place], word, *own[place + 1 :]]
+        lead = edit(space, scale=scale, start=[each for each in other if each], swaps=0)
+        assert lead.expected >= found.expected - 1e-6
+
+
+def decode_as_kaldi(lattice: Lattice, scale: float) -> list[str]:
+    """Return what Kaldi's ``MinimumBayesRisk`` decodes: from the 1-best on, a word a bin.
+
+    Its edit distance takes 1e-5 for a word in no bin, arcs without words like all others, and
+    the first of the equal choices.
+    """
+    into: dict[int, list[tuple[int, str, float]]] = defaultdict(list)
+    mass = [-math.inf] * lattice.num_states
+    mass[lattice.start] = 0.0
+    end = lattice.num_states  # one more state, to which all final states lead
+    columns = (lattice.src, lattice.dst, lattice.label, lattice.score)
+    for src, dst, label, score in zip(*(each.tolist() for each in columns), strict=True):
+        into[dst].append((src, lattice.vocabulary.word(label), scale * score))
+    for state, score in enumerate(lattice.final.tolist()):
+        if score > -math.inf:
+            into[end].append((state, "", scale * score))
+    mass.append(-math.inf)
+    for state in sorted(into):
+        into[state] = [each for each in into[state] if mass[each[0]] > -math.inf]
+        if into[state]:
+            mass[state] = float(np.logaddexp.reduce([mass[s] + at for s, _, at in into[state]]))
+    arcs = {
+        state: [(s, word, math.exp(mass[s] + at - mass[state])) for s, word, at in into[state]]
+        for state in sorted(into)
+        if mass[state] > -math.inf
+    }
+    words = list(best(lattice).tokens)
+    for _ in range(100):
+        bins = ["", *(each for word in words for each in (word, ""))]
+        size = len(bins)
+        alpha = {lattice.start: [float(sum(map(bool, bins[:q]))) for q in range(size + 1)]}
+        choices: dict[tuple[int, int], list[int]] = {}
+        for state, incoming in arcs.items():
+            alpha[state] = [0.0] * (size + 1)
+            for number, (source, word, share) in enumerate(incoming):
+                before = alpha[source]
+                outside = 1.0 + 1e-5 if word else 0.0
+                row, taken = [before[0] + outside], [2]
+                for q in range(1, size + 1):
+                    options = (before[q - 1] + (word != bins[q - 1]), before[q] + outside,
+                               row[-1] + (bins[q - 1] != ""))  # fmt: skip
+                    row.append(min(options))
+                    taken.append(1 + options.index(row[-1]))
+                choices[state, number] = taken
+                for q in range(size + 1):
+                    alpha[state][q] += share * row[q]
+        beta = {state: [0.0] * (size + 1) for state in (lattice.start, *arcs)}
+        beta[end][size] = 1.0
+        gamma: list[dict[str, float]] = [defaultdict(float) for _ in bins]
+        for state in sorted(arcs, reverse=True):
+            for number, (source, word, share) in enumerate(arcs[state]):
+                carried = [share * each for each in beta[state]]
+                for q in range(size, 0, -1):
+                    taken_here = choices[state, number][q]
+                    if taken_here == 1:
+                        beta[source][q - 1] += carried[q]
+                        gamma[q - 1][word] += carried[q]
+                    elif taken_here == 2:
+                        beta[source][q] += carried[q]
+                    else:
+                        carried[q - 1] += carried[q]
+                        gamma[q - 1][""] += carried[q]
+                beta[source][0] += carried[0]
+        for q in range(size, 0, -1):
+            gamma[q - 1][""] += sum(beta[lattice.start][q:])
+        chosen = [max(row, key=row.__getitem__) for row in gamma]
+        if chosen == bins:
+            break
+        words = [word for word in chosen if word]
+    return words
+
+
+@settings(max_examples=150)
+@given(small_lattices(max_states=7, max_arcs=14), SCALES)
+def test_never_above_kaldi(lattice: Lattice, scale: float) -> None:
+    theirs = naive(lattice, decode_as_kaldi(lattice, scale), scale)[0]
+    assert edit(lattice, scale=scale).expected <= theirs + 1e-6
+
+
+@pytest.mark.parametrize("scale", [1.0, 15.0])
+def test_never_above_kaldi_on_real_lattices(shared_data: Path, scale: float) -> None:
+    for lattice in islice(lattices.read(next(shared_data.glob("multi30k-deen/val.*.d50.*"))), 12):
+        assert isinstance(lattice, Lattice)
+        theirs = decode_as_kaldi(lattice, scale)
+        others = edit(lattice, scale=scale, start=theirs, decode=False).expected
+        assert edit(lattice, scale=scale).expected <= others + 1e-6
 
 
 @settings(max_examples=100)

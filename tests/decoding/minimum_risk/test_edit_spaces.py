@@ -163,6 +163,8 @@ def test_what_cannot_be() -> None:
             edit(lattice, **wrong)
     with pytest.raises(OptionError, match="iterations is -1"):
         edit(lattice, iterations=-1)
+    with pytest.raises(OptionError, match="swaps is -1, expected 0 or more"):
+        edit(lattice, swaps=-1)
     with pytest.raises(OptionError, match="expected a list of words"):
         edit(lattice, start="a b")
     with pytest.raises(SpaceError, match="no complete path"):

@@ -14,7 +14,13 @@ import lattices
 from decoding import Pairwise, mbr, mbr_kbest
 from decoding.minimum_risk import pairwise as pairwise_module
 from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked, score_matrix
+from decoding.minimum_risk.pairwise import (
+    Numerator,
+    expected_scores,
+    has_kernel,
+    ranked,
+    score_matrix,
+)
 from fstmetrics import (
     BLEU,
     BLEUSBP,
@@ -34,6 +40,7 @@ from fstmetrics import (
     WordVectors,
     parse_metric,
 )
+from fstmetrics.alignment.family import AlignmentMetric
 from fstmetrics.pairs import alignment_scores, edit_scores
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
@@ -303,3 +310,44 @@ def test_vectors_of_sentences():
     assert found.matrix.scores == pytest.approx(
         np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.6], [0.0, 0.6, 1.0]])
     )
+
+
+@given(small_lists(), small_lists())
+def test_edits_are_those_of_rapidfuzz(candidates: NBest, evidence: NBest) -> None:
+    """Without normalisation WER counts edits, and the fewest expected ones are chosen."""
+    from rapidfuzz.distance import Levenshtein
+
+    weighted = Evidence(evidence, np.exp(evidence.score - evidence.score.max()))
+    method = Pairwise(candidates=candidates, normalised=False, matrix=True)
+    found = mbr(candidates, WER(), method=method, evidence=weighted)
+    edits = np.array([[Levenshtein.distance(one.tokens, other.tokens) for other in evidence]
+                      for one in candidates])  # fmt: skip
+    expected = edits @ weighted.weight
+    assert found.expected == pytest.approx(expected.min())
+    assert expected[[each.text for each in candidates].index(found.text)] == pytest.approx(
+        expected.min()
+    )
+    assert {*found.matrix.scores.ravel().tolist()} == {*edits.ravel().tolist()}
+
+
+@given(small_lists(), small_lists(), st.sampled_from([WER(), WRR(), CER(), GRR(n=2, alpha=0.5)]))
+def test_numerators(candidates: NBest, evidence: NBest, metric: AlignmentMetric) -> None:
+    found = Numerator(metric).pair_scores(candidates, evidence)
+    wanted = [
+        [metric.fractions(metric.stats(one.tokens, [other.tokens])[None])[0][0]
+         for one in candidates]
+        for other in evidence
+    ]  # fmt: skip
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_edits_and_rates_differ() -> None:
+    """One edit in a short sentence is much of it: a mean of rates prefers to avoid that."""
+    nbest = NBest.from_hypotheses(
+        [Hypothesis(tuple(text.split()), 0.0) for text in ("a", "a b c d", "a b c x", "a b y d")]
+    )
+    rates, edits = (mbr(nbest, WER(), method=Pairwise(normalised=each)) for each in (True, False))
+    assert (rates.text, edits.text) == ("a", "a b c d")
+    assert edits.expected == (3 + 0 + 1 + 1) / 4
+    with pytest.raises(OptionError, match=r"bleu.* has no numerator of its own"):
+        mbr(nbest, BLEU(), method=Pairwise(normalised=False))

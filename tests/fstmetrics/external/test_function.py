@@ -24,6 +24,12 @@ def common(pairs):
 class Model:
     def score(pairs):
         return [1.0 for _ in pairs]
+
+    def predict(self, triples):
+        return [len(source) for *_, source in triples]
+
+
+model = Model()
 """
 
 
@@ -52,6 +58,20 @@ def test_metrics_by_name(module: str) -> None:
     lower = parse_metric(f"python:{module}:common,normalise=lower")
     assert isinstance(lower, Normalised)
     assert lower.against(["A b"]).score("a B") == 2.0
+
+
+def test_sources_and_versions_by_name(module: str) -> None:
+    name = f"python:{module}:model.predict,source=true"
+    metric = parse_metric(f"{name},version=2,cache=x")
+    assert isinstance(metric, Utility)
+    assert str(metric) == f"{name},version=2"
+    assert metric.with_source("ein").against(["a"]).score("b") == 3.0
+    # an object that nobody has told apart
+    unversioned = parse_metric(f"{name},cache=x")
+    assert isinstance(unversioned, Utility)
+    for use in (unversioned.require, lambda: unversioned.with_source("ein").scored([("b", "a")])):
+        with pytest.raises(OptionError, match=r"it is an object \(method\)"):
+            use()
 
 
 @pytest.mark.parametrize(

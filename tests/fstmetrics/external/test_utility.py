@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fstmetrics import Utility, corpus_score
+from fstmetrics import Normalised, Utility, corpus_score
 from fstmetrics.contract import nbest_stats
 from lattices import Hypothesis, NBest, OptionError
 
@@ -56,6 +56,23 @@ def test_the_best_reference_counts_and_a_corpus_has_the_mean() -> None:
 def test_what_a_function_must_not_return(returned: list[float], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         Utility(lambda pairs: returned, "mine").against(["b", "c"]).score("a")
+
+
+def test_sources() -> None:
+    def scores(triples: list[tuple[str, str, str]]) -> list[int]:
+        return [int(hypothesis == source) + (reference == source)
+                for hypothesis, reference, source in triples]  # fmt: skip
+
+    utility = Utility(scores, "copies", source=True)
+    with pytest.raises(OptionError, match="copies takes the source of a segment, and none is"):
+        utility.against(["a"]).score("a")
+    with pytest.raises(OptionError, match="copies takes the source of a segment, and this one has"):
+        utility.with_source("")
+    assert utility.with_source("a b").against(["c", "a b"]).score("a b") == 2
+    lower = Normalised(utility, "lower").with_source("a b")
+    assert lower.pair_scores(listed("A b", "b"), listed("C", "A B")).tolist() == [[1, 0], [2, 1]]
+    # others do not ask
+    assert Utility(common, "mine").with_source("").against(["a"]).score("a") == 1.0
 
 
 def test_no_reference() -> None:

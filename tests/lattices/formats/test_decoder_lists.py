@@ -86,6 +86,10 @@ def test_rows_with_lists() -> None:
     ]
     assert [each.references for each in lists] == [("the hat",), ()]
     assert [each.text for each in from_rows([{"x": ["a", "b"]}], nbest="x")[0]] == ["a", "b"]
+    sources = [{"src": "der Hut", "hyp": "the hat"}, {"src": "der Hut", "hyp": "a hat"}]
+    (one,) = from_rows(sources)
+    assert (one.source, len(one)) == ("der Hut", 2)
+    assert from_rows([{"id": 1, "said": "ja", "hyp": "yes"}], source="said")[0].source == "ja"
     with pytest.raises(SpaceError, match="score='lp', expected one of id, text"):
         from_rows([{"id": 1, "text": "x"}], score="lp")
     with pytest.raises(SpaceError, match="1 scores for 2 hypotheses"):
