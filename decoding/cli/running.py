@@ -459,6 +459,35 @@ def scores_table(
     return "\n".join([table(["metric", *columns.values()], rows), *notes])
 
 
+#: what has to be said where best sentences need not make the best corpus
+SENTENCE_ORACLES = (
+    "sentence oracles: the best of each segment; together they need not make the best corpus (see "
+    "fstmetrics oracle --corpus)"
+)
+
+
+def oracle_heading(
+    metrics: Sequence[Metric], decomposes: bool = True, *, what: str = "", own: bool = False
+) -> str:
+    """Return the heading of the scores of oracles, which says under what metric they are best.
+
+    Of one metric nobody can doubt that. Of several it is the first, or, with ``own``, the one
+    that scores. ``what`` is for other sentences than oracles.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU, GRR
+    >>> oracle_heading([GRR()]), oracle_heading([GRR(), BLEU()])
+    ('oracle', '4-GRR oracle')
+    >>> oracle_heading([GRR(), BLEU()], decomposes=False, own=True)
+    'own sentence oracles'
+    """
+    from decoding.cli.tables import headings
+
+    whose = "" if len(metrics) == 1 else "own " if own else f"{headings(metrics)[0][0]} "
+    return whose + (what or ("oracle" if decomposes else "sentence oracles"))
+
+
 def unscored_lines(summary: Mapping[str, Any], what: str = "the 1-best") -> list[str]:
     """Return what has to be said of a best sentence that nothing makes the best."""
     count, segments = summary["unscored"], summary["segments"]

@@ -412,8 +412,10 @@ def test_real_translation_lattices(
 ) -> None:
     path = shared_data / "multi30k-deen" / "tiny20.de-en.lat.d10.jsonl"
     summary = tmp_path / "s.json"
-    assert run(path, "-q", "--metric", "grr", "wer", "--summary", summary) == 0
-    rows = table(capsys.readouterr().out)
+    assert run(path, "--metric", "grr", "wer", "--summary", summary) == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[0].split("  ")[-1] == "4-GRR oracle"
+    rows = table(printed.out)
     spaces = list(read(path))
     assert [row[0] for row in rows] == [space.id for space in spaces]
     references = [space.references for space in spaces]
@@ -485,8 +487,8 @@ def test_the_corpus_oracle_of_lists(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(*command) == 0
     printed = capsys.readouterr()
     assert [line[2] for line in table(printed.out)] == ["a b x", "a b c d y y"]
-    assert printed.err.split("\n")[0].split("  ")[-1] == "sentence oracles"
-    assert "need not make the best corpus (see --corpus)" in printed.err
+    assert printed.err.split("\n")[0].split("  ")[-1] == "BLEU sentence oracles"
+    assert running.SENTENCE_ORACLES in printed.err
     assert run(*command, "--corpus", "--summary", summary) == 0
     printed = capsys.readouterr()
     assert [line[0::2] for line in table(printed.out)] == [["0", "a b"], ["1", "a b c d y y"]]
