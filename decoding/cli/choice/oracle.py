@@ -305,6 +305,7 @@ def run(arguments: argparse.Namespace) -> int:
         ),
         decide=decide,
         conclude=conclude,
+        required=True,
     )
 
 
