@@ -97,7 +97,7 @@ def corpus_outcomes(
     from decoding.corpus.runner import Failure, Inputs
     from decoding.corpus.runner import run as run_corpus
 
-    inputs = Inputs(arguments.paths, arguments.input_format)
+    inputs = Inputs(arguments.paths, arguments.input_format, tell=note)
     _check_formats(inputs.files, arguments.input_format)
     if is_verbose():
         _tell_inputs(inputs.files, arguments)
