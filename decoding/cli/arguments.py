@@ -8,10 +8,10 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.terminal import detail, note, progress, say
@@ -168,6 +168,13 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         "(a few lines whose first words all differ may have ids: say plain) (default: auto)",
     )
     add_reference_ids(parser)
+    if not required:
+        parser.add_argument(
+            "--partial-refs",
+            action="store_true",
+            help="go on though none of the first segments has references; those that have none "
+            "fail, or are not scored where references are not needed",
+        )
 
 
 def add_reference_ids(parser: argparse.ArgumentParser) -> None:
@@ -422,30 +429,94 @@ def opened_references(arguments: argparse.Namespace) -> References | None:
     )
 
 
-def settling(references: References | None) -> Callable[[Iterator[Segment]], None] | None:
+def settling(
+    references: References | None, arguments: argparse.Namespace, *, required: bool = False
+) -> Callable[[Iterator[Segment]], None] | None:
     """Return what settles the layout of the references by the ids of a few segments.
 
     For the ``first`` of :func:`decoding.corpus.runner.run`: worker processes have copies, which
     must not come to conclusions of their own; and the first segment may be one of the few that
-    have no reference.
+    have no reference. That none of the first batch has one is an error, unless ``--partial-refs``
+    says that there is more to come: a large corpus would fail segment by segment. Without
+    ``--refs`` that is so where references are ``required``.
     """
-    if references is None or references.layout != "auto":
+    if references is None and not required:
         return None
 
     def settle(segments: Iterator[Segment]) -> None:
-        references.settle(segment.id for segment in islice(segments, LOOKED_AT))
+        some = list(islice(segments, LOOKED_AT))
+        if references is not None:
+            references.settle(segment.id for segment in some)
+        if not getattr(arguments, "partial_refs", True):
+            _check_first(chain(some, segments), references)
 
     return settle
 
 
-def report_failures(failures: Failures | Sequence[FormatError], *, but_last: bool = False) -> None:
-    """Print the first failures, and how many more there are; the last may be told elsewhere."""
-    count = len(failures) - but_last
-    first = failures if isinstance(failures, Sequence) else failures.first
-    for failure in first[: min(count, SHOWN_FAILURES)]:
-        say(str(failure))
-    if count > SHOWN_FAILURES:
-        say(f"... and {count - SHOWN_FAILURES} more failures")
+def _check_first(segments: Iterable[Segment], references: References | None) -> None:
+    """Refuse segments none of which has references, and say what there is instead."""
+    from lattices.errors import FormatError, OptionError
+
+    first = problem = None
+    count = 0
+    for segment in segments:
+        try:
+            if segment.references(references):
+                return
+        except FormatError as found:
+            problem = problem or found
+        first, count = first or segment, count + 1
+    assert first is not None
+    later = "; if only later ones have, --partial-refs goes on"
+    if problem is not None and references is not None:
+        known = ", ".join(map(repr, references.ids[:3]))
+        raise FormatError(
+            problem.problem
+            + (f", nor for any other of the first {count} segments" if count > 1 else "")
+            + (f"; it has {known}" if known else "")
+            + later,
+            problem.path,
+            problem.line,
+        )
+    keys = ", ".join(map(repr, first.space.metadata))
+    none = f"none of the first {count} segments has" if count > 1 else "the first segment has no"
+    raise OptionError(
+        f"{first.place}: {none} references in the input ('refs' or 'references' of JSON lines and "
+        f"Arrow){f'; other keys are {keys}' if keys else ''}; give them by --refs FILE{later}"
+    )
+
+
+def report_failures(failures: Failures) -> None:
+    """Print the failures; of many, the first of each cause, and how many are like it."""
+    for line in _failure_lines(failures):
+        say(line)
+
+
+def nothing_done(failures: Failures, note: str) -> FormatError:
+    """Return the error that no segment has a result; what else is wrong is printed."""
+    from lattices.errors import FormatError
+
+    causes = failures.causes()
+    if len(causes) == 1 and len(failures) > 1:
+        (last, count) = causes[0]
+        what = "files" if last.position < 0 else "segments"
+        return FormatError(f"{last} (and so it is with all {count} {what}: {note})")
+    *others, end = _failure_lines(failures) or ["there is no segment in the input"]
+    for line in others:
+        say(line)
+    return FormatError(f"{end} ({note})")
+
+
+def _failure_lines(failures: Failures) -> list[str]:
+    if len(failures) <= SHOWN_FAILURES:
+        return list(map(str, failures.first))
+    causes = failures.causes()[:SHOWN_FAILURES]
+    lines = [
+        f"{failure}{f' (and so it is with {count - 1} more)' if count > 1 else ''}"
+        for failure, count in causes
+    ]
+    left = len(failures) - sum(count for _, count in causes)
+    return [*lines[:-1], *([f"... and {left} more failures"] if left else []), lines[-1]]
 
 
 def tsv_cell(text: str) -> str:

@@ -14,6 +14,7 @@ from decoding.cli.arguments import (
     STANDARD,
     TABULAR,
     add_workers,
+    nothing_done,
     report_failures,
     settling,
 )
@@ -96,7 +97,7 @@ def corpus_outcomes(
     from decoding.corpus.runner import Failure, Inputs
     from decoding.corpus.runner import run as run_corpus
 
-    inputs = Inputs(arguments.paths, arguments.input_format)
+    inputs = Inputs(arguments.paths, arguments.input_format, tell=note)
     _check_formats(inputs.files, arguments.input_format)
     if is_verbose():
         _tell_inputs(inputs.files, arguments)
@@ -275,6 +276,7 @@ def write_summarised(
     decide: Callable[[Iterator[Outcome]], Iterator[Outcome]] = iter,
     conclude: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     for_failed: bytes = b"",
+    required: bool = False,
 ) -> int:
     """Run a job over the corpus, write its lines and the summary, and return the exit code.
 
@@ -302,6 +304,8 @@ def write_summarised(
         Turns the summary of the tally into the command's own.
     for_failed : bytes
         What is written for a segment that failed.
+    required : bool
+        Whether nothing can be done without references.
     """
     from decoding.corpus.outcomes import Failure
     from lattices.formats.streams import created
@@ -321,7 +325,12 @@ def write_summarised(
 
         journal = stack.enter_context(resumable_output(arguments, dict(task), count_earlier))
         outcomes = stack.enter_context(
-            corpus_outcomes(job, arguments, first=settling(references), earlier=journal.earlier)
+            corpus_outcomes(
+                job,
+                arguments,
+                first=settling(references, arguments, required=required),
+                earlier=journal.earlier,
+            )
         )
         tally.start(journal.state)
         for outcome in decide(outcomes):
@@ -357,7 +366,8 @@ def tallied(
 
     Arguments are those of :func:`write_summarised`.
     """
-    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+    first = settling(references, arguments, required=True)
+    with corpus_outcomes(job, arguments, first=first) as outcomes:
         tally.start(None)
         for outcome in outcomes:
             tally.add(outcome)
@@ -412,8 +422,7 @@ def check_results(tally: _Counted, references: References | None, done: str) -> 
     done : str
         What the command does to segments, such as "searched", for the error that none could be.
     """
-    from decoding.corpus.outcomes import NO_REFERENCES
-    from lattices.errors import FormatError, OptionError
+    from lattices.errors import FormatError
 
     failures = tally.failures
     if references is not None and tally.records:
@@ -425,21 +434,7 @@ def check_results(tally: _Counted, references: References | None, done: str) -> 
             raise
     if tally.segments:
         return
-    without = failures.count(NO_REFERENCES)
-    if without:
-        report_failures(failures.without(NO_REFERENCES))
-        raise OptionError(
-            f"none of the {without} segments has references in the input; give them by --refs FILE"
-        )
-    note = f"nothing could be {done}"
-    last: object = failures.last or "there is no segment in the input"
-    shared = failures.count(failures.last.reason) if failures.last and failures.last.id else 0
-    if 1 < shared == len(failures):
-        # an option that no segment can be searched with is told once
-        last, note = failures.first[0], f"and so it is with all {len(failures)} segments: {note}"
-    else:
-        report_failures(failures, but_last=bool(failures))
-    raise FormatError(f"{last} ({note})")
+    raise nothing_done(failures, f"nothing could be {done}")
 
 
 def scores_table(
@@ -457,6 +452,35 @@ def scores_table(
         scores = (summary["metrics"][str(metric)].get(kind) for kind in columns)
         rows.append([label, *("-" if score is None else f"{score:.4f}" for score in scores)])
     return "\n".join([table(["metric", *columns.values()], rows), *notes])
+
+
+#: what has to be said where best sentences need not make the best corpus
+SENTENCE_ORACLES = (
+    "sentence oracles: the best of each segment; together they need not make the best corpus (see "
+    "fstmetrics oracle --corpus)"
+)
+
+
+def oracle_heading(
+    metrics: Sequence[Metric], decomposes: bool = True, *, what: str = "", own: bool = False
+) -> str:
+    """Return the heading of the scores of oracles, which says under what metric they are best.
+
+    Of one metric nobody can doubt that. Of several it is the first, or, with ``own``, the one
+    that scores. ``what`` is for other sentences than oracles.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU, GRR
+    >>> oracle_heading([GRR()]), oracle_heading([GRR(), BLEU()])
+    ('oracle', '4-GRR oracle')
+    >>> oracle_heading([GRR(), BLEU()], decomposes=False, own=True)
+    'own sentence oracles'
+    """
+    from decoding.cli.tables import headings
+
+    whose = "" if len(metrics) == 1 else "own " if own else f"{headings(metrics)[0][0]} "
+    return whose + (what or ("oracle" if decomposes else "sentence oracles"))
 
 
 def unscored_lines(summary: Mapping[str, Any], what: str = "the 1-best") -> list[str]:

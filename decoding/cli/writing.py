@@ -20,6 +20,7 @@ from decoding.cli.arguments import (
     STANDARD,
     file_identity,
     identities_read,
+    nothing_done,
     option,
     report_failures,
     settling,
@@ -116,7 +117,7 @@ def transform_and_write(
     from decoding.corpus.encoding import SYMBOLS, ReadyJob, SpacesJob
 
     target = target_of(arguments)
-    first = settling(references)
+    first = settling(references, arguments)
     if SYMBOLS not in target.options and then is None:
         with corpus_outcomes(ReadyJob(transform, target), arguments, first=first) as outcomes:
             return write_outcomes(arguments, target, outcomes, references)
@@ -292,16 +293,8 @@ class _Sieve:
                 # a file that could not be read may be what makes the numbers differ
                 report_failures(self.failures)
                 raise
-        last = self.failures.last
-        if self.written or last is None:
-            return
-        note = "nothing could be written"
-        if 1 < len(self.failures) == self.failures.count(last.reason):
-            note = f"and so it is with all {len(self.failures)} segments: {note}"
-        else:
-            report_failures(self.failures, but_last=True)
-        name = f"segment {last.id!r}: " if last.id else ""
-        raise FormatError(f"{name}{last.reason} ({note})", last.path, last.line)
+        if self.failures and not self.written:
+            raise nothing_done(self.failures, "nothing could be written")
 
     def report_losses(self) -> None:
         """Say what was left out, a line for each kind of thing."""

@@ -8,6 +8,7 @@ Cutting needs no understanding of the content.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from io import FileIO
@@ -18,7 +19,8 @@ from decoding.corpus.outcomes import Failure, Segment
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, format_of, parse_range, parse_record, read_records
 from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat, Record
-from lattices.formats.streams import PathLike, files_of, is_gzip
+from lattices.formats.reading import space_files
+from lattices.formats.streams import PathLike, is_gzip
 from lattices.vocabulary import Vocabulary
 
 #: a batch is full at so many bytes, however few segments they are
@@ -296,6 +298,8 @@ class Inputs:
     shared_files : bool
         Whether those who parse can open the files as this process does. If not, the content
         is sent to them.
+    tell
+        As in :func:`lattices.formats.reading.space_files`.
 
     Attributes
     ----------
@@ -309,11 +313,15 @@ class Inputs:
     """
 
     def __init__(
-        self, paths: Iterable[PathLike], format: str | None = None, shared_files: bool = True
+        self,
+        paths: Iterable[PathLike],
+        format: str | None = None,
+        shared_files: bool = True,
+        tell: Callable[[str], None] = warnings.warn,
     ) -> None:
         self._format = None if format is None else FORMATS.get(format)
         self.shared_files = shared_files
-        self.files = [file for path in paths for file in files_of(path)]
+        self.files = [file for path in paths for file in space_files(path, self._format, tell)]
 
     @property
     def bytes(self) -> int | None:

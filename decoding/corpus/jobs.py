@@ -607,6 +607,8 @@ class SegmentConsensus:
         The arcs of a lattice, the edges of a forest, the words of an n-best list.
     unscored : bool
         Whether ``one_best`` is arbitrary, since the model has no scores.
+    decomposes : bool
+        Whether all these oracles are part of the best corpus, whatever the other segments are.
     """
 
     consensus: tuple[Consensus, ...]
@@ -616,6 +618,7 @@ class SegmentConsensus:
     oracle_stats: tuple[FloatColumn | None, ...] | None
     arcs: int
     unscored: bool = False
+    decomposes: bool = True
 
 
 @dataclass(frozen=True)
@@ -671,6 +674,7 @@ class MBRJob:
         words = best_words(space)
         references = segment.references(self.references)
         stats = one_best_stats = oracle_stats = None
+        whole = True
         if references:
             evaluators = evaluators_of(self.metrics, space, references)
             stats = tuple(
@@ -679,6 +683,8 @@ class MBRJob:
             one_best_stats = tuple(evaluator.stats(words) for evaluator in evaluators)
             if self.oracles:
                 oracle_stats = tuple(_oracle_stats(space, evaluator) for evaluator in evaluators)
+                found_by = zip(evaluators, oracle_stats, strict=True)
+                whole = all(decomposes(one) for one, row in found_by if row is not None)
         return SegmentConsensus(
             tuple(found),
             words,
@@ -687,6 +693,7 @@ class MBRJob:
             oracle_stats,
             _size(space),
             is_unscored(space),
+            whole,
         )
 
     def _chosen(self, segment: Segment) -> list[Consensus]:

@@ -6,7 +6,7 @@ its id and why it failed, has a size that is bounded here.
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -49,6 +49,11 @@ class Segment:
     def id(self) -> str:
         """The segment's name."""
         return self.space.id
+
+    @property
+    def place(self) -> str:
+        """``file:line``, or the file where lines mean nothing."""
+        return place(self.path, self.line)
 
     def references(
         self, given: References | None, *, required: bool = False
@@ -110,8 +115,14 @@ class Failure(_Outcome):
         return f"{self.place}: {name}{self.reason}"
 
 
+#: what differs between two failures of one cause
+_DETAILS = re.compile(r"^segment (?:'[^']*'|\"[^\"]*\"): |\d+(?:[.,]\d+)*")
+
+
 class Failures:
-    """The first thousand failures, and how many there are in all.
+    """The first thousand failures, the first of each cause, and how many there are in all.
+
+    Failures have one cause if their reasons are the same apart from the id and from numbers.
 
     Attributes
     ----------
@@ -122,16 +133,19 @@ class Failures:
 
     Examples
     --------
-    >>> some = Failures(Failure(n, "f", n, "", "not JSON") for n in range(3000))
-    >>> len(some), len(some.first), some.last.line, some.count("not JSON")
-    (3000, 1000, 2999, 3000)
+    >>> some = Failures(Failure(n, "f", n, "", f"not JSON: column {n}") for n in range(3000))
+    >>> some.append(Failure(3000, "f", 3000, "x", "no path"))
+    >>> len(some), len(some.first), some.last.line
+    (3001, 1000, 3000)
+    >>> [(str(failure), count) for failure, count in some.causes()]
+    [('f: not JSON: column 0', 3000), ("f:3000: segment 'x': no path", 1)]
     """
 
     def __init__(self, failures: Iterable[Failure] = ()) -> None:
         self.first: list[Failure] = []
         self.last: Failure | None = None
         self._count = 0
-        self._reasons: Counter[str] = Counter()
+        self._causes: dict[str, tuple[Failure, int]] = {}
         for failure in failures:
             self.append(failure)
 
@@ -141,19 +155,15 @@ class Failures:
         self.last = failure
         if len(self.first) < KEPT_FAILURES:
             self.first.append(failure)
-        if failure.reason in self._reasons or len(self._reasons) < KEPT_FAILURES:
-            self._reasons[failure.reason] += 1
+        cause = _DETAILS.sub("", failure.reason.replace(repr(failure.id), ""))
+        first, count = self._causes.get(cause, (failure, 0))
+        if count or len(self._causes) < KEPT_FAILURES:
+            self._causes[cause] = first, count + 1
 
     def __len__(self) -> int:
         """Return how many there are in all."""
         return self._count
 
-    def count(self, reason: str) -> int:
-        """Return how many have this reason, one of the first ``KEPT_FAILURES`` reasons."""
-        return self._reasons[reason]
-
-    def without(self, reason: str) -> Failures:
-        """Return those that have another reason."""
-        others = Failures(failure for failure in self.first if failure.reason != reason)
-        others._count = self._count - self.count(reason)
-        return others
+    def causes(self) -> list[tuple[Failure, int]]:
+        """Return the first failure of each of the first causes, and how many it has in all."""
+        return list(self._causes.values())

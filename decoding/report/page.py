@@ -14,7 +14,7 @@ from typing import Any
 
 import decoding
 from decoding.plain_json import json_text
-from decoding.report.segments import KINDS, word_aligner
+from decoding.report.segments import KINDS, oracle_label, word_aligner
 from decoding.report.systems import SystemReport, comparisons, packed
 from fstmetrics import Metric
 from lattices.errors import OptionError
@@ -70,12 +70,14 @@ def write_page(
     resampling: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
     metrics = systems[0].metrics
     contents = [system.content(**resampling, top=top) for system in systems]
+    names = _metrics(metrics, labels)
+    own = {each["signature"]: each["label"] for each in names}
     content = {
         "title": title or " and ".join(system.name for system in systems),
         "version": decoding.__version__,
-        "metrics": _metrics(metrics, labels),
+        "metrics": names,
         "aligner": str(word_aligner(metrics)),
-        "kinds": KINDS,
+        "kinds": {**KINDS, "oracle": oracle_label(own, *(each.oracles_of for each in systems))},
         "resampling": resampling,
         "settings": dict(settings or {}),
         "systems": contents,

@@ -8,8 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from decoding.corpus.outcomes import Done, Failure
-from decoding.report.segments import KINDS, Chosen, SegmentReport, report_of, scored
+from decoding.report.segments import (
+    KINDS,
+    Chosen,
+    SegmentReport,
+    oracle_label,
+    report_of,
+    scored,
+)
 from fstmetrics import Metric
+from fstmetrics.contract import decomposes
 from lattices.errors import Error, FormatError
 from lattices.formats.base import decoded_lines
 from lattices.formats.references import References
@@ -30,7 +38,8 @@ def is_saved(path: str) -> bool:
 
 
 def _kind(fields: Mapping[str, Any]) -> str | None:
-    if not {"id", "words", "rank"} <= fields.keys():
+    # the sentences of a corpus oracle have no rank
+    if not {"id", "words"} <= fields.keys():
         return None
     return "mbr" if "expected" in fields else "oracle" if "alignment" in fields else None
 
@@ -87,7 +96,7 @@ def _take(found: dict[str, SavedSegment], text: str, name: str, number: int) -> 
         or not all(isinstance(word, str) for word in words)
     ):
         raise FormatError("no result that oracle or mbr writes as JSON lines", name, number)
-    if fields["rank"] != 1:
+    if fields.get("rank", 1) != 1:
         return
     segment = found.setdefault(id, SavedSegment(name, number))
     if kind in segment.results:
@@ -120,8 +129,11 @@ def saved_outcomes(
 def _report(
     segment: SavedSegment, metrics: tuple[Metric, ...], references: tuple[Any, ...]
 ) -> SegmentReport:
+    oracle = segment.results.get("oracle", {})
+    oracle_of = str(oracle.get("metric", ""))
+    labels = {**KINDS, "oracle": oracle_label(metrics, {oracle_of})}
     shown = [
-        Chosen(kind, KINDS[kind], tuple(fields["words"]), fields.get("model_score"))
+        Chosen(kind, labels[kind], tuple(fields["words"]), fields.get("model_score"))
         for kind, fields in sorted(segment.results.items())
     ]
     decision = segment.results.get("mbr", {})
@@ -131,7 +143,8 @@ def _report(
         "expected": decision.get("expected"),
         "network": network or None,
     }
-    proven = segment.results.get("oracle", {}).get("exact", True)
+    # lines of a corpus oracle do not say whether they are proven
+    alone = [metric for metric in metrics if "exact" in oracle and str(metric) == oracle_of]
     return report_of(
         shown,
         {each.kind: scored(each.tokens, metrics, references) for each in shown},
@@ -139,7 +152,9 @@ def _report(
         references,
         extra,
         confidences=confidences,
-        exact=bool(proven),
+        exact=bool(oracle.get("exact", True)),
+        decomposes=all(decomposes(metric.against(references)) for metric in alone),
+        oracle_of=oracle_of,
     )
 
 

@@ -16,7 +16,7 @@ from decoding.plain_json import json_text
 from decoding.report.pictures import neighbourhood, sentences
 from fstmetrics import WER, AlignmentMetric, Edit, Evaluator, Metric, Normalised
 from fstmetrics.alignment.family import Judgement
-from fstmetrics.contract import can_search
+from fstmetrics.contract import can_search, decomposes
 from fstmetrics.references import Reference, tokens_of
 from lattices.algorithms import best
 from lattices.errors import OptionError, SpaceError
@@ -89,6 +89,10 @@ class SegmentReport(NamedTuple):
         Whether all oracles are proven.
     unscored : bool
         Whether the 1-best is arbitrary, since the model has no scores.
+    decomposes : bool
+        Whether the oracles are part of the best corpus, whatever the other segments are.
+    oracle_of : str
+        The metric that a saved oracle is best under; empty where each metric has its own.
     detail : str
         What is shown when the segment is opened, as JSON.
     """
@@ -103,6 +107,8 @@ class SegmentReport(NamedTuple):
     curve: SegmentCurvePoints | None
     exact: bool
     unscored: bool
+    decomposes: bool
+    oracle_of: str
     detail: str
 
 
@@ -122,6 +128,27 @@ class Chosen(NamedTuple):
     label: str
     tokens: tuple[str, ...]
     model_score: float | None
+
+
+def oracle_label(metrics: Sequence[Metric] | Mapping[str, str], *oracles_of: set[str]) -> str:
+    """Return what oracles are called: under what metric they are best, unless there is but one.
+
+    Examples
+    --------
+    >>> from fstmetrics import GRR
+    >>> oracle_label([GRR()], {str(GRR())}), oracle_label([WER()], {str(GRR())})
+    ('oracle', 'grr:n=4,alpha=1,beta=0 oracle')
+    >>> oracle_label([WER(), GRR()], {""}, {str(GRR())})
+    'own or 4-GRR oracle'
+    """
+    known = metrics
+    if not isinstance(known, Mapping):
+        known = {str(metric): str(getattr(metric, "label", metric)) for metric in metrics}
+    found = set[str]().union(*oracles_of)
+    if len(known) == 1 and found <= {"", *known}:
+        return KINDS["oracle"]
+    whose = [known.get(each, each) or "own" for each in sorted(found)]
+    return " ".join([*whose[:1], *(f"or {each}" for each in whose[1:]), KINDS["oracle"]])
 
 
 class Aligning(Protocol):
@@ -238,8 +265,8 @@ class ReportJob:
         for metric, found in zip(self.metrics, oracles, strict=True):
             if found is None or found.tokens in (each.tokens for each in shown[2:]):
                 continue
-            whose = "" if found is first else f", {getattr(metric, 'label', metric)}"
-            label = KINDS["oracle"] + whose + ("" if found.exact else " (not proven)")
+            label = oracle_label(self.metrics, {str(metric)})
+            label += "" if found.exact else " (not proven)"
             kind = "oracle" if found is first else ""
             shown.append(Chosen(kind, label, found.tokens, found.hypothesis.score))
         stats: dict[str, Rows] = {
@@ -268,6 +295,11 @@ class ReportJob:
             curve=self._curve(segment),
             exact=all(found.exact for found in oracles if found is not None),
             unscored=decision.unscored,
+            decomposes=all(
+                decomposes(metric.against(references))
+                for metric, found in zip(self.metrics, oracles, strict=True)
+                if found is not None
+            ),
         )
 
     def _picture(self, space: Space, first: Oracle | None, choice: Consensus) -> dict[str, Any]:
@@ -312,6 +344,8 @@ def report_of(
     curve: SegmentCurvePoints | None = None,
     exact: bool = True,
     unscored: bool = False,
+    decomposes: bool = True,
+    oracle_of: str = "",
 ) -> SegmentReport:
     """Align the sentences of a segment, and spell out what the page has of it.
 
@@ -375,6 +409,8 @@ def report_of(
         curve=curve,
         exact=exact,
         unscored=unscored,
+        decomposes=decomposes,
+        oracle_of=oracle_of,
         detail=json_text(detail),
     )
 

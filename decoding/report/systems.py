@@ -78,6 +78,8 @@ class SystemReport:
     failures : Failures
     ids : list of str
         Of the segments that have a result, in order; those without an id are numbered.
+    oracles_of : set of str
+        The metrics that oracles are best under, "" for each its own.
     blocks : list of str
         Details, compressed.
     """
@@ -88,6 +90,7 @@ class SystemReport:
     records: int = 0
     failures: Failures = field(default_factory=Failures)
     ids: list[str] = field(default_factory=list)
+    oracles_of: set[str] = field(default_factory=set)
     blocks: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
     _groups: list[str] = field(default_factory=list)
@@ -103,6 +106,7 @@ class SystemReport:
     _unconfident: int = 0
     _unproven: int = 0
     _unscored: int = 0
+    _sentence_oracles: bool = False
 
     @property
     def segments(self) -> int:
@@ -143,6 +147,9 @@ class SystemReport:
             self._curves.setdefault(found.curve.kind, _Curve()).add(found.curve)
         self._unproven += not found.exact
         self._unscored += found.unscored
+        self._sentence_oracles |= not found.decomposes
+        if "oracle" in found.stats:
+            self.oracles_of.add(found.oracle_of)
         self._waiting.append(found.detail)
         self._waiting_size += len(found.detail)
         if self._waiting_size >= BLOCK:
@@ -211,6 +218,7 @@ class SystemReport:
             ],
             "unproven": self._unproven,
             "unscored": self._unscored,
+            "sentence_oracles": self._sentence_oracles,
             "scores": {
                 kind: [self._estimate(kind, place, options) for place in range(len(self.metrics))]
                 for kind in self.kinds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -239,6 +240,61 @@ def _format_of(head: bytes, stream: BinaryIO, name: str, chosen: Format | None) 
     return chosen or sniffed(head, name)
 
 
+def space_files(
+    path: PathLike, format: Format | None = None, tell: Callable[[str], None] = warnings.warn
+) -> list[str]:
+    """Return the path itself, or the files of a directory without those that hold no spaces.
+
+    Left out is text that looks like no format, or not like the one that is given, and has a suffix
+    that no file of spaces has there: documentation, references. What is only damaged has the
+    suffix of others like it, and stays; so does everything where no file is of spaces.
+
+    Parameters
+    ----------
+    path, format
+        See :func:`read_records`.
+    tell
+        Called with a sentence about what is left out; by default it is a warning.
+
+    Raises
+    ------
+    FormatError
+        If the directory holds no file.
+    OSError
+        If there is nothing of that name.
+    """
+    files = files_of(path)
+    if files == [os.fspath(path)]:
+        return files
+    known = available() if format is None else [format]
+    found = (file for file in files if by_suffix(file, known) or _may_hold_spaces(file, known))
+    suffixes = set(map(_suffix, found))
+    taken = [file for file in files if _suffix(file) in suffixes] or files
+    if len(taken) < len(files):
+        left_out = sorted(map(os.path.basename, set(files).difference(taken)))
+        more = f" and {len(left_out) - 5} more" if left_out[5:] else ""
+        tell(f"{os.fspath(path)}: {', '.join(left_out[:5])}{more} left out: no search spaces")
+    return taken
+
+
+def _may_hold_spaces(file: str, known: Iterable[Format]) -> bool:
+    """Tell whether a file is other than text that looks like none of the formats."""
+    try:
+        with opened(file) as (head, stream):
+            if not head:
+                return bool(stream.read(1))
+            text = getincrementaldecoder("utf-8")().decode(head)
+            return "\0" in text or any(sniffs(each, head) for each in known)
+    except (FormatError, OSError, UnicodeDecodeError):
+        return True
+
+
+def _suffix(file: str) -> str:
+    """Return the suffix of a file; numbers, as in Kaldi's ``lat.1.gz``, are all the same."""
+    suffix = os.path.splitext(os.path.basename(file).removesuffix(".gz"))[1]
+    return "0" if suffix[1:].isdigit() else suffix
+
+
 def read_records(
     path: PathLike,
     format: str | Format | None = None,
@@ -252,7 +308,8 @@ def read_records(
     ----------
     path
         A file, plain or gzip (told by content, whatever the name); ``-`` for standard
-        input; or a directory, whose visible regular files are read in sorted order.
+        input; or a directory, whose visible regular files are read in sorted order, but for
+        those that :func:`space_files` leaves out.
     format
         The format or its name; by default it is found for each file by its content, and
         by its suffix where the content does not decide.
@@ -277,7 +334,7 @@ def read_records(
         If a file cannot be opened.
     """
     chosen = None if format is None else named(format)
-    return _read_records(files_of(path), chosen, on_error, on_read)
+    return _read_records(space_files(path, chosen), chosen, on_error, on_read)
 
 
 def _read_records(
@@ -419,7 +476,7 @@ def read(
     if chosen is not None:
         check_options(chosen.options, options, f"format {chosen.name}")
     words = Vocabulary() if vocabulary is None else vocabulary
-    return _read(files_of(path), chosen, words, on_error, options)
+    return _read(space_files(path, chosen), chosen, words, on_error, options)
 
 
 def _read(

@@ -137,5 +137,5 @@ def _print_corpus(
         )
         better = "higher" if metric.higher_is_better else "lower"
         rows.append([metric.label, *map(percent, scores), f"{better} is better"])
-    print(table(["corpus", "1-best", "oracle", ""], rows, left=(0, 3)))
+    print(table(["corpus", "1-best", "own oracle", ""], rows, left=(0, 3)))
     return seconds / len(metrics)

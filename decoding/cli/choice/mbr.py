@@ -25,11 +25,13 @@ from decoding.cli.arguments import (
     positive,
 )
 from decoding.cli.running import (
+    SENTENCE_ORACLES,
     add_resuming,
     add_running,
     check_running,
     file_stamps,
     line_format,
+    oracle_heading,
     scores_table,
     segments_line,
     task_over_corpus,
@@ -386,8 +388,11 @@ def _table(path: str) -> Mapping[str, Space]:
 def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
     lines = []
     if summary["judged"]:
-        columns = {"one_best": "1-best", "mbr": "mbr", "oracle": "oracle"}
+        oracle = oracle_heading(metrics, summary["decomposes"], own=True)
+        columns = {"one_best": "1-best", "mbr": "mbr", "own_oracle": oracle}
         lines.append(scores_table(metrics, summary, columns))
+        if not summary["decomposes"]:
+            lines.append(SENTENCE_ORACLES)
     lines.append(segments_line(summary))
     lines.append(
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "

@@ -28,10 +28,12 @@ from decoding.cli.arguments import (
     write_report,
 )
 from decoding.cli.running import (
+    SENTENCE_ORACLES,
     add_resuming,
     add_running,
     check_running,
     line_format,
+    oracle_heading,
     scores_table,
     tallied,
     task_over_corpus,
@@ -278,9 +280,8 @@ def run(arguments: argparse.Namespace) -> int:
     if looks_into:
         from decoding.cli.output.breakdown import Breakdown
 
-        kinds = dict(
-            zip(output.KINDS, ("worst" if arguments.worst else "oracle", "1-best"), strict=True)
-        )
+        searched = oracle_heading(metrics, what="worst" if arguments.worst else "")
+        kinds = dict(zip(output.KINDS, (searched, "1-best"), strict=True))
         breakdown = Breakdown(metrics, kinds, arguments.by, arguments.top, output.conclude)
         decide, conclude = breakdown.watch, _concluded(breakdown, arguments)
     elif arguments.corpus:
@@ -304,6 +305,7 @@ def run(arguments: argparse.Namespace) -> int:
         ),
         decide=decide,
         conclude=conclude,
+        required=True,
     )
 
 
@@ -365,7 +367,7 @@ def _for_people(
 ) -> str:
     by = {"plain": ", references by line", "kaldi": ", references by id"}
     lines = [
-        scores_table(metrics, summary, _kinds(summary)),
+        scores_table(metrics, summary, _kinds(summary, metrics)),
         *_which_oracles(summary),
         f"{summary['segments']} segments, {summary['failed']} failed"
         + (by[references.layout] if references is not None else ""),
@@ -391,17 +393,20 @@ def _for_people(
     return "\n".join(lines)
 
 
-def _kinds(summary: dict[str, Any]) -> dict[str, str]:
+def _kinds(summary: dict[str, Any], metrics: Sequence[Metric]) -> dict[str, str]:
     """Return the scores of a metric that are shown, and what they are called."""
     if "corpus" in summary:
         return {
             "one_best": "1-best",
-            "sentence_oracles": "sentence oracles",
-            "oracle": "corpus oracle",
+            "sentence_oracles": oracle_heading(metrics, False),
+            "oracle": oracle_heading(metrics, what="corpus oracle"),
             "bound": "bound",
         }
-    best = "oracle" if summary["decomposes"] else "sentence oracles"
-    return {"one_best": "1-best", "oracle": "worst" if summary["worst"] else best}
+    worst = "worst" if summary["worst"] else ""
+    return {
+        "one_best": "1-best",
+        "oracle": oracle_heading(metrics, summary["decomposes"], what=worst),
+    }
 
 
 def _which_oracles(summary: dict[str, Any]) -> list[str]:
@@ -409,10 +414,7 @@ def _which_oracles(summary: dict[str, Any]) -> list[str]:
     if "corpus" not in summary:
         if summary["decomposes"] or summary["worst"]:
             return []
-        return [
-            "sentence oracles: the best of each segment; together they need not make the best "
-            "corpus (see --corpus)"
-        ]
+        return [SENTENCE_ORACLES]
     metric = summary["metric"]
     if summary["decomposes"]:
         same = f"sentence oracles and corpus oracle are the same for {metric} with these references"

@@ -12,6 +12,7 @@ from decoding.cli.arguments import (
     add_references,
     check_inputs,
     finite,
+    nothing_done,
     opened_references,
     parsed_metric,
     positive,
@@ -96,7 +97,6 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.minimum_risk.tuning import TuningJob, tuning_table
     from decoding.plots import line_plots, plot, plot_format
-    from lattices.errors import FormatError
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     metric = parsed_metric(arguments.metric)
@@ -105,7 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
     job = TuningJob(grid, metric, references)
     failures = Failures()
     rows, segments, records = None, 0, 0
-    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+    first = settling(references, arguments, required=True)
+    with corpus_outcomes(job, arguments, first=first) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
             if isinstance(outcome, Failure):
@@ -113,9 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 segments += 1
                 rows = outcome.result if rows is None else rows + outcome.result
-    report_failures(failures)
     if rows is None:
-        raise FormatError("nothing could be searched" if failures else "no segment in the input")
+        raise nothing_done(failures, "nothing could be searched")
+    report_failures(failures)
     if references is not None:
         references.finish(records)
     table = tuning_table(grid, metric, rows, segments)

@@ -15,6 +15,7 @@ from decoding.cli.arguments import (
     add_references,
     check_inputs,
     finite,
+    nothing_done,
     opened_references,
     positive,
     report_failures,
@@ -94,7 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
         fit_calibration,
     )
     from decoding.plots import line_plots, plot_format, reliability_panel
-    from lattices.errors import FormatError
     from lattices.formats.streams import created
     from lattices.registry import check_requirements
 
@@ -106,16 +106,17 @@ def run(arguments: argparse.Namespace) -> int:
     failures = Failures()
     found: list[SegmentWords] = []
     records = 0
-    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+    first = settling(references, arguments, required=True)
+    with corpus_outcomes(job, arguments, first=first) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
             if isinstance(outcome, Failure):
                 failures.append(outcome)
             else:
                 found.append(outcome.result)
-    report_failures(failures)
     if not found:
-        raise FormatError("nothing could be judged" if failures else "no segment in the input")
+        raise nothing_done(failures, "nothing could be judged")
+    report_failures(failures)
     if references is not None:
         references.finish(records)
     report = fit_calibration(found, scales, arguments.folds)

@@ -194,7 +194,8 @@ def _outcomes(
         at=tuple(sorted(arguments.at or SIZES)),
         densities=tuple(sorted(arguments.densities or DENSITIES)),
     )
-    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+    first = settling(references, arguments, required=True)
+    with corpus_outcomes(job, arguments, first=first) as outcomes:
         yield outcomes
 
 

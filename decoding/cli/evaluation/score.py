@@ -84,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     from decoding.cli.output.breakdown import write_alignments
     from decoding.cli.output.score import written
+    from decoding.corpus.outcomes import Failure, Failures
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_system
     from lattices.errors import FormatError
 
@@ -104,7 +105,11 @@ def run(arguments: argparse.Namespace) -> int:
         detail(f"reading {path}")
         with scoring_progress(scorer, arguments):
             system = read_system(path, arguments.input_format, scorer)
-        report_failures(system.failures)
+        report_failures(
+            Failures(
+                Failure(-1, each.path, each.line, "", each.problem) for each in system.failures
+            )
+        )
         if not system.stats:
             raise FormatError("no segment could be scored", system.name)
         left = len(references) - len(system.stats) - len(system.failures)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from fstmetrics.statistics.calibration import Calibration
 
 #: what is counted of a segment
-COUNTS = ("results", "exact", "arcs", "unscored")
-KINDS = ("mbr", "one_best", "oracle")
+COUNTS = ("results", "exact", "arcs", "unscored", "decomposing")
+KINDS = ("mbr", "one_best", "own_oracle")
 #: what other commands have in their summaries
 _OTHERS = ("engine", "unweighted")
 
@@ -164,6 +164,7 @@ def _fields(
 def conclude(summary: dict[str, Any]) -> dict[str, Any]:
     """Return the summary as it is written."""
     whole = {name: value for name, value in summary.items() if name not in _OTHERS}
+    whole["decomposes"] = whole.pop("decomposing") == whole["segments"]
     return {**whole, "method": summary["engine"]}
 
 
@@ -171,7 +172,7 @@ def _sums(result: SegmentConsensus, metrics: tuple[Metric, ...]) -> tuple[float,
     proven = sum(found.exact for found in result.consensus)
     return sums_of(
         metrics,
-        (len(result.consensus), proven, result.arcs, result.unscored),
+        (len(result.consensus), proven, result.arcs, result.unscored, result.decomposes),
         None if result.stats is None else result.stats[0],
         result.one_best_stats,
         result.oracle_stats,

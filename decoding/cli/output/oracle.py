@@ -10,6 +10,7 @@ import numpy as np
 
 from decoding.cli.arguments import tsv_cell
 from decoding.cli.output.tally import Lines, Tally, sums_of
+from decoding.cli.running import SENTENCE_ORACLES
 from decoding.cli.tables import Report, headings
 from decoding.corpus.jobs import CandidatesJob, CurveJob, OracleJob, SegmentOracles
 from decoding.corpus.outcomes import Done, Failure, Segment
@@ -227,8 +228,10 @@ class CurveSums:
         labels, notes = headings(metrics)
         rows = self._rows(summary)
         name, size = ("k", "sentences") if self.job.at else ("density", "arcs a word")
+        if len(metrics) > 1:
+            notes.append(f"oracles under {labels[0]}, scored under every metric")
         if summary["decomposing"] < summary["segments"]:
-            notes.append("sentence oracles: together they need not make the best corpus")
+            notes.append(SENTENCE_ORACLES)
         return Report(
             [name, size, *labels],
             [

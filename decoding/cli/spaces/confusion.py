@@ -11,6 +11,7 @@ from decoding.cli.arguments import (
     add_inputs,
     add_output,
     check_inputs,
+    nothing_done,
     opened_calibration,
     positive,
     report_failures,
@@ -125,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     edits = 0.0
     with (
         created(arguments.output) as stream,
-        corpus_outcomes(job, arguments, first=settling(sentences)) as outcomes,
+        corpus_outcomes(job, arguments, first=settling(sentences, arguments)) as outcomes,
     ):
         for outcome in outcomes:
             records += outcome.position >= 0
@@ -155,7 +156,5 @@ def _check(segments: int, records: int, failures: Failures, sentences: Reference
             # a file that could not be read may be what makes the numbers differ
             report_failures(failures)
             raise
-    if segments:
-        return
-    report_failures(failures, but_last=True)
-    raise FormatError(f"{failures.last} (nothing could be written)")
+    if not segments:
+        raise nothing_done(failures, "nothing could be written")

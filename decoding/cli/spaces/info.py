@@ -12,6 +12,7 @@ from decoding.cli.arguments import (
     add_inputs,
     add_output,
     check_inputs,
+    nothing_done,
     report_failures,
     tsv_cell,
 )
@@ -60,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     check_running(arguments)
     from decoding.corpus.jobs import InfoJob
     from decoding.corpus.outcomes import Failure, Failures
-    from lattices.errors import FormatError
     from lattices.formats.streams import created
 
     failures = Failures()
@@ -83,8 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
                     outcome.id, dict(zip(COLUMNS, (*values, *depth, len(info.words)), strict=True))
                 )
         if not total.segments:
-            report_failures(failures, but_last=True)
-            raise FormatError(f"{failures.last} (nothing could be measured)")
+            raise nothing_done(failures, "nothing could be measured")
         write(None, total.row())
         write.close()
     report_failures(failures)

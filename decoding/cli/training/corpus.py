@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoding.cli.arguments import report_failures, settling
+from decoding.cli.arguments import nothing_done, report_failures, settling
 from decoding.cli.running import corpus_outcomes
-from decoding.corpus.outcomes import NO_REFERENCES, Done, Failures, Segment
+from decoding.corpus.outcomes import Done, Failures, Segment
 from decoding.corpus.transforms import Rescored
 from fstmetrics import Metric, parse_metric
 from fstmetrics.references import Reference
@@ -115,7 +115,8 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
     failures = Failures()
     records = 0
     job = _Referenced(references, tuple(map(parse_metric, arguments.metric or [])))
-    with corpus_outcomes(job, arguments, first=settling(references)) as outcomes:
+    first = settling(references, arguments, required=True)
+    with corpus_outcomes(job, arguments, first=first) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
             if isinstance(outcome, Done):
@@ -130,25 +131,9 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
             report_failures(failures)
             raise
     if not segments:
-        _refuse(failures)
+        raise nothing_done(failures, "nothing to train on")
     check_one_model([segment.space for segment in segments])
     return TrainingCorpus(tuple(segments), failures)
-
-
-def _refuse(failures: Failures) -> None:
-    """Say why there is nothing to train on."""
-    last = failures.last
-    if last is None:
-        raise FormatError("there is no segment in the input (nothing to train on)")
-    if failures.count(NO_REFERENCES) == len(failures):
-        raise OptionError(
-            f"none of the {len(failures)} segments has references in the input; "
-            "give them by --refs FILE"
-        )
-    if failures.count(last.reason) == len(failures):
-        raise FormatError(f"{last}; so it is with all {len(failures)} segments")
-    report_failures(failures, but_last=True)
-    raise FormatError(f"{last} (nothing to train on)")
 
 
 def check_one_model(spaces: Sequence[Space]) -> None:

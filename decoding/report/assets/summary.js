@@ -45,12 +45,14 @@ function effectCell(effect, metric) {
     signed(effect.effect), h("span", { class: "hint" }, pValue(effect.p)));
 }
 
-function notes({ systems, metrics, comparison, resampling }) {
+function notes({ systems, kinds, comparison, resampling }) {
   const found = [
     `Intervals and p-values by ${grouped(resampling.samples)} bootstrap resamples of the segments (paired for differences, ` +
     `two-sided, seed ${resampling.seed}); ✓ better and ✗ worse with p < 0.05, ≈ no significant difference.`,
   ];
-  if (metrics.length > 1) found.push("The oracle under a metric is the sentence that is best under that metric.");
+  if (kinds.oracle === "own oracle") found.push("own oracle: the sentence that is best under the metric that scores it; errors are those of the first metric's.");
+  if (systems.some((system) => system.sentence_oracles))
+    found.push("Oracles are sentence oracles: the best of each segment; together they need not make the best corpus (see fstmetrics oracle --corpus).");
   if (comparison) {
     found.push(`${plural(comparison.shared, "segment")} in both systems` + systems
       .map((system, number) => comparison.only[number] ? `, ${grouped(comparison.only[number])} only in ${system.name}` : "").join("") + ".");
@@ -100,7 +102,7 @@ function curveCharts({ systems, metrics, kinds }, kind, metric) {
   const known = systems.map((system) => ({ system, curve: system.curves.find((each) => each.kind === kind) })).filter(({ curve }) => curve);
   if (!known.length) return [];
   const curves = known.map(({ system, curve }) => ({
-    name: systems.length > 1 ? system.name : "oracle",
+    name: systems.length > 1 ? system.name : metrics.length > 1 ? `${metrics[0].label} oracle` : "oracle",
     points: curve.sizes.map((size, at) => [size, curve.scores[metric][at]]),
   }));
   const levels = systems.length > 1 ? [] : ["one_best", "mbr"].filter((each) => systems[0].scores[each]?.[metric])

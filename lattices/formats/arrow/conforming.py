@@ -60,6 +60,9 @@ def conformed(batch: RecordBatch) -> RecordBatch:
     columns = []
     for field in schema:
         found = batch.schema.get_all_field_indices(field.name)
+        if field.name == "references" and not found:
+            # as JSON lines call them
+            found = batch.schema.get_all_field_indices("refs")
         if len(found) > 1:
             raise FormatError(f"{len(found)} columns {field.name!r}, expected one")
         if not found:

@@ -9,7 +9,8 @@ Rows of ``arcs`` are source, target, word, score, features; the last two are opt
 word ``""`` is epsilon. ``finals`` maps a state to its score or to ``[score, {feature:
 value}]``; the features may also stand in ``final_features``. ``id``, ``src``, ``refs``,
 ``states``, ``start``, ``times`` (one number a state, in seconds) and ``feature_names``
-(their order) are optional. A reference is a string, or a lattice. An n-best list::
+(their order) are optional. A reference is a string, or a lattice; ``references`` is read as
+``refs`` where there is no ``refs``. An n-best list::
 
     {"id": "7", "nbest": [{"words": "the house", "score": -1.2, "features": {"lm": -2.0}}]}
 
@@ -66,6 +67,8 @@ from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.features import FeatureMatrix, matrix_columns, sparse_rows
 from lattices.vocabulary import Vocabulary
 
+#: read as ``refs`` where there are none, and never written
+_ALSO_REFS = "references"
 #: more than the columns of lattices can hold
 _HUGE = 2**31
 
@@ -252,7 +255,7 @@ def _common_fields(space: Space, losses: Losses) -> dict[str, Any]:
         fields["refs"] = references
     for key, value in space.metadata.items():
         try:
-            if not isinstance(key, str) or key in taken:
+            if not isinstance(key, str) or key in taken or (key == _ALSO_REFS and not references):
                 raise TypeError("a key that is taken")
             ENCODER.encode(value)
         except (TypeError, ValueError):
@@ -480,9 +483,10 @@ def _common(
     name = fields.get("id", "")
     if type(name) not in (str, int):
         raise SpaceError(f"{name!r} for 'id', expected a string")
+    key = "refs" if "refs" in fields else _ALSO_REFS
     references = [
         _lattice(entry, vocabulary) if isinstance(entry, dict) else entry
-        for entry in typed(fields, "refs", list, [])
+        for entry in typed(fields, key, list, [])
     ]
     if not all(isinstance(entry, str | Lattice) for entry in references):
         raise SpaceError("a reference is neither a string nor a lattice")
@@ -490,5 +494,5 @@ def _common(
         "id": str(name),
         "source": typed(fields, "src", str, ""),
         "references": tuple(references),
-        "metadata": {key: fields[key] for key in fields if key not in keys},
+        "metadata": {name: fields[name] for name in fields if name not in keys and name != key},
     }

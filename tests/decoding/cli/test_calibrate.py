@@ -165,7 +165,7 @@ def test_usage(
 
 def test_no_references(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(cats(tmp_path / "cats.jsonl", 4, refs=False), "-o", tmp_path / "o") == 2
-    assert "no references" in capsys.readouterr().err
+    assert "none of the first 4 segments has references" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

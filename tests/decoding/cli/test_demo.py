@@ -41,6 +41,15 @@ def test_demo_hint_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run("demo", "--copy", folder) == 0
     assert run("oracle", *sorted(folder.glob("*.slf.gz")), "--refs", folder / "refs.txt") == 0
     assert "19 segments, 0 failed, references by id" in capsys.readouterr().err
+    # so does the folder, without what is not a lattice
+    assert run("oracle", folder, "--refs", folder / "refs.txt") == 0
+    error = capsys.readouterr().err
+    assert f"{folder}: README.md, refs.txt left out: no search spaces\n" in error
+    assert "19 segments, 0 failed, references by id" in error
+    assert run("oracle", folder, "--refs", folder / "refs.txt", "-q") == 0
+    assert capsys.readouterr().err == ""
+    assert run("oracle", *folder.iterdir(), "--refs", folder / "refs.txt") == 1
+    assert "README.md: looks like none" in capsys.readouterr().err
     # what is there already stays as it is
     assert run("demo", "--copy", folder) == 2
     assert capsys.readouterr().err == f"fstmetrics: error: {folder}: File exists\n"

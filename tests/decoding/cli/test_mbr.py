@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from decoding import Linear, Pairwise, mbr, mbr_kbest
+from decoding import oracle as find_oracle
+from decoding.cli.running import SENTENCE_ORACLES
 from fstmetrics import BLEU, GRR, WER, corpus_score
 from lattices import Forest, Lattice
 from lattices.formats import read, write
@@ -52,12 +54,37 @@ def test_tsv_and_the_table(lists: Path, refs: Path, capsys: pytest.CaptureFixtur
     found = [mbr(space, WER()) for space in read(lists)]
     assert rows == [[str(n), repr(each.expected), each.text] for n, each in enumerate(found)]
     lines = [line.split() for line in printed.err.splitlines()]
-    assert lines[0] == ["metric", "1-best", "mbr", "oracle"]
+    assert lines[0] == ["metric", "1-best", "mbr", "own", "oracle"]
     assert lines[1] == ["WER", f"{2 / 6:.4f}", f"{1 / 6:.4f}", "0.0000"]
     assert lines[2][0] == "4-GRR"
     assert printed.err.splitlines()[3] == f"4-GRR is {GRR()}"
     assert printed.err.splitlines()[4] == "2 segments, 0 failed"
     assert printed.err.splitlines()[5].endswith("method pairwise")
+
+
+def test_oracles_in_a_summary_are_each_metric_s_own(
+    lists: Path, refs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = tmp_path / "summary.json"
+    argv = [lists, "--refs", refs, "--metric", "wer", "bleu:order=2", "--summary", summary]
+    assert run(*argv) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].split("  ")[-1] == "own sentence oracles"
+    assert SENTENCE_ORACLES in lines
+    written = json.loads(summary.read_text())
+    assert written["decomposes"] is False
+    assert all("oracle" not in scores for scores in written["metrics"].values())
+    own = written["metrics"][str(BLEU(order=2))]["own_oracle"]
+    found = [
+        find_oracle(space, BLEU(order=2).against([text])).tokens
+        for space, text in zip(read(lists), refs.read_text().splitlines(), strict=True)
+    ]
+    each = [[text] for text in refs.read_text().splitlines()]
+    assert own == corpus_score(BLEU(order=2), found, each)
+    assert run(*argv[:4], "bleu:order=2") == 0
+    assert capsys.readouterr().err.splitlines()[0].split("  ")[-1] == "sentence oracles"
+    assert run(*argv, "--no-oracle") == 0
+    assert SENTENCE_ORACLES not in capsys.readouterr().err
 
 
 def test_json_lines_and_summary(

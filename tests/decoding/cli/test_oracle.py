@@ -272,8 +272,9 @@ def test_no_references_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     file = cats(tmp_path / "cats.jsonl", 3, refs=False)
     assert run(file, "-o", tmp_path / "out") == 2
     assert capsys.readouterr().err == (
-        "fstmetrics: error: none of the 3 segments has references in the input; "
-        "give them by --refs FILE\n"
+        f"fstmetrics: error: {file}:1: none of the first 3 segments has references in the input "
+        "('refs' or 'references' of JSON lines and Arrow); give them by --refs FILE; if only later "
+        "ones have, --partial-refs goes on\n"
     )
     assert not (tmp_path / "out").exists()
 
@@ -325,11 +326,26 @@ def test_where_all_fail_nothing_is_written(
     path = tmp_path / "a.jsonl"
     path.write_text("{broken\n" * 12)
     assert run(path, "-o", tmp_path / "out", "--summary", tmp_path / "s") == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith(f"fstmetrics: {path}:1: not JSON")
-    assert lines[-2] == "fstmetrics: ... and 1 more failures"
-    assert lines[-1].startswith(f"fstmetrics: error: {path}:12: not JSON")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"fstmetrics: error: {path}:1: not JSON")
+    assert line.endswith("(and so it is with all 12 segments: nothing could be searched)")
     assert [each.name for each in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_one_cause_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.jsonl"
+    without = [lattice_line(f"u{n}", CAT) for n in range(40)]
+    broken = [f'{{"id": "x{n}", "finals": {{}}, "arcs": [[0, {n}]]}}\n' for n in range(2, 32)]
+    path.write_text("".join([lattice_line("good", CAT, ["the cat"]), *without, *broken]))
+    assert run(path, "-o", tmp_path / "out") == 1
+    first, second, *summary = capsys.readouterr().err.splitlines()
+    assert first == (
+        f"fstmetrics: {path}:2: segment 'u0': no references in the file, and none were given "
+        "(and so it is with 39 more)"
+    )
+    assert second.startswith(f"fstmetrics: {path}:42: ")
+    assert second.endswith("(and so it is with 29 more)")
+    assert summary[0].split() == ["metric", "1-best", "oracle"]
 
 
 def test_words_that_would_break_the_table(
@@ -412,8 +428,10 @@ def test_real_translation_lattices(
 ) -> None:
     path = shared_data / "multi30k-deen" / "tiny20.de-en.lat.d10.jsonl"
     summary = tmp_path / "s.json"
-    assert run(path, "-q", "--metric", "grr", "wer", "--summary", summary) == 0
-    rows = table(capsys.readouterr().out)
+    assert run(path, "--metric", "grr", "wer", "--summary", summary) == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[0].split("  ")[-1] == "4-GRR oracle"
+    rows = table(printed.out)
     spaces = list(read(path))
     assert [row[0] for row in rows] == [space.id for space in spaces]
     references = [space.references for space in spaces]
@@ -485,14 +503,14 @@ def test_the_corpus_oracle_of_lists(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(*command) == 0
     printed = capsys.readouterr()
     assert [line[2] for line in table(printed.out)] == ["a b x", "a b c d y y"]
-    assert printed.err.split("\n")[0].split("  ")[-1] == "sentence oracles"
-    assert "need not make the best corpus (see --corpus)" in printed.err
+    assert printed.err.split("\n")[0].split("  ")[-1] == "BLEU sentence oracles"
+    assert running.SENTENCE_ORACLES in printed.err
     assert run(*command, "--corpus", "--summary", summary) == 0
     printed = capsys.readouterr()
     assert [line[0::2] for line in table(printed.out)] == [["0", "a b"], ["1", "a b c d y y"]]
     lines = printed.err.splitlines()
     assert [cell.strip() for cell in lines[0].split("  ") if cell] == [
-        "metric", "1-best", "sentence oracles", "corpus oracle", "bound",
+        "metric", "1-best", "BLEU sentence oracles", "BLEU corpus oracle", "bound",
     ]  # fmt: skip
     assert lines[1].split()[1:] == ["0.4954", "0.6667", "0.7500", "0.7500"]
     assert lines[2].split() == ["WER", "0.7500", "0.5000", "0.5000", "-"]

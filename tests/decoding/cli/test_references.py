@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.decoding.cli.commandline import command, lattice_line, words
+from tests.decoding.cli.commandline import CAT, command, lattice_line, words
 
 run = command()
 
@@ -211,3 +211,64 @@ def test_scores_with_an_id_twice(tmp_path: Path, capsys: pytest.CaptureFixture[s
         printed = capsys.readouterr()
         odd = files[hyps is good]
         assert f"{odd}:3: a second line for the id 'u2', which {odd}:2 has already" in printed.err
+
+
+#: the commands that can do nothing without references; features are for train
+NEEDS = {
+    "oracle": [],
+    "oracle --at": ["--at", "1,2"],
+    "report": [],
+    "calibrate": [],
+    "tune-mbr": [],
+    "train": ["--metric", "wer"],
+}
+
+
+def _corpus(path: Path, later: int, **fields: object) -> Path:
+    """Write twenty segments without references, and some that have them."""
+    arcs = [(*arc, {"lm": arc[3]}) for arc in CAT]
+    lines = [lattice_line(f"u{n}", arcs, **fields) for n in range(20)]
+    lines += [lattice_line(f"v{n}", arcs, ["the cat"]) for n in range(later)]
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("needs", NEEDS)
+def test_that_the_first_segments_have_no_references_is_told_at_once(
+    needs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = _corpus(tmp_path / "a.jsonl", 4, ref="the cat", note=3), tmp_path / "out"
+    argv = [needs.split()[0], file, "-o", out, *NEEDS[needs]]
+    assert run(*argv) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{file}:1: none of the first 16 segments has references" in line
+    assert "('refs' or 'references' of JSON lines and Arrow); other keys are 'ref', 'note'" in line
+    assert "give them by --refs FILE; if only later ones have, --partial-refs goes on" in line
+    assert not out.exists()
+    # no segment that has them is lost to those who know that there are some
+    assert run(*argv, "--partial-refs") == 1
+    assert "segment 'u0': no references" in capsys.readouterr().err
+    assert out.exists()
+
+
+@pytest.mark.parametrize("command", ["oracle", "mbr", "convert"])
+def test_files_that_have_no_id_of_the_first_segments(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = _corpus(tmp_path / "a.jsonl", 4), tmp_path / "out.jsonl"
+    refs = words(tmp_path / "refs", *(f"v{n} the cat" for n in range(4)))
+    argv = [command, file, "-o", out, "--refs", refs, "--refs-format", "kaldi"]
+    assert run(*argv) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{refs}: no reference for 'u0' in 4 lines" in line
+    assert "nor for any other of the first 16 segments; it has 'v0', 'v1', 'v2'; " in line
+    assert not out.exists()
+    assert run(*argv, "--partial-refs") == 1
+    assert out.read_text().count("\n") == 4
+
+
+def test_references_by_their_long_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text(lattice_line("x", CAT, references=["the cat"]))
+    assert run("oracle", file, "--metric", "wer") == 0
+    assert capsys.readouterr().out == "x\t0.0\tthe cat\n"

@@ -16,7 +16,7 @@ from decoding.cli.terminal import add_volume
 from decoding.minimum_risk.tuning import tune_linear
 from fstmetrics import WER
 from lattices import read
-from lattices.errors import FormatError
+from lattices.errors import FormatError, OptionError
 
 
 def command(*words: str) -> int:
@@ -130,6 +130,6 @@ def test_references_from_a_file_and_failures(
 def test_without_references_nothing_is_written(tmp_path: Path) -> None:
     file = corpus(tmp_path / "dev.jsonl", (None,))
     out = tmp_path / "table.tsv"
-    with pytest.raises(FormatError, match="nothing could be searched"):
+    with pytest.raises(OptionError, match="the first segment has no references"):
         command(str(file), "-o", str(out))
     assert not out.exists()

@@ -45,7 +45,12 @@ def test_scores_are_those_of_a_search(folder: Path) -> None:
         assert [each["score"] for each in kind] == [each["score"] for each in one["scores"]["mbr"]]
     assert other["reliability"] == one["reliability"]
     shown = details(saved)
-    assert [each["label"] for each in shown[0]["sentences"]] == ["MBR", "oracle"]
+    assert [each["label"] for each in shown[0]["sentences"]] == ["MBR", "WER oracle"]
+    # which they are is said where the metrics would have had their own
+    assert [each["report"]["kinds"]["oracle"] for each in (searched, saved)] == [
+        "own oracle",
+        "WER oracle",
+    ]
     assert shown[0]["network"] is not None
 
 
@@ -62,6 +67,19 @@ def test_saved_beside_searched(folder: Path) -> None:
     effects = unpacked(output.read_bytes())["report"]["comparison"]["effects"]
     assert list(effects) == ["oracle"]
     assert effects["oracle"][0]["effect"] == 0.0
+
+
+def test_sentence_oracles_and_corpus_oracles(folder: Path) -> None:
+    common = [folder / "some.jsonl", "--refs", folder / "refs", "--metric", "bleu:order=1", "-q"]
+    sentences, corpus = folder / "sentences.jsonl", folder / "corpus.jsonl"
+    assert run("oracle", *common, "--format", "jsonl", "-o", sentences) == 0
+    assert run("oracle", *common, "--format", "jsonl", "--corpus", "-o", corpus) == 0
+    for file, expected in ((folder / "some.jsonl", True), (sentences, True), (corpus, False)):
+        assert run("report", file, *common[1:], "-o", folder / "page.html") == 0
+        report = unpacked((folder / "page.html").read_bytes())["report"]
+        assert report["systems"][0]["sentence_oracles"] is expected, file
+        assert report["kinds"]["oracle"] == "oracle"
+        assert list(report["systems"][0]["scores"])[-1] == "oracle"
 
 
 def test_which_files_are_results(folder: Path) -> None:

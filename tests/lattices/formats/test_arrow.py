@@ -308,6 +308,7 @@ def test_columns_of_other_tools(tmp_path: Path, fmt: Format) -> None:
             "label": pa.array([["c", "b", ""]], pa.large_list(pa.large_string())),
             "score": pa.array([[-3.0, -2.0, -1.0]], pa.list_(pa.float32())),
             "final": pa.array([[-np.inf, -np.inf, 0.5]]),
+            "refs": [["b c"]],
             "comment": ["not read"],
         }
     )
@@ -315,6 +316,7 @@ def test_columns_of_other_tools(tmp_path: Path, fmt: Format) -> None:
     (lattice,) = read(tmp_path / "x")
     assert isinstance(lattice, Lattice)
     assert lattice.id == "0"
+    assert lattice.references == ("b c",)
     assert [(path.text, path.score) for path in lattice.paths()] == [("b c", -4.5), ("c", -3.5)]
 
 

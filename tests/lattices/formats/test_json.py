@@ -222,6 +222,27 @@ def test_line_ends_marks_and_long_lines(tmp_path: Path, end: bytes) -> None:
     ]
 
 
+def test_both_names_of_references(tmp_path: Path) -> None:
+    line = '{"id": "x", "finals": {"1": 0}, "arcs": [[0, 1, "a"]], %s}\n'
+    path = tmp_path / "x.jsonl"
+    for fields, found, rest in (
+        ('"references": ["b"]', ("b",), {}),
+        ('"refs": ["b"], "references": {"by": "me"}', ("b",), {"references": {"by": "me"}}),
+    ):
+        path.write_text(line % fields)
+        (space,) = read(path)
+        assert (space.references, dict(space.metadata)) == (found, rest)
+        write(tmp_path / "y.jsonl", [space])
+        (back,) = read(tmp_path / "y.jsonl")
+        assert (back.references, dict(back.metadata)) == (found, rest)
+    path.write_text(line % '"references": "b"')
+    with pytest.raises(FormatError, match="'b' for 'references', expected list"):
+        list(read(path))
+    # it would come back as a reference
+    with pytest.raises(FormatError, match="cannot hold the metadata"):
+        write(path, [space.replaced(references=(), metadata={"references": ["b"]})])
+
+
 def test_metadata_that_is_no_json_is_a_loss(tmp_path: Path) -> None:
     lattice = parsed(ONE)
     for metadata in ({"x": object()}, {"x": float("nan")}, {"arcs": 1}, {"y": np.float32(1)}):

@@ -127,6 +127,34 @@ def test_directory_in_sorted_order_survives_a_bad_file(tmp_path: Path) -> None:
         list(read(tmp_path))
 
 
+def test_text_beside_spaces_is_left_out_of_a_directory(tmp_path: Path) -> None:
+    others = ("README.md", "refs.txt", "text", "empty.log", "notes.é", "z.rst", "lat.1", "lat.2.gz")
+    for name in others:
+        (tmp_path / name).write_text("" if "empty" in name else "# the cät sat\n" * 1000)
+    (tmp_path / "a.slf").write_bytes(SLF)
+    (tmp_path / "b.slf").write_text("the cat sat\n")
+    wrong: list[FormatError] = []
+    first = "README.md, empty.log, lat.1, lat.2.gz, notes.é and 3 more left out: no search spaces$"
+    with pytest.warns(UserWarning, match=first) as warned:
+        assert [space.id for space in read(tmp_path, on_error=wrong.append)] == ["a"]
+    assert len(warned) == 1
+    # what is called as spaces are is damaged
+    assert [os.path.basename(each.path) for each in wrong] == ["b.slf"]
+    # so are parts of what others are parts of
+    (tmp_path / "lat.3.gz").write_bytes(packed(SLF))
+    with pytest.warns(UserWarning, match="empty.log, notes.é, refs.txt, text and 1 more"):
+        assert len(list(read(tmp_path, on_error=wrong.append))) == 2
+    assert [os.path.basename(one.path) for one in wrong[1:]] == ["b.slf", "lat.1", "lat.2.gz"]
+    # a file that is named is read
+    with pytest.raises(FormatError, match="looks like none"):
+        list(read(tmp_path / "README.md"))
+    # and where nothing is a space, nothing says what is
+    for name in ("a.slf", "b.slf", "lat.3.gz"):
+        (tmp_path / name).unlink()
+    with pytest.raises(FormatError, match="looks like none"):
+        list(read(tmp_path))
+
+
 def test_one_bad_record_loses_nothing_but_itself(tmp_path: Path) -> None:
     data = jsonl("a") + b"{broken\n" + b'{"finals": {"0": "x"}, "arcs": []}\n\n' + jsonl("b")
     spaces, messages = problems(tmp_path, data, "jsonl")
