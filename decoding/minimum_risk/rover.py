@@ -29,7 +29,7 @@ import numpy as np
 from decoding._native import edit_bins
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
-from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale
+from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
 from decoding.minimum_risk.results import Method, is_word_error
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -81,9 +81,8 @@ def rover(
     >>> [round(word.confidence, 3) for word in rover(systems, alpha=0.0).network.words]
     [0.562, 0.778]
     """
-    for name, value in (("alpha", alpha), ("null", null)):
-        if not 0.0 <= value <= 1.0:
-            raise OptionError(f"{argument(name)} is {value}, expected a number from 0 to 1")
+    Rover(alpha=alpha, null=null)
+    systems = as_systems(systems)
     for system in systems:
         _check(system)
     found = edit(systems, system_weights=system_weights)
@@ -109,16 +108,32 @@ def rover(
 
 def _check(system: Space) -> None:
     """Refuse what is not one sentence whose words have confidences."""
-    ends = () if not isinstance(system, Lattice) else (system.src, system.dst)
-    if not ends or any((np.bincount(each, minlength=1) > 1).any() for each in ends):
+    if (
+        not isinstance(system, Lattice)
+        or len(system.finals) > 1
+        or any((np.bincount(each, minlength=1) > 1).any() for each in (system.src, system.dst))
+    ):
         raise OptionError(
             f"method {Rover.name} is for systems that said one sentence, as a ctm has"
         )
-    if isinstance(system, Lattice) and system.num_arcs and CONFIDENCE not in system.feature_names:
+    if not (system.label != EPSILON).any():
+        return
+    if CONFIDENCE not in system.feature_names:
         raise OptionError(
             f"method {Rover.name} needs a confidence for each word, as a ctm may have; "
             "method edit counts systems"
         )
+    confidences = _confidences(system)
+    outside = ~((confidences >= 0.0) & (confidences <= 1.0))
+    if outside.any():
+        raise OptionError(f"a confidence of {confidences[outside][0]}, expected one from 0 to 1")
+
+
+def _confidences(lattice: Lattice) -> FloatColumn:
+    """Return the confidence of each arc."""
+    if lattice.features is None:
+        return floats(np.zeros(lattice.num_arcs))
+    return floats(lattice.features.toarray()[:, lattice.feature_names.index(CONFIDENCE)])
 
 
 def _voted(
@@ -159,11 +174,8 @@ def _voted(
 def _potential(lattice: Lattice) -> FloatColumn:
     """Return for each state the confidences of all words on the way to it."""
     found = np.zeros(lattice.num_states)
-    if lattice.features is None:
-        return floats(found)
-    rises = lattice.features.toarray()[:, lattice.feature_names.index(CONFIDENCE)]
     for source, target, rise in zip(
-        lattice.src.tolist(), lattice.dst.tolist(), rises.tolist(), strict=True
+        lattice.src.tolist(), lattice.dst.tolist(), _confidences(lattice).tolist(), strict=True
     ):
         found[target] = found[source] + rise
     return floats(found)
@@ -185,6 +197,13 @@ class Rover(Method):
 
     alpha: float = 0.5
     null: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range."""
+        super().__post_init__()
+        for name, value in (("alpha", self.alpha), ("null", self.null)):
+            if not 0.0 <= value <= 1.0:
+                raise OptionError(f"{argument(name)} is {value}, expected a number from 0 to 1")
 
     def decide(
         self,

@@ -112,12 +112,43 @@ def test_what_has_no_confidences_is_refused() -> None:
         rover([said([("a", 1.0)]), plain])
     several = Lattice.from_arcs([(0, 1, "a"), (0, 2, "b")], [1, 2])
     nbest = NBest.from_hypotheses([Hypothesis(("a",), 0.0)])
-    for space in (several, nbest):
+    ends = Lattice.from_arcs([(0, 1, "a"), (1, 2, "b")], [1, 2])
+    for space in (several, nbest, ends):
         with pytest.raises(OptionError, match="one sentence"):
             rover([said([("a", 1.0)]), space])
     for options in ({"alpha": 1.5}, {"null": -0.1}):
         with pytest.raises(OptionError, match="from 0 to 1"):
             rover([said([("a", 1.0)])], **options)
+        with pytest.raises(OptionError, match="from 0 to 1"):
+            Rover(**options)
+    with pytest.raises(OptionError, match=r"a confidence of 5\.0, expected one from 0 to 1"):
+        rover([said([("a", 5.0)])])
+
+
+def test_weights_whose_sum_is_not_finite() -> None:
+    systems = [said([("a", 0.5)]), said([("b", 0.9)])]
+    for weights in ([1e308, 1e308], [5e-324, 5e-324]):
+        found = rover(systems, alpha=0.0, system_weights=weights)
+        assert [word.confidence for word in found.network.words] == pytest.approx([0.9 / 1.4])
+
+
+def test_messages_name_the_file_of_the_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("u1 a\nu2 a\n")
+    second.write_text("u1 b\n")
+    assert run("--systems", first, second) == 1
+    assert f"{first}: segment 'u2': there is no segment 'u2'" in capsys.readouterr().err
+    # wrong weights are told before any segment
+    assert run("--systems", first, second, "--system-weights", "1") == 2
+    assert "error: 1 weights of systems, but there are 2" in capsys.readouterr().err
+
+
+def test_one_system_has_nobody_to_vote_with(tmp_path: Path) -> None:
+    path, output = write_ctm(tmp_path / "one.ctm", [("a", 0.25), ("b", 0.75)]), tmp_path / "out"
+    assert run("--systems", path, "--method", "rover", "-q", "-o", output) == 0
+    assert output.read_text() == "u1\t0.0\ta b\n"
 
 
 def write_ctm(path: Path, words: Sequence[tuple[str, float]]) -> Path:
