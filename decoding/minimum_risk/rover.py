@@ -2,21 +2,24 @@ r"""ROVER: votes of systems whose words have confidences.
 
 The systems' sentences are aligned to the one with the fewest expected edits, by
 :mod:`decoding.minimum_risk.edit`. In each bin of that network a system :math:`s` of weight
-:math:`\lambda_s` has said one word :math:`w_s` with confidence :math:`c_s`, or none, and votes are
+:math:`\lambda_s` has said one word :math:`w_s` with confidence :math:`c_s`, or none, with the
+confidence :math:`c_0` that is the same for all bins. The votes for a word are
 
 .. math::
 
-    v(w) = \sum_{s: w_s = w} \lambda_s \, (\alpha + (1 - \alpha) \, c_s), \qquad
-    v(\epsilon) = \sum_{s: w_s = \epsilon} \lambda_s \, (\alpha + (1 - \alpha) \, c_0)
+    v(w) = \alpha \, \frac{\sum_{s: w_s = w} \lambda_s}{\sum_s \lambda_s} +
+        (1 - \alpha) \, \frac{\sum_{s: w_s = w} \lambda_s c_s}{\sum_s \lambda_s c_s}
 
-The word of most votes wins, and its confidence is its share of the votes. With :math:`\alpha = 1`
-systems are counted, as ``edit`` does.
+its share of the systems and its share of their confidences in this bin. The word of most votes
+wins, and its votes are its confidence. With :math:`\alpha = 1` systems are counted, as ``edit``
+does.
 
 References
 ----------
 J. Fiscus, A post-processing system to yield reduced word error rates: Recognizer Output Voting
 Error Reduction (ROVER), ASRU 1997. The vote is that of ``rover -m avgconf`` of NIST's SCTK with
-``-a`` and ``-c``.
+``-a`` and ``-c``, found by trying it: neither its manual nor the paper says that confidences are
+divided by their sum in the bin.
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ def rover(
         Lattices of one path, whose arcs have the feature ``confidence``: what
         :func:`decoding.corpus.transcripts.read_transcripts` makes of a ctm.
     alpha : float
-        What counts of a vote whatever the confidence, from 0 to 1.
+        What systems count, and ``1 - alpha`` what their confidences do; from 0 to 1.
     null : float
         The confidence of no word, from 0 to 1.
     system_weights : sequence of float, optional
@@ -148,11 +151,11 @@ def _voted(
     )
     counted = number[:, 0]
     confident = np.where(label == EPSILON, null * counted, number[:, 2] - number[:, 1])
-    votes = alpha * counted + (1.0 - alpha) * confident
     bins = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
-    sums = np.add.reduceat(votes, offset[:-1])[bins]
+    sums = np.add.reduceat(confident, offset[:-1])[bins]
     # where nobody is confident of anything, systems are counted
-    share = np.clip(np.divide(votes, sums, out=counted.copy(), where=sums > 0.0), 0.0, 1.0)
+    shares = np.divide(confident, sums, out=counted.copy(), where=sums > 0.0)
+    share = np.clip(alpha * counted + (1.0 - alpha) * shares, 0.0, 1.0)
     is_chosen = np.zeros(len(label), dtype=np.bool_)
     is_chosen[chosen] = True
     # the highest share of a bin comes first, of equals the one that wins if systems are counted
