@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
-from lattices.errors import FormatError, OptionError
+from lattices.errors import Error, FormatError, OptionError, PluginError
 from lattices.formats.base import split_words, text_lines
 from lattices.formats.streams import opened
 from lattices.optional import require
@@ -101,7 +101,10 @@ class TextFunction(_ByWord):
 
     def word(self, word: str) -> str:
         """Return what the function makes of it."""
-        return str(self.function(word))
+        made = self.function(word)
+        if not isinstance(made, str):
+            raise OptionError(f"a normaliser makes {made!r:.60} of {word!r:.60}, expected text")
+        return made
 
 
 class RegexTable(_ByWord):
@@ -356,6 +359,13 @@ def parse_normaliser(specification: str) -> tuple[Normaliser, ...]:
         except TypeError as problem:
             needed = "no argument" if colon else "an argument, as in NAME:FILE"
             raise OptionError(f"the normaliser {name} takes {needed} ({problem})") from problem
+        except (Error, OSError):
+            raise
+        except Exception as problem:
+            reason = f"{type(problem).__name__}: {problem}"
+            raise PluginError(
+                f"{NORMALISERS.described(name)} cannot be made: {reason}"
+            ) from problem
         if lacking(made, ("sentence", "waits", "covers")):
             if not callable(made):
                 raise OptionError(f"the normaliser {name} is {made!r:.60}, expected a function")

@@ -80,7 +80,7 @@ def test_bad_options():
 
 
 def test_powers_that_are_not_finite():
-    words = "a b c d e f g h i j k".split()
+    words = tuple("abcdefghijk")
     assert GTM(e=400).against([words]).score(words) == 1.0
     assert GTM(e=1e308).stats("a b c d", ["a b x c"])[0] == pytest.approx(2)
 
