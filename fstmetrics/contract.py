@@ -319,7 +319,23 @@ def nbest_stats(evaluator: Evaluator, nbest: NBest) -> FloatColumn:
     if isinstance(evaluator, ListEvaluator):
         return evaluator.list_stats(nbest)
     rows = [evaluator.stats(nbest.tokens(entry)) for entry in range(len(nbest))]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(evaluator.metric.stat_names))
+    return checked_rows(evaluator.metric, rows)
+
+
+def checked_rows(metric: Metric, rows: Sequence[FloatColumn]) -> FloatColumn:
+    """Return rows of statistics as a matrix, or raise OptionError if they are not as named."""
+    names = metric.stat_names
+    try:
+        found = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if rows and found.shape != (len(rows), len(names)):
+        odd = next((row for row in rows if np.shape(row) != (len(names),)), rows[0])
+        raise OptionError(
+            f"the metric {metric} has the statistics {odd!r:.80} for a segment, expected "
+            f"{len(names)} numbers: {', '.join(names)}"
+        )
+    return found.reshape(len(rows), len(names))
 
 
 def corpus_stats(
@@ -348,7 +364,7 @@ def corpus_stats(
         metric.stats(hypothesis, of_segment)
         for hypothesis, of_segment in zip(hypotheses, references, strict=True)
     ]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(metric.stat_names))
+    return checked_rows(metric, rows)
 
 
 def corpus_score(

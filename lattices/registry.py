@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from threading import Timer
 from typing import Any, Generic, TypeVar
 
 from lattices.errors import (
@@ -21,6 +22,8 @@ from lattices.errors import (
 
 T = TypeVar("T")
 
+#: seconds after which a plug-in that is still being imported is named
+PATIENCE = 10.0
 #: the distribution whose names nobody else can take
 OWN = "fstmetrics"
 
@@ -146,9 +149,22 @@ class Registry(Generic[T]):
             warnings.warn(f"{problem}; {OWN}'s is taken", stacklevel=3)
         return own[0] if own else claims[0]
 
+    def described(self, name: str) -> str:
+        """Return what a message calls a plug-in: its kind, its name, and who brought it."""
+        claims = self._found().get(self.named(name))
+        return self._what(claims[0]) if claims else f"the {self.kind} {name!r}"
+
+    def _what(self, point: EntryPoint) -> str:
+        return f"the {self.kind} {point.name!r} of {_origin(point)} ({point.value})"
+
     def _load(self, point: EntryPoint) -> T:
-        what = f"the {self.kind} {point.name!r} of {_origin(point)} ({point.value})"
+        what = self._what(point)
+        # an import that never ends cannot be ended here, but it can be named
+        slow = Timer(PATIENCE, warnings.warn, [f"{what} is still being imported"])
+        slow.daemon = True
         try:
+            if _distribution(point) != OWN:
+                slow.start()
             loaded: Any = point.load()
         except MissingDependencyError:
             # says what to install
@@ -157,6 +173,8 @@ class Registry(Generic[T]):
             raise PluginError(
                 f"{what} cannot be loaded: {type(problem).__name__}: {problem}"
             ) from problem
+        finally:
+            slow.cancel()
         if self._check is not None and (reason := self._check(loaded)):
             raise PluginError(f"{what} is no {self.kind}: {reason}")
         plugin: T = loaded

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -47,6 +49,21 @@ class Mine(WER):
     """WER under a name of my own."""
     name = "mine"
 
+@dataclass(frozen=True, kw_only=True)
+class Liar(WER):
+    """Statistics that are not as many as their names."""
+    name = "liar"
+    def against(self, references):
+        evaluator = super().against(references)
+        evaluator.stats = lambda words: ["x"]
+        return evaluator
+
+def no_model():
+    raise RuntimeError("no model")
+
+def none():
+    return lambda text: None
+
 class NoDataclass:
     def against(self, references): pass
 
@@ -67,6 +84,7 @@ twice = odd_parts:GOOD
 jsonl = odd_parts:GOOD
 [fstmetrics.metrics]
 mine = odd_parts:Mine
+liar = odd_parts:Liar
 no-dataclass = odd_parts:NoDataclass
 number = odd_parts:NUMBER
 raises = odd_parts_raises:METRIC
@@ -76,6 +94,9 @@ raises = odd_parts_raises:SIMILARITY
 number = odd_parts:NUMBER
 [fstmetrics.parsers]
 number = odd_parts:NUMBER
+[fstmetrics.normalisers]
+no-model = odd_parts:no_model
+none = odd_parts:none
 [lattices.engines]
 aaa = odd_parts_raises:ENGINE
 number = odd_parts:NUMBER
@@ -178,6 +199,8 @@ def test_what_uses_none_of_them_works(site: Path, tmp_path: Path) -> None:
         (["--metric", "wrr:similarity=raises"], "the similarity 'raises' of odd-parts 1.5"),
         (["--metric", "wrr:similarity=number"], "the similarity 'number' of odd-parts 1.5"),
         (["--metric", "bllip:parser=number:x"], "the parser 'number' of odd-parts 1.5"),
+        (["--metric", "wer:normalise=no-model"], "the normaliser 'no-model' of odd-parts 1.5 "
+         "(odd_parts:no_model) cannot be made: RuntimeError: no model"),
         (["--engine", "aaa"], "the engine 'aaa' of odd-parts 1.5 (odd_parts_raises:ENGINE) cannot"),
         (["--engine", "number"], "the engine 'number' of odd-parts 1.5 (odd_parts:NUMBER) is no "
          "engine: int has no 'name', 'can_run', 'best'"),
@@ -191,6 +214,44 @@ def test_what_uses_one_says_which(
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1].startswith(f"fstmetrics: error: {message}")
     assert "Traceback" not in done.stderr
+
+
+def test_what_lies_is_told(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("u1 the cat\n")
+    for metric, message in {
+        "liar": "the metric liar has the statistics ['x'] for a segment, expected 5 numbers: match",
+        "wer:normalise=none": "a normaliser makes None of 'the', expected text",
+    }.items():
+        done = run(
+            site, "score", tmp_path / "text", "--refs", tmp_path / "text", "--metric", metric
+        )
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_an_import_that_takes_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    told = Event()
+
+    class Slow(EntryPoint):
+        def load(self) -> int:
+            assert told.wait(60)
+            return 7
+
+    def warn(message: str) -> None:
+        said.append(message)
+        told.set()
+
+    monkeypatch.setattr("lattices.registry.PATIENCE", 0.01)
+    monkeypatch.setattr("lattices.registry.warnings.warn", warn)
+    numbers: Registry[int] = Registry("example.numbers", "number")
+    monkeypatch.setattr(
+        numbers, "_points", {"slow": [Slow("slow", "parts:SLOW", "example.numbers")]}
+    )
+    assert numbers.get("slow") == 7
+    place = "an unnamed distribution (parts:SLOW)"
+    assert said == [f"the number 'slow' of {place} is still being imported"]
 
 
 def test_a_file_that_nobody_knows(site: Path, tmp_path: Path) -> None:

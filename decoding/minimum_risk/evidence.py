@@ -471,10 +471,12 @@ def system_shares(weights: Sequence[float] | None, systems: int) -> FloatColumn:
     shares = floats(np.ones(systems) if weights is None else weights)
     if shares.shape != (systems,):
         raise OptionError(f"{shares.size} weights of systems, but there are {systems}")
-    if not (np.isfinite(shares).all() and (shares >= 0.0).all() and shares.sum() > 0.0):
+    if not (np.isfinite(shares).all() and (shares >= 0.0).all() and shares.any()):
         raise OptionError(
             f"weights of systems are finite, not negative and not all zero, not {shares.tolist()}"
         )
+    # by the largest first: the sum of large ones is not finite
+    shares = floats(shares / shares.max())
     return floats(shares / shares.sum())
 
 

@@ -2,21 +2,24 @@ r"""ROVER: votes of systems whose words have confidences.
 
 The systems' sentences are aligned to the one with the fewest expected edits, by
 :mod:`decoding.minimum_risk.edit`. In each bin of that network a system :math:`s` of weight
-:math:`\lambda_s` has said one word :math:`w_s` with confidence :math:`c_s`, or none, and votes are
+:math:`\lambda_s` has said one word :math:`w_s` with confidence :math:`c_s`, or none, with the
+confidence :math:`c_0` that is the same for all bins. The votes for a word are
 
 .. math::
 
-    v(w) = \sum_{s: w_s = w} \lambda_s \, (\alpha + (1 - \alpha) \, c_s), \qquad
-    v(\epsilon) = \sum_{s: w_s = \epsilon} \lambda_s \, (\alpha + (1 - \alpha) \, c_0)
+    v(w) = \alpha \, \frac{\sum_{s: w_s = w} \lambda_s}{\sum_s \lambda_s} +
+        (1 - \alpha) \, \frac{\sum_{s: w_s = w} \lambda_s c_s}{\sum_s \lambda_s c_s}
 
-The word of most votes wins, and its confidence is its share of the votes. With :math:`\alpha = 1`
-systems are counted, as ``edit`` does.
+its share of the systems and its share of their confidences in this bin. The word of most votes
+wins, and its votes are its confidence. With :math:`\alpha = 1` systems are counted, as ``edit``
+does.
 
 References
 ----------
 J. Fiscus, A post-processing system to yield reduced word error rates: Recognizer Output Voting
 Error Reduction (ROVER), ASRU 1997. The vote is that of ``rover -m avgconf`` of NIST's SCTK with
-``-a`` and ``-c``.
+``-a`` and ``-c``, found by trying it: neither its manual nor the paper says that confidences are
+divided by their sum in the bin.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ import numpy as np
 from decoding._native import edit_bins
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
-from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale
+from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
 from decoding.minimum_risk.results import Method, is_word_error
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -58,7 +61,7 @@ def rover(
         Lattices of one path, whose arcs have the feature ``confidence``: what
         :func:`decoding.corpus.transcripts.read_transcripts` makes of a ctm.
     alpha : float
-        What counts of a vote whatever the confidence, from 0 to 1.
+        What systems count, and ``1 - alpha`` what their confidences do; from 0 to 1.
     null : float
         The confidence of no word, from 0 to 1.
     system_weights : sequence of float, optional
@@ -81,9 +84,8 @@ def rover(
     >>> [round(word.confidence, 3) for word in rover(systems, alpha=0.0).network.words]
     [0.562, 0.778]
     """
-    for name, value in (("alpha", alpha), ("null", null)):
-        if not 0.0 <= value <= 1.0:
-            raise OptionError(f"{argument(name)} is {value}, expected a number from 0 to 1")
+    Rover(alpha=alpha, null=null)
+    systems = as_systems(systems)
     for system in systems:
         _check(system)
     found = edit(systems, system_weights=system_weights)
@@ -109,16 +111,32 @@ def rover(
 
 def _check(system: Space) -> None:
     """Refuse what is not one sentence whose words have confidences."""
-    ends = () if not isinstance(system, Lattice) else (system.src, system.dst)
-    if not ends or any((np.bincount(each, minlength=1) > 1).any() for each in ends):
+    if (
+        not isinstance(system, Lattice)
+        or len(system.finals) > 1
+        or any((np.bincount(each, minlength=1) > 1).any() for each in (system.src, system.dst))
+    ):
         raise OptionError(
             f"method {Rover.name} is for systems that said one sentence, as a ctm has"
         )
-    if isinstance(system, Lattice) and system.num_arcs and CONFIDENCE not in system.feature_names:
+    if not (system.label != EPSILON).any():
+        return
+    if CONFIDENCE not in system.feature_names:
         raise OptionError(
             f"method {Rover.name} needs a confidence for each word, as a ctm may have; "
             "method edit counts systems"
         )
+    confidences = _confidences(system)
+    outside = ~((confidences >= 0.0) & (confidences <= 1.0))
+    if outside.any():
+        raise OptionError(f"a confidence of {confidences[outside][0]}, expected one from 0 to 1")
+
+
+def _confidences(lattice: Lattice) -> FloatColumn:
+    """Return the confidence of each arc."""
+    if lattice.features is None:
+        return floats(np.zeros(lattice.num_arcs))
+    return floats(lattice.features.toarray()[:, lattice.feature_names.index(CONFIDENCE)])
 
 
 def _voted(
@@ -133,11 +151,11 @@ def _voted(
     )
     counted = number[:, 0]
     confident = np.where(label == EPSILON, null * counted, number[:, 2] - number[:, 1])
-    votes = alpha * counted + (1.0 - alpha) * confident
     bins = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
-    sums = np.add.reduceat(votes, offset[:-1])[bins]
+    sums = np.add.reduceat(confident, offset[:-1])[bins]
     # where nobody is confident of anything, systems are counted
-    share = np.clip(np.divide(votes, sums, out=counted.copy(), where=sums > 0.0), 0.0, 1.0)
+    shares = np.divide(confident, sums, out=counted.copy(), where=sums > 0.0)
+    share = np.clip(alpha * counted + (1.0 - alpha) * shares, 0.0, 1.0)
     is_chosen = np.zeros(len(label), dtype=np.bool_)
     is_chosen[chosen] = True
     # the highest share of a bin comes first, of equals the one that wins if systems are counted
@@ -159,11 +177,8 @@ def _voted(
 def _potential(lattice: Lattice) -> FloatColumn:
     """Return for each state the confidences of all words on the way to it."""
     found = np.zeros(lattice.num_states)
-    if lattice.features is None:
-        return floats(found)
-    rises = lattice.features.toarray()[:, lattice.feature_names.index(CONFIDENCE)]
     for source, target, rise in zip(
-        lattice.src.tolist(), lattice.dst.tolist(), rises.tolist(), strict=True
+        lattice.src.tolist(), lattice.dst.tolist(), _confidences(lattice).tolist(), strict=True
     ):
         found[target] = found[source] + rise
     return floats(found)
@@ -185,6 +200,13 @@ class Rover(Method):
 
     alpha: float = 0.5
     null: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range."""
+        super().__post_init__()
+        for name, value in (("alpha", self.alpha), ("null", self.null)):
+            if not 0.0 <= value <= 1.0:
+                raise OptionError(f"{argument(name)} is {value}, expected a number from 0 to 1")
 
     def decide(
         self,

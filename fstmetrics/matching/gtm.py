@@ -123,13 +123,15 @@ class GTM(MatchingMetric):
             # any matching that cannot grow is a largest one: runs do not matter
             common = Counter(words) & Counter(chain.from_iterable(references))
             return floats([min(common.total(), left), len(words), length])
-        size = 0.0
+        longest = size = 0.0
         for run in runs(words, references):
-            size += min(run, left) ** self.e
+            # as shares of the longest, which is the first: a large power of a length is not finite
+            longest = longest or min(run, left)
+            size += (min(run, left) / longest) ** self.e
             left -= run
             if left <= 0:
                 break
-        return floats([size ** (1.0 / self.e), len(words), length])
+        return floats([longest * size ** (1.0 / self.e), len(words), length])
 
     def score(self, stats: FloatColumn) -> float:
         """Return the F-measure from one row of statistics or a sum of rows."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
-from lattices.errors import FormatError, OptionError
+from lattices.errors import Error, FormatError, OptionError, PluginError
 from lattices.formats.base import split_words, text_lines
 from lattices.formats.streams import opened
 from lattices.optional import require
@@ -101,7 +101,10 @@ class TextFunction(_ByWord):
 
     def word(self, word: str) -> str:
         """Return what the function makes of it."""
-        return str(self.function(word))
+        made = self.function(word)
+        if not isinstance(made, str):
+            raise OptionError(f"a normaliser makes {made!r:.60} of {word!r:.60}, expected text")
+        return made
 
 
 class RegexTable(_ByWord):
@@ -138,16 +141,18 @@ _GLM_OPTION = re.compile(r"\*\s*case_sensitive\s*=\s*'?([TF])'?", re.IGNORECASE)
 class GlobalMapping:
     """NIST's global mapping file (GLM): words and phrases, and what takes their place.
 
-    Lines ``[FROM] => [TO] / [ ] __ [ ]``, with comments behind ``;;``. The leftmost longest phrase
-    is replaced first, and what was replaced is not looked at again. Of alternatives,
-    ``{ IT'S / IT IS }``, the first that is not the phrase itself is taken, on both sides, so that
-    either spelling matches the other. Case counts if the file says ``case_sensitive = 'T'``. Other
-    contexts than ``[ ] __ [ ]`` are refused.
+    Lines ``[FROM] => [TO] / [ ] __ [ ]``, with comments behind ``;;``. From left to right, the
+    first rule of the file whose phrase stands at a word replaces it, and what was replaced is not
+    looked at again, as in NIST's ``csrfilt.sh``. Of alternatives, ``{ IT'S / IT IS }``, the first
+    that is not the phrase itself is taken, on both sides, so that either spelling matches the
+    other. Case counts if the file says ``case_sensitive = 'T'``; else all words come out in lower
+    case, since those of the file and those of the text need not be spelt alike. Other contexts
+    than ``[ ] __ [ ]`` are refused.
     """
 
     def __init__(self, path: str) -> None:
         self.sensitive = False
-        rules: list[tuple[Words, Words]] = []
+        rules: list[tuple[str, str]] = []
         for line, text in _lines(path, comment=";;"):
             if text.lstrip().startswith("*"):
                 found = _GLM_OPTION.match(text.strip())
@@ -156,35 +161,36 @@ class GlobalMapping:
             rule = _GLM_RULE.fullmatch(text)
             if rule is None or "__" in rule.group(2) or not rule.group(1).strip():
                 raise FormatError(f"{text!r:.60}, expected [FROM] => [TO] / [ ] __ [ ]", path, line)
-            left = tuple(split_words(rule.group(1)))
-            rules.append((left, _alternative(rule.group(2), left)))
-        self.rules: Mapping[Words, Words] = {
-            tuple(map(self._key, left)): right for left, right in rules
-        }
+            rules.append((rule.group(1), rule.group(2)))
+        #: by the first word of their phrases, in the order of the file
+        self.rules: dict[str, list[tuple[Words, Words]]] = {}
+        for phrase, instead in rules:
+            left = tuple(split_words(self._key(phrase)))
+            right = _alternative(self._key(instead), left)
+            self.rules.setdefault(left[0], []).append((left, right))
 
-    def _key(self, word: str) -> str:
-        return word if self.sensitive else word.lower()
+    def _key(self, text: str) -> str:
+        return text if self.sensitive else text.lower()
 
     @cached_property
     def _beginnings(self) -> frozenset[Words]:
         """What a longer phrase may begin with."""
-        return frozenset(left[:size] for left in self.rules for size in range(1, len(left)))
+        phrases = [left for some in self.rules.values() for left, _ in some]
+        return frozenset(left[:size] for left in phrases for size in range(1, len(left)))
 
     def sentence(self, words: Words) -> Words:
         """Return the words with all phrases replaced."""
         keys = tuple(map(self._key, words))
-        longest = max(map(len, self.rules), default=0)
         result: list[str] = []
         place = 0
-        while place < len(words):
-            for size in range(min(longest, len(words) - place), 0, -1):
-                right = self.rules.get(keys[place : place + size])
-                if right is not None:
-                    result.extend(right)
-                    place += size
+        while place < len(keys):
+            for left, right in self.rules.get(keys[place], ()):
+                if keys[place : place + len(left)] == left:
+                    result += right
+                    place += len(left)
                     break
             else:
-                result.append(words[place])
+                result.append(keys[place])
                 place += 1
         return tuple(result)
 
@@ -353,6 +359,13 @@ def parse_normaliser(specification: str) -> tuple[Normaliser, ...]:
         except TypeError as problem:
             needed = "no argument" if colon else "an argument, as in NAME:FILE"
             raise OptionError(f"the normaliser {name} takes {needed} ({problem})") from problem
+        except (Error, OSError):
+            raise
+        except Exception as problem:
+            reason = f"{type(problem).__name__}: {problem}"
+            raise PluginError(
+                f"{NORMALISERS.described(name)} cannot be made: {reason}"
+            ) from problem
         if lacking(made, ("sentence", "waits", "covers")):
             if not callable(made):
                 raise OptionError(f"the normaliser {name} is {made!r:.60}, expected a function")

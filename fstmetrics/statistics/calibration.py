@@ -41,11 +41,12 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import created, display_name, opened
 from lattices.records import Record
+from lattices.spaces.arguments import WHOLE
 
 #: how near confidences come to 0 and 1 in logarithms
 NEAREST = 1e-7
 #: of a reliability diagram and of the expected calibration error
-BINS = 10
+BINS, MOST_BINS = 10, 1_000_000
 #: to which confidences are told apart, and written
 DIGITS = 6
 #: the map has as many pieces at most, each from as many words at least
@@ -99,9 +100,11 @@ def reliability(
     3 0.917 0.667
     """
     given, right = _checked(confidences, correct)
-    if bins < 1:
-        raise OptionError(f"{bins} bins, expected at least one")
-    place = np.minimum((given * bins).astype(np.int64), bins - 1)
+    WHOLE.check("reliability", "bins", bins)
+    if not 1 <= bins <= MOST_BINS:
+        raise OptionError(f"{bins} bins, expected from 1 to {MOST_BINS}")
+    # the ends as they are told: given * bins may round to the bin below
+    place = np.searchsorted(np.arange(1, bins) / bins, given, side="right")
     counts, sums, rights = (
         np.bincount(place, weights=each, minlength=bins)
         for each in (np.ones(len(given)), given, right)
@@ -169,7 +172,13 @@ def expected_calibration_error(
 def _checked(
     confidences: ArrayLike, correct: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    given, right = np.asarray(confidences, dtype=np.float64), np.asarray(correct, dtype=np.bool_)
+    try:
+        given, told = np.asarray(confidences, dtype=np.float64), np.asarray(correct)
+    except (TypeError, ValueError) as problem:
+        raise OptionError(f"confidences that are no numbers: {problem}") from None
+    if told.size and not np.isin(told, (False, True)).all():
+        raise OptionError(f"correct has {told.ravel()[:3].tolist()}, expected True or False each")
+    right = told.astype(np.bool_)
     if given.ndim != 1 or given.shape != right.shape:
         raise OptionError(
             f"confidences of shape {given.shape} for words of shape {right.shape}, expected one "
@@ -362,7 +371,8 @@ def fit_map(
         np.add.reduceat(each, starts) for each in (counts, rights, values * counts)
     )
     risen = isotonic_regression((good + right.mean()) / (sizes + 1), weights=sizes)
-    blocks = risen.blocks[:-1]
+    # values that differ by rounding are one
+    blocks = np.flatnonzero(np.diff(risen.x.round(2 * DIGITS), prepend=-1.0))
     at = np.add.reduceat(sums, blocks) / np.add.reduceat(sizes, blocks)
     return tuple(zip(at.tolist(), np.clip(risen.x[blocks], 0.0, 1.0).tolist(), strict=True))
 

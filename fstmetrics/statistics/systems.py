@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from fstmetrics.alignment.family import Judgement
-from fstmetrics.contract import Evaluator, Metric
+from fstmetrics.contract import Evaluator, Metric, checked_rows
 from fstmetrics.references import Overlap, Reference, compares_words, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.algorithms.kbest import best_words
@@ -89,7 +89,10 @@ class Scorer:
         if self._compare_words and self.shared < Overlap.WORDS:
             common = overlap(frozenset(words), self.references.get(name, position))
             self.shared = max(self.shared, common)
-        found = [evaluator.stats(words) for evaluator in evaluators]
+        found = [
+            checked_rows(metric, [evaluator.stats(words)])[0]
+            for metric, evaluator in zip(self.metrics, evaluators, strict=True)
+        ]
         self.on_scored()
         return found
 

@@ -129,7 +129,7 @@ def label_words(
     silent = {epsilon} if strict else {epsilon, EPSILON_NAME}
     names = {label: label.decode("utf-8") for label in distinct}
     if strict and symbols is not None:
-        known = set(symbols.values())
+        known = {epsilon, *symbols.values()}
         names = {label: name for label, name in names.items() if name in known}
     return {label: "" if name in silent else name for label, name in names.items()}
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +40,7 @@ GLM = """
 * case_sensitive = 'F'
 [IT'S]  =>  [{ IT'S / IT IS }]  / [ ] __ [ ]
 [UH] => [] / [ ] __ [ ]
-[is it is] => [yes] / [ ] __ [ ]  ;; longest
+[is it is] => [yes] / [ ] __ [ ]
 it is it => no / [ ] __ [ ]
 """
 REGEX = "# contractions\nn't$\t not\n^x([0-9])$\t\\1 \\1\n^do$\t\n"
@@ -260,12 +263,56 @@ def test_inexact_where_words_hang_on_others() -> None:
 def test_global_mapping(files: Path) -> None:
     [glm] = parse_normaliser(f"glm:{files}/x.glm")
     for text, expected in [
-        ("It's fine", "IT IS fine"),
+        ("It's fine", "it is fine"),
         ("uh it is it is", "no is"),
         ("is it is UH x", "yes x"),
         ("it is", "it is"),
     ]:
         assert " ".join(glm.sentence(tuple(text.split()))) == expected
+
+
+def test_global_mapping_and_case(tmp_path: Path) -> None:
+    path = tmp_path / "x.glm"
+    rules = "[it's] => [{ IT'S / IT IS }] / [ ] __ [ ]\n"
+    path.write_text(rules)
+    metric = Normalised(WER(), f"glm:{path}")
+    assert {metric.against([text]).score("IT'S") for text in ("it is", "It's", "IT IS")} == {0.0}
+    path.write_text(f"* case_sensitive = 'T'\n{rules}")
+    [glm] = parse_normaliser(f"glm:{path}")
+    assert glm.sentence(("it's", "It's")) == ("IT'S", "It's")
+
+
+#: of Debian's package sctk
+CSRFILT = shutil.which("csrfilt.sh", path="/usr/lib/sctk/bin")
+
+
+@pytest.mark.skipif(CSRFILT is None, reason="needs csrfilt.sh of NIST's SCTK (Debian: sctk)")
+@pytest.mark.parametrize("seed", range(5))
+def test_global_mapping_is_what_nist_makes_of_it(seed: int, tmp_path: Path) -> None:
+    """Of phrases that begin at one word, the first of the file is replaced, long or short."""
+    chance = random.Random(seed)
+    path = tmp_path / "x.glm"
+    rules = [
+        (
+            chance.choices("ABC", k=chance.randint(1, 3)),
+            chance.choices("ABCX", k=chance.randint(0, 3)),
+        )
+        for _ in range(6)
+    ]
+    lines = [f"[{' '.join(left)}] => [{' '.join(right)}] / [ ] __ [ ]\n" for left, right in rules]
+    path.write_text("".join([";; by chance\n* format = 'NIST1'\n* copy_no_hit = 'T'\n", *lines]))
+    sentences = [chance.choices("ABCD", k=chance.randint(1, 7)) for _ in range(200)]
+    found = subprocess.run(
+        [str(CSRFILT), "-i", "txt", path],
+        input="".join(" ".join(words) + "\n" for words in sentences),
+        env={**os.environ, "PATH": f"{Path(str(CSRFILT)).parent}:{os.environ['PATH']}"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    [glm] = parse_normaliser(f"glm:{path}")
+    theirs = [line.lower().split() for line in found.stdout.split("\n")[: len(sentences)]]
+    assert [list(glm.sentence(tuple(words))) for words in sentences] == theirs
 
 
 def test_signatures(files: Path) -> None:

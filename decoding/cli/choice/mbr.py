@@ -179,35 +179,39 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     from tempfile import TemporaryDirectory
 
+    combined = bool(arguments.systems)
     if not arguments.paths and arguments.systems:
         first, *arguments.systems = arguments.systems
         arguments.paths = [first]
     with TemporaryDirectory() as folder:
-        _take_transcripts(arguments, folder)
-        return _run(arguments)
+        return _run(arguments, _take_transcripts(arguments, folder) if combined else {})
 
 
-def _take_transcripts(arguments: argparse.Namespace, folder: str) -> None:
-    """Put lattices of one path in the place of sentences in SPACES; then words are voted on."""
-    if not arguments.systems or STANDARD in arguments.paths:
-        return
+def _take_transcripts(arguments: argparse.Namespace, folder: str) -> dict[str, str]:
+    """Put lattices of one path in the place of sentences in SPACES; then words are voted on.
+
+    Returns the files of sentences by those of the lattices made of them.
+    """
+    if STANDARD in arguments.paths:
+        return {}
     import lattices
     from decoding.corpus.transcripts import is_transcript, read_transcripts
 
-    taken = []
+    taken = {}
     for place, path in enumerate(arguments.paths):
         if os.path.isfile(path) and is_transcript(path):
-            taken.append(place)
             if arguments.resume:
                 arguments.parser.error(f"--resume is for spaces, and {path} has sentences")
             spaces = read_transcripts(path).values()
             arguments.paths[place] = os.path.join(folder, f"{place}-{os.path.basename(path)}.jsonl")
             lattices.write(arguments.paths[place], spaces)
+            taken[arguments.paths[place]] = path
     if len(taken) == len(arguments.paths):
         arguments.default_metrics = ["wer"]
+    return taken
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace, transcripts: Mapping[str, str]) -> int:
     check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
@@ -215,9 +219,12 @@ def _run(arguments: argparse.Namespace) -> int:
     check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
+    from dataclasses import replace
+
     from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
     from decoding.cli.output.tally import Tally
-    from decoding.corpus.outcomes import Done
+    from decoding.corpus.outcomes import Done, Failure
+    from decoding.minimum_risk.evidence import system_shares
     from decoding.minimum_risk.results import Method
     from fstmetrics import Normalised
     from lattices.formats.streams import created
@@ -237,6 +244,7 @@ def _run(arguments: argparse.Namespace) -> int:
             f"--method {method.name} has an objective of its own, over words as they are: a "
             "normalised metric decides by --method pairwise, exact or search"
         )
+    system_shares(arguments.system_weights, 1 + len(arguments.systems))
     references = opened_references(arguments)
     decision = {
         "scale": arguments.scale,
@@ -271,6 +279,8 @@ def _run(arguments: argparse.Namespace) -> int:
             for outcome in outcomes:
                 if systems:
                     met.add(outcome.id)
+                if isinstance(outcome, Failure) and outcome.path in transcripts:
+                    outcome = replace(outcome, path=transcripts[outcome.path], line=0)
                 if beside is not None and isinstance(outcome, Done):
                     beside.write(outcome.result.beside.encode("utf-8"))
                 yield outcome

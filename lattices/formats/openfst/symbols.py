@@ -20,6 +20,8 @@ from lattices.formats.streams import PathLike, created, opened
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME
 
+#: labels are 32 bits wide in the files of OpenFst and Kaldi
+_LARGEST = 2**31 - 1
 _BLANKS = frozenset(" \t\n\v\f\r")
 
 
@@ -85,7 +87,8 @@ def extended_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
     Raises
     ------
     FormatError
-        If a word cannot stand in a table: it has a blank in it, or is epsilon's name.
+        If a word cannot stand in a table: it has a blank in it, is epsilon's name, or there is no
+        number left for it.
 
     Examples
     --------
@@ -105,6 +108,12 @@ def extended_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
             numbers[word] = following
             table[following] = word
             following += 1
+        if numbers[word] > _LARGEST:
+            raise FormatError(
+                f"the word {word!r} would have the number {numbers[word]}, and labels of lattices "
+                f"are at most {_LARGEST}",
+                os.fspath(path),
+            )
         wanted[word] = numbers[word]
     if len(table) > size or not os.path.exists(path):
         with created(path) as stream:

@@ -39,9 +39,10 @@ from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
 from lattices.formats.fields import is_number, is_whole, label_names, label_words
 from lattices.formats.openfst.codec import FstColumns
+from lattices.formats.openfst.symbols import read_symbols
 from lattices.interop import from_columns, to_columns
 from lattices.spaces import Lattice, Space
-from lattices.vocabulary import Vocabulary
+from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 Rows: TypeAlias = "list[list[bytes]]"
 
@@ -256,7 +257,17 @@ def _names(lattice: Lattice, kind: str, table: str | None) -> Mapping[int, str]:
     if kind == "numbers":
         return numbers
     given = argument("write.labels", "numbers"), argument("write.symbols", "FILE")
-    return label_names(lattice, None, remedy=" with ".join(given))
+    remedy = " with ".join(given)
+    names = label_names(lattice, None, remedy=remedy)
+    if table is not None:
+        names[EPSILON] = read_symbols(table).get(EPSILON, EPSILON_NAME)
+        used = [names[label] for label in np.unique(lattice.label).tolist()]
+        if used and all(name.encode("utf-8").isdigit() for name in used):
+            raise FormatError(
+                f"the words of segment {lattice.id!r} are whole numbers, and would be read as "
+                f"numbers of the symbol table; {remedy} keeps them"
+            )
+    return names
 
 
 def _lines(lattice: Lattice, names: Mapping[int, str], twice: bool) -> list[str]:

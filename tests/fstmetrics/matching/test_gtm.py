@@ -79,6 +79,12 @@ def test_bad_options():
         GTM().against([Lattice.from_arcs([(0, 1, "a", 0.0)], finals=[1])])
 
 
+def test_powers_that_are_not_finite():
+    words = tuple("abcdefghijk")
+    assert GTM(e=400).against([words]).score(words) == 1.0
+    assert GTM(e=1e308).stats("a b c d", ["a b x c"])[0] == pytest.approx(2)
+
+
 def test_empty_sides():
     assert GTM().against([""]).score("") == GTM(e=2).against(["a"]).score("") == 0.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,6 +97,9 @@ def test_ece_is_its_definition(pairs: list[tuple[float, bool]], bins: int) -> No
 def test_bins_have_their_low_ends() -> None:
     found = reliability([0.0, 0.5, 1.0], [True, True, True], 2)
     assert [each.words for each in found] == [1, 2]
+    for place in range(100):
+        # 0.58 * 100 is less than 58
+        assert reliability([place / 100], [True], 100)[place].words == 1
     assert math.isnan(reliability([0.9], [True], 2)[0].correct)
     assert math.isnan(expected_calibration_error([], []))
     assert quality_of([], []).words == 0
@@ -132,15 +136,14 @@ def test_the_map_is_isotonic_regression(pairs: list[tuple[float, bool]]) -> None
     assert isotonic_regression(values, weights=sizes).x == pytest.approx(right)
     points = fit_map(confidences, correct, pieces=1000, words=1)
     knots = {round(value, 9) for value in right}
-    assert len(points) >= len(knots)
+    assert len(points) == len(knots)
     found = Calibration(None, points)
     for place, value in points:
         inside = [(c, n) for c, n, r in zip(at, sizes, right, strict=True) if abs(r - value) < 1e-9]
         total = sum(n for _, n in inside)
         low, high = min(c for c, _ in inside), max(c for c, _ in inside)
         assert low - 1e-9 <= place <= high + 1e-9
-        if len(points) == len(knots):
-            assert place == pytest.approx(sum(c * n for c, n in inside) / total)
+        assert place == pytest.approx(sum(c * n for c, n in inside) / total)
         assert found([place])[0] == pytest.approx(value)
 
 
@@ -212,7 +215,17 @@ def test_bad_files(text: str, problem: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("confidences", "correct"), [([0.5], [True, False]), ([1.5], [True]), ([math.nan], [True])]
+    ("confidences", "correct"),
+    [
+        ([0.5], [True, False]),
+        ([1.5], [True]),
+        ([math.nan], [True]),
+        (["sure"], [True]),
+        ([None, [0.5]], [True, True]),
+        ([0.5], [2]),
+        ([0.5], ["false"]),
+        ([0.5], [math.nan]),
+    ],
 )
 def test_bad_confidences(confidences: list[float], correct: list[bool]) -> None:
     with pytest.raises(OptionError):
@@ -224,6 +237,8 @@ def test_bad_confidences(confidences: list[float], correct: list[bool]) -> None:
 def test_no_words() -> None:
     with pytest.raises(OptionError, match="no word"):
         fit_map([], [])
-    with pytest.raises(OptionError, match="bins"):
-        reliability([0.5], [True], 0)
+    wrong: tuple[Any, ...] = (0, 2.5, 10**12)
+    for bins in wrong:
+        with pytest.raises(OptionError, match="bins"):
+            reliability([0.5], [True], bins)
     assert json.loads(Calibration().to_json()) == {"scale": None, "points": []}

@@ -39,3 +39,45 @@ def test_tables_that_are_none(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "words.syms").write_text(text)
     with pytest.raises(FormatError, match=rf"words\.syms:{problem}"):
         parsed("0 1 1 0.5\n1\n", symbols=str(tmp_path / "words.syms"))
+
+
+@pytest.mark.parametrize("table", ["- 0\na 5\n", "a 9\n- 0\nb 2\n", "a 3\n", ""])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("openfst-text", {"labels": "words"}),
+        ("openfst-text", {"labels": "numbers"}),
+        ("openfst", {}),
+        ("kaldi-binary", {}),
+        ("k2", {}),
+    ],
+)
+def test_tables_with_holes_and_epsilons_of_their_own(
+    tmp_path: Path, table: str, name: str, options: dict[str, str]
+) -> None:
+    words = tmp_path / "words.syms"
+    words.write_text(table)
+    lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, ""), (0, 1, "b")], finals=[1], id="u")
+    formats.write(tmp_path / "u", [lattice], name, symbols=str(words), **options)
+    (found,) = formats.read(tmp_path / "u", name, symbols=str(words))
+    assert sentences(found) == sentences(lattice)
+    assert set(table.split("\n")) <= {*words.read_text().replace("\t", " ").split("\n"), ""}
+
+
+def test_words_of_digits_are_not_numbers_of_the_table(tmp_path: Path) -> None:
+    words = tmp_path / "words.syms"
+    words.write_text("<eps> 0\n7 9\n9 7\n")
+    lattice = Lattice.from_arcs([(0, 1, "7")], finals=[1], id="u")
+    with pytest.raises(FormatError, match="would be read as numbers of the symbol table"):
+        formats.write(tmp_path / "u", [lattice], "openfst-text", symbols=str(words))
+
+
+@pytest.mark.parametrize("name", ["openfst", "kaldi-binary", "kaldi"])
+def test_numbers_that_no_label_has(tmp_path: Path, name: str) -> None:
+    words = tmp_path / "words.syms"
+    words.write_text(f"<eps> 0\na {2**31 - 1}\n")
+    lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1], id="u")
+    with pytest.raises(FormatError, match="'b' would have the number 2147483648, and labels"):
+        formats.write(tmp_path / "u", [lattice], name, symbols=str(words))
+    # the table was not extended for nothing
+    assert words.read_text().count("\n") == 2
