@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -33,13 +33,13 @@ def column(values: ArrayLike, dtype: DTypeLike, what: str = "a column") -> Array
     >>> kept.tolist(), column(kept, np.float64) is kept
     ([-1.0, -2.0], True)
     """
-    array = values
-    if type(array) is not np.ndarray or array.dtype != dtype:
-        array = _converted(values, np.dtype(dtype), what)
+    ready = type(values) is np.ndarray and values.dtype == dtype
+    array = cast(Array, values) if ready else _converted(values, np.dtype(dtype), what)
     if array.flags.c_contiguous and array.ndim and _is_immutable(array.base):
         return array
     # bytes cannot be made writable again, and cost less than an array with memory of its own
-    return np.ndarray(array.shape or (1,), array.dtype, array.tobytes())
+    copied: Array = np.ndarray(array.shape or (1,), array.dtype, array.tobytes())
+    return copied
 
 
 def _is_immutable(owner: Any) -> bool:
@@ -51,7 +51,7 @@ def _is_immutable(owner: Any) -> bool:
     try:
         return memoryview(owner).readonly
     except TypeError:
-        # memory of no known owner
+        # an owner that does not say
         return False
 
 

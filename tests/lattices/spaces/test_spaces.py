@@ -281,7 +281,7 @@ def test_no_column_of_a_space_can_be_made_writable(kind):
     )
     copies = [space, pickle.loads(pickle.dumps(space)), copy.deepcopy(space), shuffled]
     for each in copies:
-        for name, value in vars(each).items():
+        for value in vars(each).values():
             if isinstance(value, np.ndarray | csr_array):
                 for part in parts_of(value):
                     with pytest.raises(ValueError, match="WRITEABLE"):
