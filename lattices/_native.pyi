@@ -18,29 +18,29 @@ class ForestColumns:
 
     def __init__(self, head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tail_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], root: int, called: str = 'the forest') -> None: ...
 
-def normal_form(src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: int) -> tuple[int, Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def normal_form(src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: int) -> tuple[int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return what a lattice lacks to be in normal form, the order of its arcs, and the arcs into
     and out of its states.
     """
 
-def topological_numbers(src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], nodes: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], int]:
+def topological_numbers(src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], nodes: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], int]:
     """
     Return a number for every node, sources first, and how many could be numbered.
     """
 
 @overload
-def inside(space: LatticeColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def inside(space: LatticeColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
 
 @overload
-def inside(space: ForestColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def inside(space: ForestColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
     """Return the sum over all that leads to each node."""
 
 @overload
-def outside(space: LatticeColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def outside(space: LatticeColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
 
 @overload
-def outside(space: ForestColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def outside(space: ForestColumns, semiring: int, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
     """Return the sum over all that completes each node."""
 
 @overload
@@ -65,42 +65,42 @@ def path_lengths(space: ForestColumns) -> tuple[float, float]:
     """Return how many words the shortest and the longest path have."""
 
 @overload
-def posteriors(space: LatticeColumns, scale: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
+def posteriors(space: LatticeColumns, scale: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]: ...
 
 @overload
-def posteriors(space: ForestColumns, scale: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+def posteriors(space: ForestColumns, scale: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
     """
     Return how often each edge and node is used, and each node ended in, on average.
     """
 
 @overload
-def edge_shares(space: LatticeColumns, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def edge_shares(space: LatticeColumns, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
 
 @overload
-def edge_shares(space: ForestColumns, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def edge_shares(space: ForestColumns, scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
     """Return the probability of each edge where its head is derived."""
 
 @overload
-def max_marginals(space: LatticeColumns) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
+def max_marginals(space: LatticeColumns) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]: ...
 
 @overload
-def max_marginals(space: ForestColumns) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+def max_marginals(space: ForestColumns) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
     """
     Return the best score, and what each edge and each end loses to it at least.
     """
 
 @overload
-def best_path(space: LatticeColumns) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+def best_path(space: LatticeColumns) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
 
 @overload
-def best_path(space: ForestColumns) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+def best_path(space: ForestColumns) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
     """Return the arcs of the best path, or the edges of the best derivation."""
 
 @overload
-def sample_paths(space: LatticeColumns, n: int, scale: float, generator: object) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
+def sample_paths(space: LatticeColumns, n: int, scale: float, generator: object) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]: ...
 
 @overload
-def sample_paths(space: ForestColumns, n: int, scale: float, generator: object) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def sample_paths(space: ForestColumns, n: int, scale: float, generator: object) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return n random paths. The capsule is that of a numpy BitGenerator, whose lock is held.
     """
@@ -129,18 +129,18 @@ def paths_fields(space: LatticeColumns, features: FeatureColumns | None, strings
 def paths_fields(space: ForestColumns, features: FeatureColumns | None, strings: list[str], edges: numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.int32]) -> list[tuple[tuple[str, ...], float, dict[str, float], tuple[int, ...]]]:
     """Return what path_fields says of each of several paths."""
 
-def spell_derivations(forest: ForestColumns, edges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+def spell_derivations(forest: ForestColumns, edges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
     """
     Return the words of many derivations, where each begins, and their scores.
     """
 
-def reordered_rows(bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def reordered_rows(bounds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return the values, columns and bounds of these rows of a sparse matrix, an empty one for
     each that is negative.
     """
 
-def useful_states(lattice: LatticeColumns) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]:
+def useful_states(lattice: LatticeColumns) -> Annotated[NDArray[numpy.int8], dict(shape=(None,), writable=False)]:
     """Return, for every state, whether it lies on a complete path: 1 or 0."""
 
 def has_derivation(forest: ForestColumns) -> bool:
@@ -158,18 +158,18 @@ def forest_part(forest: ForestColumns, keep: Annotated[NDArray[numpy.bool_], dic
     all of it.
     """
 
-def push(lattice: LatticeColumns, where: str) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], float]:
+def push(lattice: LatticeColumns, where: str) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], float]:
     """
     Return the scores of arcs and of ends, moved to the "start", to the "final" states, or with
     what lies "ahead" taken out, and the best score of all.
     """
 
-def epsilon_closures(lattice: LatticeColumns, summed: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def epsilon_closures(lattice: LatticeColumns, summed: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return begin, end, score, last arc and entry before it of the epsilon paths that matter.
     """
 
-def character_arcs(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], letter: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], space: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def character_arcs(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], letter: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], space: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return source, target, label and origin of each arc of characters, and the state that each
     of their states is a copy of.
@@ -180,13 +180,13 @@ def character_edges(forest: ForestColumns, word: Annotated[NDArray[numpy.int32],
     Return the columns of the forest of characters, by name, and the edge each comes from.
     """
 
-def expand(forest: ForestColumns, max_states: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int, bool] | None:
+def expand(forest: ForestColumns, max_states: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], int, bool] | None:
     """
     Return source, target, label and edge of each arc of a trimmed forest's lattice, its number
     of states, and whether it begins in state 0 and not in 1; None if it has more states.
     """
 
-def words_said(characters: ForestColumns, words: ForestColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+def words_said(characters: ForestColumns, words: ForestColumns, origin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
     """Return the words that the symbols of a forest of characters stand for."""
 
 def json_arcs(record: bytes) -> tuple[int, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], list[str], list[str], bool] | None:
@@ -255,25 +255,25 @@ def normal_lattices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), 
 def sound_matrices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], height_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], width_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], column: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], value: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
     """Tell which rows of a batch are sparse matrices as scipy wants them."""
 
-def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return the arcs of the best paths, one after the other, and where each begins.
     """
 
-def k_best_derivations(forest: ForestColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def k_best_derivations(forest: ForestColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """Return the edges of the best derivations, and where each begins."""
 
-def ranked_paths(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def ranked_paths(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return the arcs of the sentences of the highest sign * (gain + weight * score).
     """
 
-def ranked_derivations(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def ranked_derivations(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: float, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return the edges of the sentences of the highest sign * (gain + weight * score).
     """
 
-def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: RowAutomatonColumns, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: RowAutomatonColumns, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """Return the arcs of the sentences of the highest gain + weight * score."""
 
 class ForestSearch:
@@ -281,12 +281,12 @@ class ForestSearch:
 
 FOREST_SEARCH: ForestSearch = ...
 
-def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> list[tuple[str, float, Annotated[NDArray[numpy.int32], dict(shape=(None,))], int]]:
+def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> list[tuple[str, float, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], int]]:
     """
     Return for each forest why it cannot be searched, or nothing, the best value, the edges of a derivation from the top down, and its part.
     """
 
-def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, most_cells: int, most_links: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]], list[tuple[float, bool]]]:
+def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, most_cells: int, most_links: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]], list[tuple[float, bool]]]:
     """
     Return the derivations of the best sentences, and how much less than the best was looked for each time and whether that was all.
     """
@@ -307,7 +307,7 @@ class NgramTrie:
 
     def __setstate__(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], /) -> None: ...
 
-    def values_elsewhere(self, other: NgramTrie, value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    def values_elsewhere(self, other: NgramTrie, value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
         """
         Return the value that each n-gram has in another table; `words` are the numbers that
         words have there.
@@ -339,21 +339,21 @@ def unfold(space: ForestColumns, order: int, most: int) -> Unfolded | None:
     """
 
 @overload
-def ngram_values(space: LatticeColumns, unfolded: Unfolded, scale: float, every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))] | None: ...
+def ngram_values(space: LatticeColumns, unfolded: Unfolded, scale: float, every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)] | None: ...
 
 @overload
-def ngram_values(space: ForestColumns, unfolded: Unfolded, scale: float, every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))] | None:
+def ngram_values(space: ForestColumns, unfolded: Unfolded, scale: float, every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)] | None:
     """
     Return the expected count of each n-gram, or the probability of its presence; None if the
     scale makes scores infinite.
     """
 
-def sentence_ngrams(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int) -> tuple[NgramTrie, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def sentence_ngrams(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int) -> tuple[NgramTrie, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return the n-grams of sentences, and for each word the longest that ends with it.
     """
 
-def sentence_ngram_values(trie: NgramTrie, gram: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def sentence_ngram_values(trie: NgramTrie, gram: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], every: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
     """
     Return the sum of the weights of the sentences that have each n-gram, once or every time.
     """
@@ -368,7 +368,7 @@ class AutomatonColumns:
 
     def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return the value of the best path of each lattice, the part of the machine it comes
     from (-1 where no path is complete), and where its arcs begin in a column of all.
@@ -390,7 +390,7 @@ class RowTables:
 
     def __init__(self, automaton: RowAutomatonColumns, narrow: bool) -> None: ...
 
-    def read(self, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    def read(self, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]]:
         """
         Return the rows before, between and behind the words of a sentence, and what was
         gained with each, then by ending. What is absent is -2**30 or less.
@@ -402,17 +402,17 @@ class RowTables:
         What one more row takes in a search: the row, its answers and its steps.
         """
 
-    def words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    def words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
         """Return the words that some arc reads, ascending."""
 
-def row_product(lattice: LatticeColumns, machine: RowTables, pairs: int, bytes: int) -> tuple[float, int, Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]] | None:
+def row_product(lattice: LatticeColumns, machine: RowTables, pairs: int, bytes: int) -> tuple[float, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]] | None:
     """
     Return the product of a lattice with rows, or None beyond the budget of pairs and bytes:
     the opening gain, the number of rows; state and ending of each pair; source, target,
     origin and gain of each arc.
     """
 
-def lowest_path(lattice: LatticeColumns, machine: RowTables, model_weight: float, pairs: int, bytes: int, widest: int) -> tuple[float, Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+def lowest_path(lattice: LatticeColumns, machine: RowTables, model_weight: float, pairs: int, bytes: int, widest: int) -> tuple[float, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]] | None:
     """
     Return the lowest value of a sentence and the arcs of its path, or None beyond the budget
     of pairs and bytes. A state keeps at most `widest` prefixes, if that is not 0.
@@ -423,7 +423,7 @@ class ForestRowAim:
 
     def __init__(self, sign: float, weight: float, k: int) -> None: ...
 
-def forest_row_product(forest: ForestColumns, machine: RowTables, aim: ForestRowAim, pairs: int, bytes: int, steps: int, cells: int) -> tuple[int, int, Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+def forest_row_product(forest: ForestColumns, machine: RowTables, aim: ForestRowAim, pairs: int, bytes: int, steps: int, cells: int) -> tuple[int, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]] | None:
     """
     Return the product of a forest with rows, or None beyond the budget of pairs, of bytes, of
     edges that are looked at, and of cells of matrices: the numbers of pairs and of rows; head,
@@ -446,25 +446,25 @@ class LengthGraph:
     """
 
     @property
-    def words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
 
     @property
-    def in_offset(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def in_offset(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
 
     @property
-    def source(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def source(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
 
     @property
-    def word(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def word(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
 
     @property
-    def taken(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def taken(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
 
     @property
-    def stop(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def stop(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
 
     @property
-    def length(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def length(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
 
     @property
     def nodes(self) -> int:
@@ -494,14 +494,14 @@ class AlignmentSet:
         largest.
         """
 
-    def read(self, number: int, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    def read(self, number: int, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]]:
         """
         Return the rows before, between and behind some words (places among those that the
         alignments were made for) under one alignment, and what was gained with each, then by
         ending. What is absent is less than -2**60.
         """
 
-def value_moments(graph: LengthGraph, alignments: AlignmentSet, constant: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairs: int, bytes: int, negligible: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def value_moments(graph: LengthGraph, alignments: AlignmentSet, constant: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairs: int, bytes: int, negligible: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return mean and variance of the value under each alignment, the probability that was not
     followed, and the pairs of a node and a row that there were, -1 beyond the budget.

@@ -1,41 +1,87 @@
-"""The array types of the columnar spaces. Columns are contiguous and read-only."""
+"""The array types of the columnar spaces. Columns are contiguous, and nobody can write to them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from lattices.errors import SpaceError
 
 IntColumn = NDArray[np.int32]
 FloatColumn = NDArray[np.float64]
 Array = NDArray[Any]
 
 
-def column(values: ArrayLike, dtype: DTypeLike) -> Array:
-    """Return ``values`` as a contiguous, read-only array of ``dtype``, copied only if needed.
+def column(values: ArrayLike, dtype: DTypeLike, what: str = "a column") -> Array:
+    """Return ``values`` as a contiguous array of ``dtype`` that nobody can write to.
+
+    They are copied unless the memory behind them is read-only by itself: bytes, a file mapped for
+    reading, a column. An array that is marked read-only is not: its owner can take that back.
+
+    Raises
+    ------
+    SpaceError
+        If they are no numbers of that type; ``what`` names them in the message.
 
     Examples
     --------
-    >>> column([1, 2], np.int32).flags.writeable
-    False
+    >>> scores = np.array([-1.0, -2.0])
+    >>> kept = column(scores, np.float64)
+    >>> scores[:] = 0.0
+    >>> kept.tolist(), column(kept, np.float64) is kept
+    ([-1.0, -2.0], True)
     """
-    array = np.ascontiguousarray(values, dtype=dtype)
-    if array.flags.writeable:
-        # a caller's own array must stay writable in the caller's hands
-        array = array.view()
-        array.flags.writeable = False
-    return array
+    ready = type(values) is np.ndarray and values.dtype == dtype
+    array = cast(Array, values) if ready else _converted(values, np.dtype(dtype), what)
+    if array.flags.c_contiguous and array.ndim and _is_immutable(array.base):
+        return array
+    # bytes cannot be made writable again, and cost less than an array with memory of its own
+    copied: Array = np.ndarray(array.shape or (1,), array.dtype, array.tobytes())
+    return copied
 
 
-def ints(values: ArrayLike) -> IntColumn:
+def _is_immutable(owner: Any) -> bool:
+    """Tell whether the memory of what an array is based on can only be read."""
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    if isinstance(owner, bytes):
+        return True
+    try:
+        return memoryview(owner).readonly
+    except TypeError:
+        # an owner that does not say
+        return False
+
+
+def _converted(values: ArrayLike, dtype: np.dtype[Any], what: str) -> Array:
+    """Return numbers in another type, if all of them are numbers of that type."""
+    expected = f"whole numbers of {8 * dtype.itemsize} bits" if dtype.kind == "i" else "numbers"
+    try:
+        array = np.asarray(values)
+        if array.dtype == dtype:
+            return array
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"values of type {array.dtype}")
+        with np.errstate(invalid="ignore", over="ignore"):
+            converted = array.astype(dtype)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise SpaceError(f"{what}: {problem}; expected {expected}") from problem
+    if dtype.kind == "i" and not (same := converted == array).all():
+        odd = array.ravel()[int(np.argmin(same.ravel()))]
+        raise SpaceError(f"{what} holds {odd}, expected {expected}")
+    return converted
+
+
+def ints(values: ArrayLike, what: str = "a column") -> IntColumn:
     """Return ``values`` as a read-only ``int32`` column."""
-    return column(values, np.int32)
+    return column(values, np.int32, what)
 
 
-def floats(values: ArrayLike) -> FloatColumn:
+def floats(values: ArrayLike, what: str = "a column") -> FloatColumn:
     """Return ``values`` as a read-only ``float64`` column."""
-    return column(values, np.float64)
+    return column(values, np.float64, what)
 
 
 def isotonic(values: ArrayLike, weights: ArrayLike | None = None) -> FloatColumn:

@@ -210,14 +210,16 @@ def _mend_streams() -> None:
 
 
 def _is_expected(problem: Exception) -> bool:
-    """Tell whether an error is one of the library's own, or one of the file system."""
+    """Tell whether an error is one of the library's own, or one of the system."""
     errors = sys.modules.get("lattices.errors")
-    return isinstance(problem, OSError) or (
+    return isinstance(problem, OSError | MemoryError) or (
         errors is not None and isinstance(problem, errors.Error)
     )
 
 
 def _in_one_line(problem: Exception | str) -> str:
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory"
     if isinstance(problem, OSError) and problem.strerror:
         place = f"{problem.filename}: " if problem.filename is not None else ""
         return f"{place}{problem.strerror}"

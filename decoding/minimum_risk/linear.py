@@ -35,7 +35,7 @@ from lattices.algorithms.ngrams import (
 )
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn, floats, ints
-from lattices.errors import OptionError, SpaceError, argument
+from lattices.errors import OptionError, argument
 from lattices.intersection import choose, kernel
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled
@@ -212,12 +212,9 @@ class GraphSearch:
     def k_best(self, factors: Factors, value: FloatColumn, k: int) -> list[Ranked]:
         """Return the ``k`` sentences that gain most, each once, by its best score."""
         space = self.space
-        found = _native.most_gaining(
+        gains, edges, offset = _native.most_gaining(
             space.columns, self.unfolded.graph, value, factors.theta, factors.unit, min(k, _MOST)
         )
-        if found is None:
-            raise SpaceError(f"the sentences of {space.id!r} that gain most have too many words")
-        gains, edges, offset = found
         if k == 1:
             return [Ranked(space.hypothesis(edges.tolist()), float(gains[0]))]
         sentences = hypotheses(space, Paths(ints(edges), ints(offset)))

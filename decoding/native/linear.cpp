@@ -1,7 +1,6 @@
 // Linear BLEU, consensus and aggregation: the bindings.
 #include "decoding/native/linear.hpp"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -62,21 +61,18 @@ void bind_space(nb::module_& module) {
   module.def(
       "most_gaining",
       [](const Columns& space, const Unfolded& unfolded, const Floats& value, const Floats& theta,
-         double unit,
-         std::size_t k) -> std::optional<std::tuple<Array<double>, Array<Index>, Array<Index>>> {
+         double unit, std::size_t k) {
         const auto factors = factors_of(theta, unit, unfolded.ngrams, value);
         auto found = unlocked([&] {
           Poll poll(check_signals);
           return most_gaining(space, unfolded, edge_gains(unfolded, view(value), factors), k, poll);
         });
-        if (!found) return std::nullopt;
-        return std::tuple(give(std::move(found->gain)), give(std::move(found->edge)),
-                          give(std::move(found->offset)));
+        return std::tuple(give(std::move(found.gain)), give(std::move(found.edge)),
+                          give(std::move(found.offset)));
       },
       nb::arg("space"), nb::arg("unfolded"), nb::arg("value"), nb::arg("theta"), nb::arg("unit"),
       nb::arg("k"),
-      "Return the k sentences of the highest linear BLEU: what they gain, their edges, offsets;\n"
-      "None if they are too long.");
+      "Return the k sentences of the highest linear BLEU: what they gain, their edges, offsets.");
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <ranges>
 #include <span>
 #include <type_traits>
@@ -171,24 +170,17 @@ struct RankedSentences {
   std::vector<Index> edge, offset{0};
 };
 
-// The k sentences that gain most, each once, by the derivation of the highest score. Nothing if
-// they are too long to be written down: a node may be used again and again.
+// The k sentences that gain most, each once, by the derivation of the highest score.
 template <class Space>
-std::optional<RankedSentences> most_gaining(const Space& space, const lattices::Unfolded& unfolded,
-                                            std::span<const double> gain, std::size_t k,
-                                            lattices::Poll& poll) {
+RankedSentences most_gaining(const Space& space, const lattices::Unfolded& unfolded,
+                             std::span<const double> gain, std::size_t k, lattices::Poll& poll) {
   using Graph = UnfoldedDerivations<Space>;
   const Graph graph{space, unfolded};
   const ByGain<Space> ranking{graph, gain};
   lattices::LazyKBest<Graph, ByGain<Space>, lattices::OneForEachSentence> search(graph, ranking,
                                                                                  poll);
   const auto best = search.best(graph.root(), k);
-  if constexpr (!Graph::linear) {
-    const auto sizes = search.made().sizes();
-    double total = 0.0;
-    for (const Index each : best) total += sizes[each];
-    if (total > std::numeric_limits<Index>::max()) return std::nullopt;
-  }
+  if constexpr (!Graph::linear) search.made().check_sizes(space, best);
   RankedSentences found;
   std::vector<Index> derivation;
   for (const Index each : best) {

@@ -13,7 +13,7 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, Graph, takes
-from lattices.spaces.features import FeatureMatrix, reordered_rows
+from lattices.spaces.features import FeatureMatrix, frozen_matrix, reordered_rows
 
 
 def useful_states(lattice: Lattice) -> NDArray[np.bool_]:
@@ -98,7 +98,7 @@ def _ending_rows(
     kept_rows = rows.copy()
     kept_rows.data = np.where(kept, rows.data, 0.0)
     kept_rows.eliminate_zeros()
-    return kept_rows
+    return frozen_matrix(kept_rows)
 
 
 def _forest_part(forest: Forest, keep_edges: ArrayLike) -> Forest:

@@ -349,9 +349,11 @@ def _read_records(
             with opened(file, on_read) as (head, stream):
                 found = _format_of(head, stream, name, chosen)
                 any_record = False
+                stream.begin_record()
                 for record in found.records(stream, name):
                     any_record = True
                     yield found, record
+                    stream.begin_record()
                 if not any_record:
                     raise FormatError(f"empty: no segment of format {found.name}", name)
         except FormatError as problem:

@@ -30,6 +30,8 @@ STANDARD = "-"
 STANDARD_INPUT = "<stdin>"
 STANDARD_OUTPUT = "<stdout>"
 _GZIP_MAGIC = b"\x1f\x8b"
+#: bytes that one record of a gzip file may unfold to: three thousand times those of a usual lattice
+MOST_UNFOLDED = 1 << 28
 
 
 class _Pieces(io.RawIOBase):
@@ -70,13 +72,29 @@ class _Rejoined(_Pieces):
 class _Unzipped(_Pieces):
     """The content of a gzip file, up to the very place where it is damaged.
 
-    ``gzip.GzipFile`` would also withhold what stands shortly before that place.
+    ``gzip.GzipFile`` would also withhold what stands shortly before that place. A record that
+    unfolds to more than ``MOST_UNFOLDED`` bytes counts as damage, before it takes the memory.
+    Records are lines until :meth:`begin_record` is called, at the beginning of each.
     """
 
     def __init__(self, source: RawReader, name: str) -> None:
         self._source, self._name = source, name
         self._pending = b""
         self._member: Any = None
+        self._by_line, self._size = True, 0
+
+    def begin_record(self) -> None:
+        self._by_line, self._size = False, 0
+
+    def _count(self, piece: bytes) -> None:
+        line_end = piece.rfind(b"\n") if self._by_line else -1
+        self._size = len(piece) - 1 - line_end if line_end >= 0 else self._size + len(piece)
+        if self._size > MOST_UNFOLDED:
+            raise FormatError(
+                f"one {'line' if self._by_line else 'segment'} of the gzip file has more than "
+                f"{MOST_UNFOLDED:,} bytes; gunzip the file if that is right",
+                self._name,
+            )
 
     def _next(self, size: int) -> bytes:
         while True:
@@ -101,10 +119,30 @@ class _Unzipped(_Pieces):
             else:
                 self._pending = self._member.unconsumed_tail
             if piece:
+                self._count(piece)
                 return piece
 
 
-def _peeked(stream: RawReader, size: int) -> tuple[bytes, BinaryIO]:
+class Content(io.BufferedReader):
+    """What a file holds, decompressed."""
+
+    def __init__(self, raw: io.RawIOBase, unzipped: _Unzipped | None = None) -> None:
+        super().__init__(raw, 1 << 16)
+        self._unzipped = unzipped
+
+    def begin_record(self) -> None:
+        """Say that a record begins here; of a gzip file, it may not unfold to too much."""
+        if self._unzipped is not None:
+            self._unzipped.begin_record()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return so many bytes, or all that are left: these are one record then."""
+        if size is None or size < 0:
+            self.begin_record()
+        return super().read(size)
+
+
+def _peeked(stream: RawReader, size: int) -> tuple[bytes, Content]:
     """Return the first ``size`` bytes, fewer only at the end, and a stream that has them still.
 
     Unlike ``peek`` this also works on pipes that deliver a few bytes at a time.
@@ -115,7 +153,8 @@ def _peeked(stream: RawReader, size: int) -> tuple[bytes, BinaryIO]:
             head += piece
     except FormatError as found:
         problem = found
-    return head, cast(BinaryIO, io.BufferedReader(_Rejoined(head, stream, problem), 1 << 16))
+    unzipped = stream if isinstance(stream, _Unzipped) else None
+    return head, Content(_Rejoined(head, stream, problem), unzipped)
 
 
 class _Watched(_Pieces):
@@ -133,7 +172,7 @@ class _Watched(_Pieces):
 @contextmanager
 def opened(
     path: PathLike, on_read: Callable[[int], None] | None = None
-) -> Iterator[tuple[bytes, BinaryIO]]:
+) -> Iterator[tuple[bytes, Content]]:
     """Open a file, or standard input for ``-``, decompressed if it begins like gzip.
 
     Parameters
@@ -153,8 +192,9 @@ def opened(
     Raises
     ------
     FormatError
-        While the stream is read: a gzip file that is cut short, damaged, or followed by
-        something else. What stands before that place is delivered first.
+        While the stream is read: a gzip file that is cut short, damaged, followed by something
+        else, or has a record that unfolds to too much. What stands before that place is
+        delivered first.
     OSError
         If the file cannot be opened.
     """

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <string>
 #include <vector>
 
 #include "lattices/native/poll.hpp"
@@ -12,22 +10,13 @@
 
 namespace lattices {
 
-// columns of edges are indexed by 32 bits
-inline constexpr double kMostEdges = std::numeric_limits<std::int32_t>::max();
-
-template <class Space>
-Error too_many_edges(const Space& space) {
-  return space_error("the derivations of " + std::string(space.name) +
-                     " that were asked for have more than 2147483647 edges: some node is used "
-                     "again and again by each of them");
-}
-
 // Write out the derivation of the root in which each node is derived by the edge chosen(node), or
 // ends where that is negative: edges from the top down and left to right. `wanted` is room.
 template <TopDown G, class Chosen>
 void unroll(const G& graph, Chosen&& chosen, std::vector<Index>& wanted, std::vector<Index>& edges,
             Poll& poll) {
   wanted.assign(1, graph.root());
+  const std::size_t begin = edges.size();
   while (!wanted.empty()) {
     poll();
     const Index node = wanted.back();
@@ -35,6 +24,7 @@ void unroll(const G& graph, Chosen&& chosen, std::vector<Index>& wanted, std::ve
     const Index edge = chosen(node);
     if (edge < 0) continue;
     edges.push_back(edge);
+    check_unfolded(graph.space(), static_cast<double>(edges.size() - begin));
     const auto parts = graph.parts(edge);
     for (std::size_t place = parts.size(); place-- > 0;) wanted.push_back(parts[place]);
   }
@@ -51,24 +41,19 @@ std::vector<Index> best_edges(const Space& space, Poll& poll) {
   const auto found = below<Viterbi>(space, 1.0);
   const auto graph = top_down(space);
   std::vector<Index> chosen(graph.num_nodes(), -1);
-  // how often the derivation has each node: its size is known before it is written out
-  std::vector<double> uses(graph.num_nodes(), 0.0);
-  uses[graph.root()] = 1.0;
-  double size = 0.0;
+  std::vector<bool> used(graph.num_nodes());
+  used[graph.root()] = true;
   for (const Index node : graph.downwards()) {
     const double best = found.value[node];
-    if (uses[node] == 0.0 || found.ending(graph, node) == best) continue;
+    if (!used[node] || found.ending(graph, node) == best) continue;
     for (const Index edge : graph.edges(node)) {
       if (found.product(graph, edge) != best) continue;
       chosen[node] = edge;
-      size += uses[node];
-      for (const Index part : graph.parts(edge)) uses[part] += uses[node];
+      for (const Index part : graph.parts(edge)) used[part] = true;
       break;
     }
   }
-  if (size > kMostEdges) throw too_many_edges(space);
   std::vector<Index> edges, wanted;
-  edges.reserve(static_cast<std::size_t>(size));
   unroll(graph, [&](Index node) { return chosen[node]; }, wanted, edges, poll);
   return edges;
 }

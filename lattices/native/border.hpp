@@ -47,13 +47,12 @@ std::span<const T> view(const Table<T>& table) {
 }
 
 template <class T>
-using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-template <class T>
-using ReadOnly = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
+using Array = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
 template <class T>
 using Matrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
 
-// Give a vector to numpy without a copy; the interpreter's lock is held.
+// Give a vector to numpy without a copy, as a column: read-only, so that a space or a result can
+// keep it. The interpreter's lock is held.
 template <class T>
 Array<T> give(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
@@ -65,14 +64,6 @@ Matrix<T> give(std::vector<T>&& values, std::size_t rows, std::size_t columns) {
   auto* kept = new std::vector<T>(std::move(values));
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Matrix<T>(kept->data(), {rows, columns}, owner);
-}
-
-// Give a vector to numpy as a column: read-only, as those of spaces are.
-template <class T>
-ReadOnly<T> give_column(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return ReadOnly<T>(kept->data(), {kept->size()}, owner);
 }
 
 // Let pending signals raise: a Poll::Check for threads that released the lock.

@@ -145,10 +145,7 @@ class RankedSearch {
   template <class Made>
   std::vector<std::vector<Index>> written(const Made& made, const NearLinks& links,
                                           std::span<const Index> found) const {
-    const std::vector<double> sizes = made.sizes();
-    double total = 0.0;
-    for (const Index derivation : found) total += sizes[derivation];
-    if (total > kMostEdges) throw too_many_edges(forest_);
+    made.check_sizes(forest_, found);
     std::vector<std::vector<Index>> derivations;
     for (const Index derivation : found) {
       std::vector<Index> edges;

@@ -66,7 +66,6 @@ class TiedLinks {
   // What a link reads, if not the item of a tail.
   static constexpr Index kWord = -1, kDone = -2;
   static constexpr std::size_t kMostLinks = std::size_t{1} << 26;
-  static constexpr std::size_t kMostEdges = std::size_t{1} << 27;
 
   struct Link {
     std::int32_t from, to;
@@ -129,11 +128,8 @@ class TiedLinks {
           std::upper_bound(jobs_.begin(), jobs_.end(), static_cast<std::size_t>(link),
                            [](std::size_t place, const Job& each) { return place < each.begin; });
       const Index edge = std::prev(job)->edge;
-      if (found.size() == kMostEdges) {
-        throw engine_error("the best derivation has more than " + std::to_string(kMostEdges) +
-                           " edges");
-      }
       found.push_back(edge);
+      check_unfolded(forest, static_cast<double>(found.size()));
       const auto symbols = forest.symbols(edge);
       below.assign(forest.tails(edge).size(), -1);
       std::int32_t at = links_[link].via;

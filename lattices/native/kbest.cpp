@@ -33,16 +33,11 @@ Rows search(const Space& space, const G& graph, const Ranking& ranking, Index ro
   Poll poll(check_signals);
   LazyKBest<G, Ranking, Filter> search(graph, ranking, poll);
   const std::vector<Index> found = search.best(root, k);
+  if constexpr (!G::linear) search.made().check_sizes(space, found);
   Rows rows;
-  double total = 0.0;
-  if constexpr (!G::linear) {
-    const std::vector<double> sizes = search.made().sizes();
-    for (const Index derivation : found) total += sizes[derivation];
-  }
-  if (total > kMostEdges) throw too_many_edges(space);
   for (const Index derivation : found) {
     search.made().unroll(derivation, [&](const auto& edge) { write(rows.entry, edge); });
-    if (static_cast<double>(rows.entry.size()) > kMostEdges) throw too_many_edges(space);
+    check_unfolded_all(space, static_cast<double>(rows.entry.size()));
     rows.end_row();
   }
   return rows;

@@ -212,8 +212,9 @@ class Derivations {
     }
   }
 
-  // How many edges each derivation has, or infinity; what is used twice counts twice.
-  std::vector<double> sizes() const {
+  // Refuse derivations that are too long to be written out; what is used twice counts twice.
+  template <class Space>
+  void check_sizes(const Space& space, std::span<const Index> derivations) const {
     std::vector<double> sizes(made_.size(), 1.0);
     for (Index derivation = 0; derivation < size(); ++derivation) {
       const std::size_t arity = graph_->tails(edge(derivation)).size();
@@ -221,7 +222,12 @@ class Derivations {
         sizes[derivation] += sizes[part(derivation, place)];
       }
     }
-    return sizes;
+    double total = 0.0;
+    for (const Index each : derivations) {
+      check_unfolded(space, sizes[each]);
+      total += sizes[each];
+    }
+    check_unfolded_all(space, total);
   }
 
  private:

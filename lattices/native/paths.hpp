@@ -173,6 +173,7 @@ class DerivationReader {
       const Index symbol = side[at++];
       if (symbol > 0) {
         words.push_back(symbol);
+        check_unfolded(forest_, static_cast<double>(words.size()));
       } else {
         open_.push_back({child_[child_offset_[place] - 1 - symbol], 0});
       }

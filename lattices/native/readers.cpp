@@ -55,9 +55,9 @@ bool add_texts(const std::vector<std::string_view>& texts, Texts& found, bool& e
 }
 
 auto json_arcs(const nb::bytes& record) {
-  using Found = std::tuple<std::size_t, std::size_t, ReadOnly<Index>, ReadOnly<Index>,
-                           ReadOnly<Index>, ReadOnly<double>, ReadOnly<Index>, ReadOnly<Index>,
-                           ReadOnly<double>, Texts, Texts, bool>;
+  using Found =
+      std::tuple<std::size_t, std::size_t, Array<Index>, Array<Index>, Array<Index>, Array<double>,
+                 Array<Index>, Array<Index>, Array<double>, Texts, Texts, bool>;
   JsonArcs arcs;
   const auto data = text_of(record);
   const bool known = unlocked([&] {
@@ -70,11 +70,10 @@ auto json_arcs(const nb::bytes& record) {
       !add_texts(arcs.names.values(), names, escaped)) {
     return std::optional<Found>();
   }
-  return std::optional<Found>(Found(
-      arcs.begin, arcs.end, give_column(std::move(arcs.src)), give_column(std::move(arcs.dst)),
-      give_column(std::move(arcs.word)), give_column(std::move(arcs.score)),
-      give_column(std::move(arcs.offset)), give_column(std::move(arcs.feature)),
-      give_column(std::move(arcs.value)), words, names, escaped));
+  return std::optional<Found>(
+      Found(arcs.begin, arcs.end, give(std::move(arcs.src)), give(std::move(arcs.dst)),
+            give(std::move(arcs.word)), give(std::move(arcs.score)), give(std::move(arcs.offset)),
+            give(std::move(arcs.feature)), give(std::move(arcs.value)), words, names, escaped));
 }
 
 auto kaldi_text(const nb::bytes& record) {
@@ -87,13 +86,12 @@ auto kaldi_text(const nb::bytes& record) {
   for (const auto label : found.labels.values()) {
     labels.append(nb::bytes(label.data(), label.size()));
   }
-  return std::tuple(
-      static_cast<int>(found.problem), found.line, found.compact, found.start,
-      give_column(std::move(found.src)), give_column(std::move(found.dst)),
-      give_column(std::move(found.frames)), give_column(std::move(found.graph)),
-      give_column(std::move(found.acoustic)), give_column(std::move(found.final_graph)),
-      give_column(std::move(found.final_acoustic)), give_column(std::move(found.label)), labels,
-      give_column(std::move(found.label_line)));
+  return std::tuple(static_cast<int>(found.problem), found.line, found.compact, found.start,
+                    give(std::move(found.src)), give(std::move(found.dst)),
+                    give(std::move(found.frames)), give(std::move(found.graph)),
+                    give(std::move(found.acoustic)), give(std::move(found.final_graph)),
+                    give(std::move(found.final_acoustic)), give(std::move(found.label)), labels,
+                    give(std::move(found.label_line)));
 }
 
 FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t announced,
@@ -106,10 +104,10 @@ FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t anno
 
 auto fst_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool wide) {
   auto found = states_at(data, place, announced, {.costs = 1, .wide = wide}, true);
-  return std::tuple(found.complete, found.states, found.end, give_column(std::move(found.src)),
-                    give_column(std::move(found.ilabel)), give_column(std::move(found.olabel)),
-                    give_column(std::move(found.cost)), give_column(std::move(found.dst)),
-                    give_column(std::move(found.final)));
+  return std::tuple(found.complete, found.states, found.end, give(std::move(found.src)),
+                    give(std::move(found.ilabel)), give(std::move(found.olabel)),
+                    give(std::move(found.cost)), give(std::move(found.dst)),
+                    give(std::move(found.final)));
 }
 
 auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool compact,
@@ -117,11 +115,10 @@ auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announ
   const WeightLayout layout{.costs = 2, .wide = wide, .ids = compact};
   auto found = states_at(data, place, announced, layout, true);
   const bool sound = found.complete && is_sound_kaldi(found);
-  return std::tuple(sound, give_column(std::move(found.src)), give_column(std::move(found.dst)),
-                    give_column(std::move(found.olabel)), give_column(std::move(found.frames)),
-                    give_column(std::move(found.cost)), give_column(std::move(found.second)),
-                    give_column(std::move(found.final)),
-                    give_column(std::move(found.final_second)));
+  return std::tuple(sound, give(std::move(found.src)), give(std::move(found.dst)),
+                    give(std::move(found.olabel)), give(std::move(found.frames)),
+                    give(std::move(found.cost)), give(std::move(found.second)),
+                    give(std::move(found.final)), give(std::move(found.final_second)));
 }
 
 // Where they end, and nothing if the bytes end before.
@@ -141,7 +138,7 @@ std::optional<std::size_t> symbols_end(const ByteColumn& data, std::size_t place
 }
 
 auto symbols_at(const ByteColumn& data, std::size_t place, std::int32_t magic) {
-  using Found = std::tuple<Texts, ReadOnly<std::int64_t>, std::size_t>;
+  using Found = std::tuple<Texts, Array<std::int64_t>, std::size_t>;
   auto found = unlocked([&] {
     Poll poll(check_signals);
     return read_symbols(Bytes(view(data), place), true, poll);
@@ -151,7 +148,7 @@ auto symbols_at(const ByteColumn& data, std::size_t place, std::int32_t magic) {
   if (!found.complete || found.magic != magic || !add_texts(found.symbols, words, escaped)) {
     return std::optional<Found>();
   }
-  return std::optional<Found>(Found(words, give_column(std::move(found.keys)), found.end));
+  return std::optional<Found>(Found(words, give(std::move(found.keys)), found.end));
 }
 
 auto distinct_labels(const Ints& label) {
@@ -159,7 +156,7 @@ auto distinct_labels(const Ints& label) {
   std::vector<Index> which;
   which.reserve(view(label).size());
   for (const Index each : view(label)) which.push_back(distinct.number(each));
-  return std::tuple(give_column(std::move(distinct.values())), give_column(std::move(which)));
+  return std::tuple(give(std::move(distinct.values())), give(std::move(which)));
 }
 
 void check_equal(std::size_t one, std::size_t other) {
@@ -170,11 +167,11 @@ auto scores_of_costs(const Floats& graph, const Floats& acoustic, double lm_scal
                      double acoustic_scale) {
   check_equal(view(graph).size(), view(acoustic).size());
   auto found = kaldi_scores(view(graph), view(acoustic), lm_scale, acoustic_scale);
-  return std::tuple(give_column(std::move(found.score)), give_column(std::move(found.value)));
+  return std::tuple(give(std::move(found.score)), give(std::move(found.value)));
 }
 
-std::optional<ReadOnly<Index>> frames_of_states(const Ints& src, const Ints& dst,
-                                                const Ints& frames, Index start, Index states) {
+std::optional<Array<Index>> frames_of_states(const Ints& src, const Ints& dst, const Ints& frames,
+                                             Index start, Index states) {
   check_equal(view(src).size(), view(dst).size());
   check_equal(view(src).size(), view(frames).size());
   const auto is_state = [&](Index each) { return each >= 0 && each < states; };
@@ -184,7 +181,7 @@ std::optional<ReadOnly<Index>> frames_of_states(const Ints& src, const Ints& dst
   }
   auto found = state_frames(view(src), view(dst), view(frames), start, states);
   if (!found) return std::nullopt;
-  return give_column(std::move(*found));
+  return give(std::move(*found));
 }
 
 template <class T>
@@ -201,9 +198,8 @@ auto normal_lattices(const Column<bool>& wanted, const ListArrays<Index>& src,
   const LatticeLists lists{lists_of(src, rows),   lists_of(dst, rows),   lists_of(label, rows),
                            lists_of(score, rows), lists_of(final, rows), view(start)};
   auto found = unlocked([&] { return normal_rows(lists, view(wanted), words); });
-  return std::tuple(give_column(std::move(found.normal)), give_column(std::move(found.in_arc)),
-                    give_column(std::move(found.in_offset)),
-                    give_column(std::move(found.out_offset)));
+  return std::tuple(give(std::move(found.normal)), give(std::move(found.in_arc)),
+                    give(std::move(found.in_offset)), give(std::move(found.out_offset)));
 }
 
 auto sound_matrices(const Column<bool>& wanted, const Ints& height_at, const Ints& width_at,
@@ -213,7 +209,7 @@ auto sound_matrices(const Column<bool>& wanted, const Ints& height_at, const Int
   check_equal(rows + 1, view(height_at).size());
   check_equal(rows + 1, view(width_at).size());
   const MatrixLists lists{lists_of(offset, rows), lists_of(column, rows), lists_of(value, rows)};
-  return give_column(
+  return give(
       unlocked([&] { return sound_rows(lists, view(wanted), view(height_at), view(width_at)); }));
 }
 

@@ -25,7 +25,7 @@ Sampled sample(const Space& space, std::int64_t n, double scale, Random&& random
     // known before anything is drawn, up to chance: what would not fit is not begun
     const auto counts = expected_counts(graph, StepShares(step));
     const double size = std::accumulate(counts.edges.begin(), counts.edges.end(), 0.0);
-    if (static_cast<double>(n) * size > kMostEdges) throw too_many_edges(space);
+    check_unfolded_all(space, static_cast<double>(n) * size);
   }
   auto choose = [&](Index node) {
     double left = random();
@@ -48,7 +48,7 @@ Sampled sample(const Space& space, std::int64_t n, double scale, Random&& random
   found.offset.push_back(0);
   for (std::int64_t number = 0; number < n; ++number) {
     unroll(graph, choose, wanted, found.edges, poll);
-    if (static_cast<double>(found.edges.size()) > kMostEdges) throw too_many_edges(space);
+    check_unfolded_all(space, static_cast<double>(found.edges.size()));
     found.offset.push_back(static_cast<Index>(found.edges.size()));
   }
   return found;

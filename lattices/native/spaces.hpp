@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <ranges>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "lattices/native/errors.hpp"
 #include "lattices/native/index.hpp"
 
 namespace lattices {
@@ -76,6 +79,29 @@ struct Forest {
 };
 
 static_assert(Graph<Lattice> && Graph<Forest>);
+
+// What sentences may unfold to. Derivations of a forest use nodes again and again, so that a few
+// bytes can stand for a sentence that no memory holds: whoever writes one out asks here first.
+inline constexpr double kMostUnfolded = 1 << 20;
+// columns are indexed by 32 bits
+inline constexpr double kMostEdges = std::numeric_limits<std::int32_t>::max();
+
+// Refuse one sentence of so many edges or words; one as long as the space itself is no surprise.
+template <class Space>
+void check_unfolded(const Space& space, double size) {
+  if (size <= std::max<double>(kMostUnfolded, space.num_edges())) return;
+  throw space_error("a sentence of " + std::string(space.name) +
+                    " has more than 1048576 edges or words: some node is used in it again and "
+                    "again");
+}
+
+// Refuse so many edges of all sentences that were asked for.
+template <class Space>
+void check_unfolded_all(const Space& space, double size) {
+  if (size <= kMostEdges) return;
+  throw space_error("the sentences of " + std::string(space.name) +
+                    " that were asked for have more than 2147483647 edges");
+}
 
 // The number of words of a forest's longest sentence; it can be huge, hence a float.
 inline double longest_sentence(const Forest& forest) {

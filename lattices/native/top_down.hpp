@@ -33,6 +33,7 @@ class LatticeTopDown {
  public:
   explicit LatticeTopDown(const Lattice& lattice) : lattice_(lattice) {}
 
+  const Lattice& space() const { return lattice_; }
   Index num_nodes() const { return lattice_.num_nodes(); }
   Index num_edges() const { return lattice_.num_edges(); }
   Index root() const { return lattice_.start; }
@@ -50,6 +51,7 @@ class ForestTopDown {
  public:
   explicit ForestTopDown(const Forest& forest) : forest_(forest) {}
 
+  const Forest& space() const { return forest_; }
   Index num_nodes() const { return forest_.num_nodes(); }
   Index num_edges() const { return forest_.num_edges(); }
   Index root() const { return forest_.root; }

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from copy import copy
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from lattices.arrays import FloatColumn, floats
+from lattices.arrays import Array, FloatColumn, column, floats
 from lattices.errors import SpaceError
-from lattices.spaces.features import FeatureMatrix, Weights, weight_vector
+from lattices.spaces.features import FeatureMatrix, Weights, frozen_matrix, weight_vector
 
 S = TypeVar("S", bound="SpaceBase")
 
@@ -71,6 +71,23 @@ class SpaceBase:
         """Return what is pickled and copied: all but what is made again when it is needed."""
         return {name: value for name, value in self.__dict__.items() if name not in self._made}
 
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Take what was pickled; arrays come out of a pickle writable."""
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value = column(value, value.dtype)
+            elif isinstance(value, csr_array):
+                value = frozen_matrix(value)
+            self.__dict__[name] = value
+
+    def _take_columns(self, kind: Callable[[Any, str], Array], *names: str) -> None:
+        """Make columns of fields, of one dimension."""
+        for name in names:
+            made = kind(getattr(self, name), repr(name))
+            if made.ndim != 1:
+                raise SpaceError(f"{name!r} has shape {made.shape}, expected one dimension")
+            self.__dict__[name] = made
+
     def replaced(self: S, **changes: Any) -> S:
         """Return a copy with other scores or metadata; the structure is shared, not checked again.
 
@@ -80,10 +97,10 @@ class SpaceBase:
         allowed = {*self._scores, "id", "source", "references", "metadata"}
         if not allowed.issuperset(changes):
             raise SpaceError(f"only {', '.join(sorted(allowed))} can be replaced")
-        result = copy(self)
+        result = self.from_normal_form(**self.__getstate__())
         for name in self._scores:
             if name in changes:
-                changes[name] = floats(changes[name])
+                changes[name] = floats(changes[name], repr(name))
                 if changes[name].shape != getattr(self, name).shape:
                     raise SpaceError(f"{name!r} has {changes[name].size} entries")
         if "references" in changes:

@@ -29,25 +29,25 @@ def sparse_rows(values: Any, columns: Any, bounds: Any, width: int) -> FeatureMa
     """Return the sparse matrix of parts that are known to be right, without a copy.
 
     The constructor of scipy would look at them again, in more time than a reader needs to find
-    them. They can be read only, through the matrix.
+    them.
 
     Parameters
     ----------
-    values : float64 array
-    columns : int32 array
+    values : float64 column
+    columns : int32 column
         The column of each value.
-    bounds : int32 array
+    bounds : int32 column
         Where rows begin in the other two; one more entry than there are rows.
     width : int
         How many columns there are.
 
     Examples
     --------
-    >>> sparse_rows(np.ones(2), np.int32([1, 0]), np.int32([0, 0, 2]), 3).toarray().tolist()
+    >>> sparse_rows(floats([1, 1]), ints([1, 0]), ints([0, 0, 2]), 3).toarray().tolist()
     [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
     """
     matrix = csr_array.__new__(csr_array)
-    parts = {"data": floats(values), "indices": ints(columns), "indptr": ints(bounds)}
+    parts = {"data": values, "indices": columns, "indptr": bounds}
     matrix.__dict__.update(_EMPTY.__dict__, **parts, _shape=(len(bounds) - 1, width))
     return matrix
 
@@ -60,11 +60,13 @@ def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatCo
     >>> [part.tolist() for part in matrix_columns(csr_array([[0.0, 1.5], [2.0, 0.0]]))]
     [[0, 1, 2], [1, 0], [1.5, 2.0]]
     """
-    bounds, columns, values = matrix.indptr, matrix.indices, matrix.data
-    typed = bounds.dtype == columns.dtype == np.int32 and values.dtype == np.float64
-    if typed and not (bounds.flags.writeable or columns.flags.writeable or values.flags.writeable):
-        return bounds, columns, values  # as sparse_rows made them
-    return ints(bounds), ints(columns), floats(values)
+    return ints(matrix.indptr), ints(matrix.indices), floats(matrix.data)
+
+
+def frozen_matrix(matrix: FeatureMatrix) -> FeatureMatrix:
+    """Return a sparse matrix whose parts nobody can write to."""
+    bounds, columns, values = matrix_columns(matrix)
+    return sparse_rows(values, columns, bounds, matrix.shape[1])
 
 
 def feature_columns(
@@ -124,8 +126,11 @@ def widened_rows(
 
 def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureMatrix:
     """Return ``matrix`` as float64 CSR of ``rows`` rows, or say what is wrong with it."""
-    if not isinstance(matrix, csr_array) or matrix.dtype != np.float64:
-        matrix = csr_array(matrix, dtype=np.float64)
+    try:
+        if not isinstance(matrix, csr_array) or matrix.dtype != np.float64:
+            matrix = csr_array(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise SpaceError(f"{what} are no matrix of numbers: {problem}") from problem
     if matrix.shape != (rows, len(names)):
         raise SpaceError(
             f"{what} have shape {matrix.shape}, expected {(rows, len(names))}: "
@@ -133,7 +138,10 @@ def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) ->
         )
     if not np.isfinite(matrix.data).all():
         raise SpaceError(f"{what} hold a value that is not finite")
-    return sparse_rows(matrix.data, matrix.indices, matrix.indptr, len(names))
+    matrix = frozen_matrix(matrix)
+    # refuses what would be outside of the matrix
+    feature_columns(tuple(names), rows, matrix, None)
+    return matrix
 
 
 def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:

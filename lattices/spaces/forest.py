@@ -113,9 +113,8 @@ class Forest(SpaceBase):
     def __post_init__(self) -> None:
         """Check the columns and put them in normal form."""
         put = self.__dict__.__setitem__
-        for name in ("head", "tail", "tail_offset", "symbol", "symbol_offset"):
-            put(name, ints(getattr(self, name)))
-        put("score", floats(self.score))
+        self._take_columns(ints, "head", "tail", "tail_offset", "symbol", "symbol_offset")
+        self._take_columns(floats, "score")
         for name in ("feature_names", "categories", "references"):
             put(name, tuple(getattr(self, name)))
         self._check_columns()
@@ -127,7 +126,7 @@ class Forest(SpaceBase):
         if self.categories and len(self.categories) != self.num_nodes:
             raise SpaceError(f"{len(self.categories)} categories for {self.num_nodes} nodes")
         if self.spans is not None:
-            put("spans", ints(self.spans))
+            put("spans", ints(self.spans, "'spans'"))
             if self.spans.shape != (self.num_nodes, 2):
                 raise SpaceError(f"spans of shape {self.spans.shape}, for {self.num_nodes} nodes")
         self._normalise()

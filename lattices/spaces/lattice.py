@@ -112,10 +112,8 @@ class Lattice(SpaceBase):
     def __post_init__(self) -> None:
         """Check the columns and put them in normal form."""
         put = self.__dict__.__setitem__
-        for name in ("src", "dst", "label"):
-            put(name, ints(getattr(self, name)))
-        for name in ("score", "final"):
-            put(name, floats(getattr(self, name)))
+        self._take_columns(ints, "src", "dst", "label")
+        self._take_columns(floats, "score", "final")
         put("feature_names", tuple(self.feature_names))
         put("references", tuple(self.references))
         put("start", int(self.start))
@@ -136,7 +134,7 @@ class Lattice(SpaceBase):
                 ),
             )
         if self.times is not None:
-            put("times", floats(self.times))
+            self._take_columns(floats, "times")
             if self.times.shape != self.final.shape:
                 raise SpaceError(f"{self.times.size} times for {self.num_states} states")
         self._normalise(*found)
@@ -209,7 +207,7 @@ class Lattice(SpaceBase):
         if self.times is not None:
             put("times", floats(self.times[order]))
         if self.final_features is not None:
-            put("final_features", self.final_features[order])
+            put("final_features", reordered_rows(self.final_features, order))
 
     @classmethod
     def from_arcs(

@@ -65,9 +65,8 @@ class NBest(SpaceBase):
     def __post_init__(self) -> None:
         """Check the columns."""
         put = self.__dict__.__setitem__
-        put("label", ints(self.label))
-        put("offset", ints(self.offset))
-        put("score", floats(self.score))
+        self._take_columns(ints, "label", "offset")
+        self._take_columns(floats, "score")
         put("feature_names", tuple(self.feature_names))
         put("references", tuple(self.references))
         if len(self.offset) != len(self.score) + 1 or self.offset[0] != 0:

@@ -128,7 +128,10 @@ class ListColumn:
 
 
 def list_column(batch: RecordBatch, name: str) -> ListColumn:
-    """Return a column of a batch that is conformed, without a copy."""
+    """Return a column of a batch that is conformed; its values are copied if they can be changed.
+
+    Those of a file that is mapped cannot, but Arrow also takes arrays of numpy without a copy.
+    """
     column = batch.column(name)
     at = column.offsets.to_numpy()
     inner = column.values.slice(at[0], at[-1] - at[0])
@@ -137,7 +140,9 @@ def list_column(batch: RecordBatch, name: str) -> ListColumn:
     dictionary = None
     if name in WORD_COLUMNS:
         inner, dictionary = inner.indices, inner.dictionary
-    values = inner.to_numpy()
+    # to_numpy() would not say whose memory it is
+    memory, dtype = inner.buffers()[1], inner.type.to_pandas_dtype()
+    values = np.frombuffer(memory or b"", dtype)[inner.offset : inner.offset + len(inner)]
     if not values.flags.aligned:
         values = values.copy()
     as_column: Callable[[Array], Array] = floats if values.dtype == np.float64 else ints

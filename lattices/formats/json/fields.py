@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, floats
+from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Record
 from lattices.spaces.features import FeatureMatrix, sparse_rows
@@ -208,8 +208,8 @@ def feature_rows(
     values = list(chain.from_iterable(map(dict.values, filled)))
     return sparse_rows(
         number_column(values, "features"),
-        np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)]),
-        bounds.cumsum(dtype=np.int32),
+        ints(np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)])),
+        ints(bounds.cumsum(dtype=np.int32)),
         len(number),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import subprocess
@@ -449,3 +450,46 @@ def test_an_id_counts_once(
     assert cli.main([command, str(one), str(two), *options]) == 1
     error = capsys.readouterr().err
     assert f"{two}:2: segment 's1': the id is that of {one}:1 already" in error
+
+
+LIMITED = """
+import resource, sys
+from decoding.cli.main import main
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 1_500_000_000,) * 2)
+for line in sys.argv[1:]:
+    print(main(line.split()), flush=True)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's /proc")
+def test_a_small_file_that_unfolds_to_gigabytes_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    """A forest of 31 edges whose sentence has 2^30 words, a gzip file whose one line has a GB."""
+    edges = [(0, [], ["a"]), *((node, [node - 1] * 2, [0, 1]) for node in range(1, 31))]
+    lattices.write(
+        tmp_path / "forest.jsonl", [lattices.Forest.from_edges(edges, id="x", references=["a a"])]
+    )
+    with gzip.open(tmp_path / "line.jsonl.gz", "wb", compresslevel=1) as stream:
+        for _ in range(1000):
+            stream.write(b"a" * 1_000_000)
+    commands = {
+        "forest.jsonl": [
+            "info forest.jsonl",
+            "nbest forest.jsonl",
+            "sample forest.jsonl",
+            "mbr forest.jsonl --metric wer",
+            "mbr forest.jsonl --metric bleu --method linear",
+            "oracle forest.jsonl --metric wer",
+            "oracle forest.jsonl --metric wer -k 3",
+        ],
+        "line.jsonl.gz": ["info line.jsonl.gz", "nbest line.jsonl.gz"],
+    }
+    for file, lines in commands.items():
+        done = subprocess.run(
+            [sys.executable, "-c", LIMITED, *lines], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.stdout.split() == ["2"] * len(lines), done.stderr
+        said = [line for line in done.stderr.splitlines() if "more than" in line]
+        assert len(said) >= len(lines)
+        assert all(file in line for line in said)
+        assert "Memory" not in done.stderr

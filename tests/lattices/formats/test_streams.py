@@ -11,7 +11,9 @@ import pytest
 from lattices.errors import FormatError
 from lattices.formats import (
     read,
+    streams,
 )
+from lattices.formats.openfst.symbols import read_symbols
 from tests.lattices.algorithms.comparing import packed
 from tests.lattices.formats.test_reading import SLF, jsonl
 
@@ -69,3 +71,37 @@ def test_standard_input_delivered_byte_by_byte(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stdin", Input(b"{}\n"))
     with pytest.raises(FormatError, match="<stdin>:1: no 'arcs'"):
         list(read("-"))
+
+
+@pytest.mark.parametrize(
+    ("name", "record"),
+    [
+        ("jsonl", b'{"id": "x", "more": "%s"}\n'),
+        ("kaldi", b"x\n%s\n\n"),
+        ("openfst", b"\xd6\xfd\xb2\x7e%s"),
+    ],
+)
+def test_a_record_that_unfolds_to_too_much_is_refused(tmp_path, monkeypatch, name, record) -> None:
+    """Whatever a record is in the format: a line, several lines, the whole file."""
+    monkeypatch.setattr(streams, "MOST_UNFOLDED", 1 << 18)
+    filling = b"0 1 a 1,1,\n" if name == "kaldi" else b"a"
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(packed(record % (filling * (1 << 19))))
+    with pytest.raises(FormatError, match=r"bomb\.gz: one segment .* more than 262,144 bytes"):
+        list(read(path, name))
+
+
+def test_many_records_may_unfold_to_more(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(streams, "MOST_UNFOLDED", 1 << 18)
+    path = tmp_path / "good.gz"
+    path.write_bytes(packed(jsonl(*map(str, range(5000)))))
+    assert len(list(read(path))) == 5000
+    words = tmp_path / "words.gz"
+    words.write_bytes(packed(b"a b\n" * (1 << 18)))
+    assert sum(1 for _ in streams.numbered_lines(str(words))) == 1 << 18
+    words.write_bytes(packed(b"a b" * (1 << 18)))
+    with pytest.raises(FormatError, match="one line of the gzip file"):
+        list(streams.numbered_lines(str(words)))
+    words.write_bytes(packed(b"a 1\n" * (1 << 18)))
+    with pytest.raises(FormatError, match=r"words\.gz: one segment"):
+        read_symbols(str(words))

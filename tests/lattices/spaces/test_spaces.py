@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 
@@ -8,7 +9,17 @@ import pytest
 from hypothesis import given
 from scipy.sparse import csr_array
 
-from lattices import Hypothesis, Lattice, NBest, OptionError, SpaceError, Vocabulary
+from lattices import (
+    Forest,
+    Hypothesis,
+    Lattice,
+    NBest,
+    OptionError,
+    SpaceError,
+    Vocabulary,
+    k_best,
+    posteriors,
+)
 from tests.strategies import small_lattices
 
 ARCS = [(0, 1, "a", -1.0), (1, 2, "b", -0.5)]
@@ -191,3 +202,94 @@ def test_a_malformed_nbest_list_is_a_clear_error(change, message):
     good = {"label": [1, 1], "offset": [0, 1, 2], "score": [0.0, 1.0]}
     with pytest.raises(SpaceError, match=message):
         NBest(Vocabulary(["a"]), **{**good, **change})
+
+
+def writable_spaces():
+    """Return, for each kind, a function that makes a space of columns, and writable columns."""
+    words = Vocabulary(["a", "b"])
+    features = csr_array(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    named = {"vocabulary": words, "feature_names": ("x", "y")}
+    lattice = {
+        "src": np.int32([0, 0]),
+        "dst": np.int32([1, 1]),
+        "label": np.int32([1, 2]),
+        "score": np.array([-1.0, -2.0]),
+        "final": np.array([-np.inf, 0.0]),
+        "times": np.array([0.0, 1.0]),
+        "features": features,
+        "final_features": features.copy(),
+    }
+    forest = {
+        "head": np.int32([0, 1]),
+        "tail": np.int32([0, 0]),
+        "tail_offset": np.int32([0, 0, 2]),
+        "symbol": np.int32([1, -1, 2, -2]),
+        "symbol_offset": np.int32([0, 1, 4]),
+        "score": np.array([-1.0, -2.0]),
+        "spans": np.int32([[0, 1], [0, 2]]),
+        "features": features.copy(),
+    }
+    nbest = {
+        "label": np.int32([1, 2, 1]),
+        "offset": np.int32([0, 1, 3]),
+        "score": np.array([-1.0, -2.0]),
+        "features": features.copy(),
+    }
+    return [
+        (lambda **columns: Lattice(**named, **columns), lattice),
+        (lambda **columns: Forest(**named, num_nodes=2, root=1, **columns), forest),
+        (lambda **columns: NBest(**named, **columns), nbest),
+    ]
+
+
+def parts_of(value):
+    return [value] if isinstance(value, np.ndarray) else [value.data, value.indices, value.indptr]
+
+
+def described(space):
+    """Return what native code says of a space, with handles made now or before."""
+    if isinstance(space, NBest):
+        return [(each.tokens, each.score, each.features) for each in space]
+    found = [(each.tokens, each.score, each.features) for each in k_best(space, 3)]
+    return found, posteriors(space).arcs.tolist(), space.reweighted([1.0, 0.5]).score.tolist()
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("kind", range(3))
+def test_nothing_that_the_caller_writes_reaches_a_space(kind, used):
+    make, columns = writable_spaces()[kind]
+    expected = described(make(**columns))
+    for name, column in columns.items():
+        for which, part in enumerate(parts_of(column)):
+            space = make(**columns)
+            if used:
+                described(space)
+            before = part.copy()
+            part[...] = np.nan if part.dtype == np.float64 else 10**8
+            assert described(space) == expected, (name, which)
+            kept = parts_of(getattr(space, name))[which]
+            assert kept.tolist() == before.tolist(), (name, which)
+            part[...] = before
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_no_column_of_a_space_can_be_made_writable(kind):
+    make, columns = writable_spaces()[kind]
+    space = make(**columns)
+    shuffled = Lattice.from_arcs(
+        [(1, 0, "a", 0.0, {"x": 1.0})], [0], start=1, final_features={0: {"x": 2.0}}
+    )
+    copies = [space, pickle.loads(pickle.dumps(space)), copy.deepcopy(space), shuffled]
+    for each in copies:
+        for value in vars(each).values():
+            if isinstance(value, np.ndarray | csr_array):
+                for part in parts_of(value):
+                    with pytest.raises(ValueError, match="WRITEABLE"):
+                        part.flags.writeable = True
+
+
+def test_scores_that_are_replaced_are_the_space_s_own():
+    scores = np.array([-1.0, -2.0])
+    lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], [1]).replaced(score=scores)
+    scores[:] = np.nan
+    assert lattice.score.tolist() == [-1.0, -2.0]
