@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,8 @@ from typing import Any, ClassVar, TypeVar, overload
 import numpy as np
 
 from decoding.plain_json import check_seal, read_json, sealed_json
-from fstmetrics import Evaluator, Metric
+from decoding.training.envelope import EnvelopeCorpus
+from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.contract import METRIC
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
@@ -30,6 +32,9 @@ from lattices.formats.streams import PathLike, created
 from lattices.records import shown
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
+
+#: spaces to choose a round by, and the references of each
+HeldOut = tuple[Iterable[Space], Iterable[Iterable[Reference]]]
 
 
 class TrainingTask:
@@ -41,6 +46,8 @@ class TrainingTask:
     evaluators : tuple of Evaluator
         The metric against the references, one for each space.
     metric : Metric
+    dev : EnvelopeCorpus or None
+        What was held out, if anything.
     digest : str
         A name for all of it, by which a checkpoint knows its task again.
     """
@@ -50,6 +57,7 @@ class TrainingTask:
         spaces: Iterable[Space],
         references: Iterable[Iterable[Reference]],
         metric: Metric,
+        dev: HeldOut | None = None,
     ) -> None:
         METRIC.check("fit", "metric", metric)
         self.spaces = tuple(spaces)
@@ -66,8 +74,19 @@ class TrainingTask:
         self.evaluators: tuple[Evaluator, ...] = tuple(metric.against(some) for some in listed)
         sizes = [(space.id, len(space.score), *_feature_range(space)) for space in self.spaces]
         texts = [[repr(each) for each in some] for some in listed]
-        named = json.dumps([str(metric), sizes, texts]).encode()
-        self.digest = sha256(named).hexdigest()
+        named = [str(metric), sizes, texts]
+        self.dev: EnvelopeCorpus | None = None
+        if dev is not None:
+            held_out: TrainingTask = TrainingTask(*dev, metric)
+            self.dev = EnvelopeCorpus(held_out.spaces, held_out.evaluators)
+            named.append(held_out.digest)
+        self.digest: str = sha256(json.dumps(named).encode()).hexdigest()
+
+    def held_out_score(self, weights: Mapping[str, float]) -> float | None:
+        """Return the metric of what was held out, under weights; one that is not there is 0."""
+        if self.dev is None:
+            return None
+        return self.dev.score([weights.get(name, 0.0) for name in self.dev.names])
 
 
 def _checked_lists(references: Iterable[Iterable[Reference]]) -> Iterator[Iterable[Reference]]:
@@ -90,7 +109,11 @@ L = TypeVar("L", bound="Learner")
 T = TypeVar("T")
 
 #: of the file that a checkpoint is
-_VERSION = 2
+_VERSION = 3
+
+
+class TrainingWarning(UserWarning):
+    """A fit whose rounds were all worse than the weights it began with."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +123,19 @@ class Round:
     Attributes
     ----------
     number : int
-        Counted from 1, over all that the learner was ever fitted to.
+        Counted from 1, over all that the learner was ever fitted to; of a start, the number of
+        rounds before it.
     score : float
-        The objective after the round, as the learner defines it.
+        The metric of the best sentences of the training spaces, under the weights.
     seconds : float
         How long the round took, by the clock.
     weights : mapping of str to float
-        Those the learner had afterwards.
+        Those that the learner would return if this were the best round: the average so far, of
+        one that averages.
     details : mapping
         What else the learner tells.
+    held_out : float, optional
+        The metric of the best sentences of the spaces that were held out, if any were.
     """
 
     number: int
@@ -116,6 +143,7 @@ class Round:
     seconds: float
     weights: Mapping[str, float]
     details: Mapping[str, Any]
+    held_out: float | None = None
 
 
 class History(Sequence[Round]):
@@ -162,6 +190,11 @@ class History(Sequence[Round]):
         return {
             "number": [each.number for each in self._rounds],
             "score": [each.score for each in self._rounds],
+            **(
+                {"held_out": [each.held_out for each in self._rounds]}
+                if any(each.held_out is not None for each in self._rounds)
+                else {}
+            ),
             "seconds": [each.seconds for each in self._rounds],
             **{name: [each.details.get(name) for each in self._rounds] for name in details},
             **{
@@ -177,10 +210,11 @@ class Learner(ABC):
 
     A learner of a new kind is a dataclass with its options as fields, of JSON's types, and has
     two methods: :meth:`begin` sets up the state of a fit, :meth:`round` does one round and
-    sets :attr:`finished` after the last; both keep what must outlive a round in
-    :attr:`state`, :attr:`weights` and nowhere else. Random numbers come from :attr:`random`,
-    whose state is part of the checkpoint. All but MERT, whose objective is that of the corpus,
-    have ``update(pair)`` as well (:class:`decoding.training.pair_updates.PairLearner`).
+    sets :attr:`finished` after the last; both return the metric of the corpus, and keep what must
+    outlive a round in :attr:`state`, :attr:`weights` and nowhere else. Random numbers come from
+    :attr:`random`, whose state is part of the checkpoint. All but MERT, whose objective is that of
+    the corpus, have ``update(pair)`` as well
+    (:class:`decoding.training.pair_updates.PairLearner`).
 
     Parameters
     ----------
@@ -191,8 +225,14 @@ class Learner(ABC):
     Attributes
     ----------
     weights : dict of str to float
-        The weights so far; names that no space has keep the weights they began with.
+        After a fit those of the best round, :attr:`chosen`; names that no space has keep the
+        weights they began with.
     history : History
+    began : Round or None
+        What the last fit began with, before its first round.
+    chosen : Round or None
+        The round of the last fit whose metric is best, on what was held out if anything was, and
+        of equals the first; :attr:`began` if none is better.
     finished : bool
         Whether the last fit ran to its end.
     state : dict
@@ -205,6 +245,8 @@ class Learner(ABC):
     seed: int = 0
     weights: dict[str, float] = field(init=False)
     history: History = field(init=False)
+    began: Round | None = field(init=False, default=None, repr=False)
+    chosen: Round | None = field(init=False, default=None, repr=False)
     finished: bool = field(init=False, default=True)
     state: dict[str, Any] = field(init=False)
     random: np.random.Generator = field(init=False)
@@ -222,12 +264,16 @@ class Learner(ABC):
         self.random = np.random.default_rng(self.seed)
 
     @abstractmethod
-    def begin(self, task: TrainingTask) -> None:
-        """Begin a fit from the present weights."""
+    def begin(self, task: TrainingTask) -> float:
+        """Begin a fit from the present weights; return the metric of the corpus under them."""
 
     @abstractmethod
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
-        """Do one round; return the objective and details for the history."""
+        """Do one round; return the metric under :meth:`result`, and details for the history."""
+
+    def result(self) -> dict[str, float]:
+        """Return the weights that a fit would end with if it ended now."""
+        return dict(self.weights)
 
     def fit(
         self: L,
@@ -235,10 +281,15 @@ class Learner(ABC):
         references: Iterable[Iterable[Reference]],
         metric: Metric,
         *,
+        dev: HeldOut | None = None,
         checkpoint: PathLike | None = None,
         progress: bool = True,
     ) -> L:
         """Train to the end, from the present weights, or from where an unfinished fit was left.
+
+        The weights are then those of the best round by the metric of the corpus, or those it
+        began with if no round is better: what a learner minimises is not the metric of the corpus
+        (but for MERT), and need not improve it. Those of the last are in :attr:`history`.
 
         Parameters
         ----------
@@ -247,6 +298,8 @@ class Learner(ABC):
         references : iterable
             One list of references for each space.
         metric : Metric
+        dev : pair of spaces and references, optional
+            Held out: the best round is chosen by the metric there, not on the training spaces.
         checkpoint : path, optional
             A file to :meth:`save` to after every round.
         progress : bool
@@ -256,11 +309,15 @@ class Learner(ABC):
         ------
         OptionError
             If an unfinished fit was to other spaces, references or another metric.
+
+        Warns
+        -----
+        TrainingWarning
+            If all rounds are worse than the start.
         """
-        task = TrainingTask(spaces, references, metric)
+        task = TrainingTask(spaces, references, metric, dev)
         if self.finished:
-            self._change(lambda: self.begin(task))
-            self.finished, self._task = False, task.digest
+            self._change(lambda: self._begin(task))
         elif self._task != task.digest:
             raise OptionError(
                 "an unfinished fit goes on with the spaces, references and metric it began with"
@@ -271,26 +328,68 @@ class Learner(ABC):
                 if checkpoint is not None:
                     self.save(checkpoint)
                 numbers = {k: v for k, v in done.details.items() if not isinstance(v, str)}
+                if done.held_out is not None:
+                    numbers["held out"] = done.held_out
                 told = "".join(f", {name} {_shown(each)}" for name, each in numbers.items())
                 show(f"{self.name}: round {done.number}{told}, {metric} {_shown(done.score)}")
+        self._warn(metric)
         return self
+
+    def _begin(self, task: TrainingTask) -> None:
+        begun = time.monotonic()
+        score = self.begin(task)
+        weights = dict(self.weights)
+        held_out = task.held_out_score(weights)
+        seconds = time.monotonic() - begun
+        self.began = Round(len(self.history), score, seconds, weights, {}, held_out)
+        self.chosen, self.finished, self._task = self.began, False, task.digest
 
     def _done_round(self, task: TrainingTask) -> Round:
         begun = time.monotonic()
         score, details = self.round(task)
+        weights = self.result()
+        held_out = task.held_out_score(weights)
         seconds = time.monotonic() - begun
-        done = Round(len(self.history) + 1, score, seconds, dict(self.weights), details)
+        done = Round(len(self.history) + 1, score, seconds, weights, details, held_out)
         self.history = History([*self.history, done])
+        assert self.chosen is not None
+        if _worth(task.metric, done) > _worth(task.metric, self.chosen):
+            self.chosen = done
+        if self.finished:
+            self.finish(self.chosen)
         return done
+
+    def finish(self, chosen: Round) -> None:
+        """End a fit with the weights of its best round."""
+        self.weights = dict(chosen.weights)
+
+    def _warn(self, metric: Metric) -> None:
+        """Say so if a fit was for nothing."""
+        began = self.began
+        if began is None or self.chosen != began:
+            return
+        rounds = [each for each in self.history if each.number > began.number]
+        best = max(rounds, key=lambda each: _worth(metric, each))
+        if _worth(metric, best) < _worth(metric, began):
+            where = "the training spaces" if began.held_out is None else "the held-out spaces"
+            warnings.warn(
+                f"{self.name} found nothing better than the weights it began with, which are "
+                f"kept: {metric} of {where} was {_shown(_decisive(began))} at the start, and at "
+                f"best {_shown(_decisive(best))}, after round {best.number}",
+                TrainingWarning,
+                stacklevel=3,
+            )
 
     def _change(self, act: Callable[[], T]) -> T:
         """Do something whole or not at all."""
         weights, finished, history = dict(self.weights), self.finished, self.history
+        began, chosen, task = self.began, self.chosen, self._task
         state, drawn = copy.deepcopy(self.state), self.random.bit_generator.state
         try:
             return act()
         except BaseException:
             self.weights, self.finished, self.history = weights, finished, history
+            self.began, self.chosen, self._task = began, chosen, task
             self.state, self.random.bit_generator.state = state, drawn
             raise
 
@@ -332,6 +431,8 @@ class Learner(ABC):
             "random": self.random.bit_generator.state,
             "task": self._task,
             "history": [vars(each) for each in self.history],
+            "began": self.began and vars(self.began),
+            "chosen": self.chosen and vars(self.chosen),
         }
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
@@ -339,6 +440,9 @@ class Learner(ABC):
         self.state, self._task = saved["state"], saved["task"]
         self.random.bit_generator.state = saved["random"]
         self.history = History(Round(**each) for each in saved["history"])
+        self.began, self.chosen = (
+            None if saved[name] is None else Round(**saved[name]) for name in ("began", "chosen")
+        )
 
     def save(self, path: PathLike) -> None:
         """Write options and state to a JSON file, which takes its name when it is complete."""
@@ -377,6 +481,15 @@ class Learner(ABC):
             # their defaults now need not be what the fit was begun with
             raise FormatError(f"of another version: no option {', '.join(missing)}", place)
         return learner
+
+
+def _decisive(one: Round) -> float:
+    """Return the score by which a round is chosen."""
+    return one.score if one.held_out is None else one.held_out
+
+
+def _worth(metric: Metric, one: Round) -> float:
+    return quality(metric, _decisive(one))
 
 
 def _shown(value: object) -> str:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, vstack
 import lattices
 from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.envelope import EnvelopeCorpus
-from decoding.training.learner import Learner, TrainingTask
+from decoding.training.learner import HeldOut, Learner, TrainingTask
 from fstmetrics import Metric, quality
 from fstmetrics.references import Reference
 from lattices.algorithms import union
@@ -51,6 +51,8 @@ class Decoding:
         How many entries, arcs or edges there are now, over all segments.
     fresh : int
         How many of them are new.
+    held_out : float, optional
+        The metric of what was held out, if anything was, under the weights.
     """
 
     number: int
@@ -58,6 +60,7 @@ class Decoding:
     score: float
     hypotheses: int
     fresh: int
+    held_out: float | None = None
 
 
 @dataclass(kw_only=True)
@@ -67,8 +70,9 @@ class DecoderLoop(Generic[L]):
     A list, or a pruned lattice, holds what is good under the weights it was decoded with; weights
     trained on it may like what it does not hold. So the decoder is asked again, and the learner
     is given all that it ever said (Och 2003). The loop ends when the decoder says nothing new,
-    when the weights do not move any more, or after ``most_decodes``; the weights that won are
-    those whose own decoding scored best, and they are never weights that nobody decoded with.
+    when the weights do not move any more (a fit that finds nothing better leaves them as they
+    are), or after ``most_decodes``; the weights that won are those whose own decoding scored best,
+    or that are best on what was held out, and they are never weights that nobody decoded with.
 
     Parameters
     ----------
@@ -126,6 +130,7 @@ class DecoderLoop(Generic[L]):
         references: Iterable[Iterable[Reference]],
         metric: Metric,
         *,
+        dev: HeldOut | None = None,
         checkpoint: PathLike | None = None,
         progress: bool = True,
     ) -> Mapping[str, float]:
@@ -136,6 +141,8 @@ class DecoderLoop(Generic[L]):
         references : iterable
             One list of references for each segment.
         metric : Metric
+        dev : pair of spaces and references, optional
+            Held out: rounds of the learner and decodings are chosen by the metric there.
         checkpoint : path, optional
             A folder, made if need be. A run that finds one there goes on with it, with the
             learner as it was saved, and comes to the same weights as one that was never stopped.
@@ -146,25 +153,30 @@ class DecoderLoop(Generic[L]):
         ------
         OptionError
             If the decoder returns another number of segments than there are references for, or
-            nothing for one of them, or if the checkpoint is of another metric.
+            nothing for one of them, or if the checkpoint is of another metric or other spaces
+            held out.
         """
+        if dev is not None:
+            dev = tuple(dev[0]), tuple(tuple(some) for some in dev[1])
         listed = [tuple(some) for some in references]
         folder = None if checkpoint is None else Path(checkpoint)
         spaces: list[Space] = []
         is_trained = False
         self._forget()
         if folder is not None and (folder / _STATE).exists():
-            spaces, is_trained = self._resumed(folder, metric)
+            spaces, is_trained = self._resumed(folder, metric, dev)
         while not self._is_over():
             if self.decodings and not is_trained:
                 file = None if folder is None else folder / _LEARNER
-                self.learner.fit(spaces, listed, metric, checkpoint=file, progress=progress)
+                self.learner.fit(
+                    spaces, listed, metric, dev=dev, checkpoint=file, progress=progress
+                )
             is_trained = False
             if self.decodings and self._is_at_rest():
                 break
-            spaces = self._decoded(spaces, listed, metric)
+            spaces = self._decoded(spaces, listed, metric, dev)
             if folder is not None:
-                self._save(folder, spaces, metric)
+                self._save(folder, spaces, metric, dev)
         return self.weights
 
     def _forget(self) -> None:
@@ -184,12 +196,16 @@ class DecoderLoop(Generic[L]):
         return max(moves, default=0.0) <= self.tolerance * largest
 
     def _decoded(
-        self, spaces: list[Space], references: list[tuple[Reference, ...]], metric: Metric
+        self,
+        spaces: list[Space],
+        references: list[tuple[Reference, ...]],
+        metric: Metric,
+        dev: HeldOut | None,
     ) -> list[Space]:
         """Decode with the learner's weights; return all that the learner is to know."""
         weights = dict(self.learner.weights)
         said = list(self.decode(weights))
-        task = TrainingTask(said, references, metric)
+        task = TrainingTask(said, references, metric, dev)
         corpus = EnvelopeCorpus(task.spaces, task.evaluators)
         score = corpus.score([weights.get(name, 0.0) for name in corpus.names])
         together = said
@@ -197,14 +213,17 @@ class DecoderLoop(Generic[L]):
             together = [accumulated(*pair) for pair in zip(spaces, said, strict=True)]
         size = sum(len(space.score) for space in together)
         known = sum(len(space.score) for space in spaces) if self.keep else 0
-        done = Decoding(len(self.decodings) + 1, weights, score, size, size - known)
-        best = max((quality(metric, each.score) for each in self.decodings), default=None)
-        if best is None or quality(metric, score) > best:
+        done = Decoding(
+            len(self.decodings) + 1, weights, score, size, size - known,
+            task.held_out_score(weights),
+        )  # fmt: skip
+        best = max((_worth(metric, each) for each in self.decodings), default=None)
+        if best is None or _worth(metric, done) > best:
             self.weights = weights
         self.decodings = (*self.decodings, done)
         return together
 
-    def _save(self, folder: Path, spaces: list[Space], metric: Metric) -> None:
+    def _save(self, folder: Path, spaces: list[Space], metric: Metric, dev: HeldOut | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         count = len(self.decodings)
         bare = [space.replaced(references=(), metadata={}) for space in spaces]
@@ -212,6 +231,7 @@ class DecoderLoop(Generic[L]):
         self.learner.save(folder / _BEFORE.format(count))
         content = {
             "metric": str(metric),
+            "dev": _digest(dev, metric),
             "decodings": [vars(each) for each in self.decodings],
             "weights": dict(self.weights),
         }
@@ -221,19 +241,23 @@ class DecoderLoop(Generic[L]):
         for name in (_SPACES.format(count - 1), _BEFORE.format(count - 1), _LEARNER):
             (folder / name).unlink(missing_ok=True)
 
-    def _resumed(self, folder: Path, metric: Metric) -> tuple[list[Space], bool]:
+    def _resumed(
+        self, folder: Path, metric: Metric, dev: HeldOut | None
+    ) -> tuple[list[Space], bool]:
         """Take up a run; return its spaces, and whether the learner is done with them."""
         place = folder / _STATE
         content = read_json(place.read_bytes(), "state of a loop", os.fspath(place))
         check_seal(content, "state of a loop", os.fspath(place))
         try:
-            began = content["metric"]
+            began, held_out = content["metric"], content["dev"]
             self.decodings = tuple(Decoding(**each) for each in content["decodings"])
             self.weights = content["weights"]
         except (ValueError, KeyError, TypeError) as problem:
             raise FormatError(f"no state of a loop: {problem!r}", os.fspath(place)) from None
         if began != str(metric):
             raise OptionError(f"the run in {os.fspath(folder)!r} is for {began}, not {metric}")
+        if held_out != _digest(dev, metric):
+            raise OptionError(f"the run in {os.fspath(folder)!r} has other spaces held out")
         count = len(self.decodings)
         spaces = list(lattices.read(folder / _SPACES.format(count), vocabulary=Vocabulary()))
         base = type(self.learner).load(folder / _BEFORE.format(count))
@@ -247,6 +271,15 @@ class DecoderLoop(Generic[L]):
             if len(later.history) > len(base.history):
                 self.learner, is_trained = later, later.finished
         return spaces, is_trained
+
+
+def _worth(metric: Metric, one: Decoding) -> float:
+    """Return by what a decoding is chosen; higher is better."""
+    return quality(metric, one.score if one.held_out is None else one.held_out)
+
+
+def _digest(dev: HeldOut | None, metric: Metric) -> str | None:
+    return None if dev is None else TrainingTask(*dev, metric).digest
 
 
 def accumulate(old: NBest, new: NBest) -> NBest:

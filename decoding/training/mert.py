@@ -270,7 +270,7 @@ class MERT(Learner):
         """Pickle what a checkpoint has."""
         return {**self.__dict__, "_corpus": None}
 
-    def begin(self, task: TrainingTask) -> None:
+    def begin(self, task: TrainingTask) -> float:
         """Begin with the present weights, as far as bounds allow."""
         corpus = self._ready(task)
         for what, names in (("fixed", self.fixed), ("bounded", self.bounds)):
@@ -291,6 +291,7 @@ class MERT(Learner):
             "ends": [],
             "directions": self._coordinates(corpus).tolist(),
         }
+        return score
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Do one pass over all directions."""

@@ -13,7 +13,7 @@ import numpy as np
 from decoding.extraction.oracle import DEFAULT_BUDGET
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
-from decoding.training.learner import TrainingTask
+from decoding.training.learner import Round, TrainingTask
 from decoding.training.pair_updates import Constraint, DocumentLearner, margin
 from fstmetrics import quality
 from lattices.arrays import FloatColumn
@@ -245,10 +245,26 @@ class OnlineLearner(DocumentLearner):
         """Return the constraints that the sentences of a segment give."""
 
     def average(self) -> dict[str, float]:
-        """Return the mean of the weights after each update since averaging began, or the fit."""
-        return super().average() if self.state.get("updates", 0) else dict(self.weights)
+        """Return the mean of the weights after each update since averaging began, or a fit.
 
-    def begin(self, task: TrainingTask) -> None:
+        After a fit, that of all updates since averaging began: if ``averaged``, what the fit
+        itself would end with after the last round, and so the same as :attr:`weights` unless an
+        earlier round was better.
+        """
+        if self.state.get("updates", 0):
+            return super().average()
+        return dict(self.state.get("average", self.weights))
+
+    def result(self) -> dict[str, float]:
+        """Return the average so far, or the weights."""
+        return self.average() if self.averaged else dict(self.weights)
+
+    def finish(self, chosen: Round) -> None:
+        """End with the weights of the best round; updates by hand are averaged from there."""
+        self.state.update({"average": self.average(), "updates": 0, "drift": {}})
+        super().finish(chosen)
+
+    def begin(self, task: TrainingTask) -> float:
         """Begin with the present weights."""
         corpus = self.ready(task)
         self.weights = self.initial_weights(corpus.names)
@@ -256,6 +272,7 @@ class OnlineLearner(DocumentLearner):
         self.open_document(corpus, corpus.vector(self.weights))
         if corpus.document is not None:
             self.state["document"] = corpus.document.statistics.tolist()
+        return corpus.score(corpus.vector(self.weights))
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Go over all segments once."""
@@ -286,17 +303,12 @@ class OnlineLearner(DocumentLearner):
         self.state["epoch"] += 1
         if corpus.document is not None:
             self.state["document"] = corpus.document.statistics.tolist()
-        weights = self.average() if self.averaged else dict(self.weights)
         details = {
             "moves": moves, "loss": hinge / len(order), "exact": exact / len(order),
             "judge": str(corpus.metric),
         }  # fmt: skip
-        if self.state["epoch"] == self.epochs:
-            self.finished = True
-            self.weights = weights
-            if self.averaged:
-                self.state.update({"updates": 0, "drift": {}})
-        return corpus.score(corpus.vector(weights)), details
+        self.finished = self.state["epoch"] == self.epochs
+        return corpus.score(corpus.vector(self.result())), details
 
     def gain(self, corpus: LearnerCorpus, better: float, worse: float) -> float:
         """Return how much better one score of the judge is than another."""

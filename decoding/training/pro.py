@@ -197,11 +197,13 @@ class PRO(DocumentLearner):
         """Pickle what a checkpoint has."""
         return {**super().__getstate__(), "_lists": [], "_rows": [], "_stats": [], "_decoded": 0}
 
-    def begin(self, task: TrainingTask) -> None:
+    def begin(self, task: TrainingTask) -> float:
         """Begin with the present weights."""
-        self.weights = self.initial_weights(self.ready(task).names)
+        corpus = self.ready(task)
+        self.weights = self.initial_weights(corpus.names)
         self._lists = []
         self.state = {"round": 0, "decoded": [], "squares": self.squares()}
+        return corpus.score(corpus.vector(self.weights))
 
     def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
         """Return a step against the gradient of the logistic loss of some pairs."""

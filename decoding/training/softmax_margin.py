@@ -229,13 +229,15 @@ class SoftmaxMargin(PairLearner):
         """Pickle what a checkpoint has."""
         return {**super().__getstate__(), "_graphs": [], "_lists": {}, "_decoded": 0}
 
-    def begin(self, task: TrainingTask) -> None:
+    def begin(self, task: TrainingTask) -> float:
         """Begin with the present weights."""
-        self.weights = self.initial_weights(self.ready(task).names)
+        corpus = self.ready(task)
+        self.weights = self.initial_weights(corpus.names)
         self._lists, self._decoded = {}, 0
         self.state = {
             "round": 0, "loss": None, "descent": {}, "decoded": [], "squares": self.squares(),
         }  # fmt: skip
+        return corpus.score(corpus.vector(self.weights))
 
     def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
         """Return a step of SGD, for a sentence and its rivals as if they were all there is."""

@@ -12,6 +12,7 @@ from decoding.cli.arguments import nothing_done, report_failures, settling
 from decoding.cli.running import corpus_outcomes
 from decoding.corpus.outcomes import Done, Failures, Segment
 from decoding.corpus.transforms import Rescored
+from decoding.training.learner import HeldOut
 from fstmetrics import Metric, parse_metric
 from fstmetrics.references import Reference
 from lattices.algorithms import best_words
@@ -72,6 +73,11 @@ class TrainingCorpus:
     def references(self) -> list[tuple[Reference, ...]]:
         """The references of each."""
         return [segment.references for segment in self.segments]
+
+    @property
+    def pair(self) -> HeldOut:
+        """Both, as a learner takes what is held out."""
+        return self.spaces, self.references
 
     @property
     def feature_names(self) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 import lattices
 from decoding.cli.terminal import note
 from decoding.plain_json import check_seal, read_json, sealed_json
-from decoding.training.learner import Learner
+from decoding.training.learner import HeldOut, Learner
 from decoding.training.loop import DecoderLoop
 from fstmetrics import Metric
 from lattices.errors import EngineError, FormatError, OptionError
@@ -155,6 +155,7 @@ def run_loop(
     references: References,
     metric: Metric,
     *,
+    dev: HeldOut | None,
     iterations: int,
     checkpoint: str | None,
     quiet: bool,
@@ -175,15 +176,16 @@ def run_loop(
     if checkpoint is not None:
         _keep_segments(checkpoint, ids)
     listed = [references.get(name, place) for place, name in enumerate(ids)]
-    loop.run(listed, metric, checkpoint=checkpoint, progress=not quiet)
+    loop.run(listed, metric, dev=dev, checkpoint=checkpoint, progress=not quiet)
     _tell(loop, metric)
     return loop
 
 
 def _tell(loop: DecoderLoop[Learner], metric: Metric) -> None:
     last = loop.decodings[-1]
+    held_out = "" if last.held_out is None else f"held out {last.held_out:.4f}, "
     note(
-        f"decoding {last.number}: {metric} {last.score:.4f}, "
+        f"decoding {last.number}: {metric} {last.score:.4f}, {held_out}"
         f"{last.hypotheses:,} hypotheses, {last.fresh:,} new"
     )
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.cli.tables import headings, table
 from decoding.cli.terminal import print_summary
 from decoding.cli.training.corpus import TrainingCorpus
-from decoding.training.learner import History
-from fstmetrics import Metric
+from decoding.training.learner import History, Learner
+from fstmetrics import Metric, quality
 from lattices.formats.streams import created
 from lattices.formats.weights import write_weights
+
+#: rounds that are all shown; of more, the better ones
+MOST_ROUNDS = 30
 
 
 def write_weights_as_asked(
@@ -23,11 +27,11 @@ def write_weights_as_asked(
 
 
 def write_results(
-    arguments: argparse.Namespace, weights: Mapping[str, float], history: History
+    arguments: argparse.Namespace, weights: Mapping[str, float], learner: Learner
 ) -> None:
     """Write the weights, and the table and the plot of all rounds if they were asked for."""
     if arguments.history is not None:
-        columns = history.as_columns()
+        columns = all_rounds(learner).as_columns()
         rows = [columns, *zip(*columns.values(), strict=True)]
         with created(arguments.history) as stream:
             for row in rows:
@@ -36,7 +40,45 @@ def write_results(
     if arguments.plot:
         from decoding.plots import plot
 
-        plot(history).save(arguments.plot)
+        plot(learner.history).save(arguments.plot)
+
+
+def all_rounds(learner: Learner) -> History:
+    """Return the rounds of a learner, and before those of the last fit what it began with."""
+    began = learner.began
+    before = [] if began is None else learner.history[: began.number]
+    after = learner.history if began is None else learner.history[began.number :]
+    return History([*before, *([] if began is None else [began]), *after])
+
+
+def print_rounds(learner: Learner, metric: Metric) -> None:
+    """Print what each round had, the start first, the best one marked.
+
+    Of many rounds, those that are the best so far, and the last.
+    """
+    rounds = all_rounds(learner)
+    (label,), notes = headings([metric])
+    head = ["round", label, *(["held out"] if rounds[0].held_out is not None else []), ""]
+    rows = []
+    top = -math.inf
+    for each in rounds:
+        decisive = each.score if each.held_out is None else each.held_out
+        better = quality(metric, decisive) > top
+        top = max(top, quality(metric, decisive))
+        if len(rounds) <= MOST_ROUNDS or better or each is rounds[-1]:
+            scores = [each.score] if each.held_out is None else [each.score, each.held_out]
+            mark = "chosen" if each == learner.chosen else ""
+            rows.append(
+                [
+                    "start" if each == learner.began else str(each.number),
+                    *(f"{score:.4f}" for score in scores),
+                    mark,
+                ]
+            )
+    left_out = len(rounds) - len(rows)
+    if left_out:
+        notes = [*notes, f"{left_out} rounds that were no better are left out"]
+    print_summary("\n".join([table(head, rows, left=(0, len(head) - 1)), *notes]))
 
 
 def _cell(value: Any) -> str:

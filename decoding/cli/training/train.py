@@ -44,6 +44,9 @@ it has to write, in any format of lattices, forests or n-best lists; without {ou
 standard output is read. What it says is added to what it said before, the learner is fitted to
 all of it, and so on until there is nothing new, or --iterations are done. The weights that are
 written are those whose decoding was best.
+
+The weights that are written are those of the best round by the first metric, on --dev if it is
+given and else on SPACES, or those at the start if no round is better, which is said.
 """
 EXAMPLES = """\
 examples:
@@ -89,10 +92,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--average",
         action="store_true",
-        help="write the average of all rounds' weights instead of the last",
+        help="write the learner's average of weights instead of the best round's",
     )
     parser.add_argument(
-        "--dev", metavar="FILE", nargs="+", help="held-out spaces, scored before and after training"
+        "--dev",
+        metavar="FILE",
+        nargs="+",
+        help="held-out spaces, by which the best round is chosen (default: by the SPACES)",
     )
     parser.add_argument(
         "--dev-refs", metavar="FILE", nargs="+", help="references of the held-out spaces"
@@ -232,6 +238,7 @@ def _run_spaces(
     from decoding.cli.training.corpus import read_corpus
     from decoding.cli.training.options import taken_up
     from decoding.cli.training.output import (
+        print_rounds,
         print_scores,
         write_results,
         write_weights_as_asked,
@@ -244,7 +251,9 @@ def _run_spaces(
     write_weights_as_asked(arguments, begun, os.devnull)
     if arguments.resume:
         if os.path.exists(arguments.checkpoint):
-            task = TrainingTask(corpus.spaces, corpus.references, metrics[0])
+            task = TrainingTask(
+                corpus.spaces, corpus.references, metrics[0], None if dev is None else dev.pair
+            )
             learner = taken_up(learner, arguments.checkpoint, task)
         done = len(learner.history)
         note(f"going on after {done} rounds" if done else "there is nothing to resume")
@@ -254,13 +263,15 @@ def _run_spaces(
                 corpus.spaces,
                 corpus.references,
                 metrics[0],
+                dev=None if dev is None else dev.pair,
                 checkpoint=arguments.checkpoint,
                 progress=not arguments.quiet,
             )
     weights = learner.average() if arguments.average else learner.weights
-    write_results(arguments, weights, learner.history)
+    write_results(arguments, weights, learner)
     failed = _report_failures(corpus, dev)
     if not arguments.quiet:
+        print_rounds(learner, metrics[0])
         columns = [("in the file", None), ("start", begun), ("trained", weights)]
         print_scores(metrics, corpus, "metric", columns)
         if dev is not None:
@@ -312,11 +323,12 @@ def _run_decoder(
             learner,
             references,
             metrics[0],
+            dev=None if dev is None else dev.pair,
             iterations=arguments.iterations,
             checkpoint=arguments.checkpoint,
             quiet=arguments.quiet,
         )
-    write_results(arguments, loop.weights, loop.learner.history)
+    write_results(arguments, loop.weights, loop.learner)
     failed = _report_failures(dev)
     if not arguments.quiet:
         first = loop.decodings[0]
@@ -325,7 +337,8 @@ def _run_decoder(
         print_table(["metric", "start", "trained"], metrics[:1], scores)
         if dev is not None:
             print_scores(metrics, dev, "held out", [("start", begun), ("trained", loop.weights)])
-        print_summary(f"{len(loop.decodings)} decodings, the best was number {won.number}")
+        start = " (the start: the weights are as they were)" if won is first else ""
+        print_summary(f"{len(loop.decodings)} decodings, the best was number {won.number}{start}")
     return 1 if failed else 0
 
 

@@ -170,13 +170,15 @@ class Risk(PairLearner):
             )  # fmt: skip
         return corpus
 
-    def begin(self, task: TrainingTask) -> None:
+    def begin(self, task: TrainingTask) -> float:
         """Begin with the present weights, at the first temperature."""
-        self.weights = self.initial_weights(self.ready(task).names)
+        corpus = self.ready(task)
+        self.weights = self.initial_weights(corpus.names)
         self.state = {
             "temperature": 0, "round": 0, "loss": None, "descent": {}, "decoded": [],
             "squares": self.squares(),
         }  # fmt: skip
+        return corpus.score(corpus.vector(self.weights))
 
     def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
         """Return a step of SGD, for a sentence and its rivals as if they were all there is.

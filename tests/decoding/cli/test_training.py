@@ -71,7 +71,8 @@ def test_bleu_trains_on_lattices_and_forests(
     argv = ["--refs", refs, "--metric", "bleu:order=2", "--learner", learner]
     assert run(source, *argv, "-o", tmp_path / "w.txt") == 0
     told = capsys.readouterr().err
-    before, after = map(float, told.splitlines()[1].split()[2:])
+    scores = told[told.index("\nmetric") :].splitlines()[2]
+    before, after = map(float, scores.split()[-2:])
     assert after > before + 0.1
     brevity = "smooth" if learner == "softmax-margin" else "standard"
     judge = str(BLEU(order=2, smooth="add-k", brevity=brevity))
@@ -102,8 +103,53 @@ def test_history(tmp_path: Path) -> None:
     head, *rows = [line.split("\t") for line in table.read_text().splitlines()]
     assert head[:3] == ["number", "score", "seconds"]
     assert head[-3:] == ["weight x", "weight y", "weight z"]
-    assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
+    # what it began with, and all rounds; those of MERT's are its best so far
+    assert [int(row[0]) for row in rows] == list(range(len(rows)))
+    assert [float(value) for value in rows[0][-3:]] == pytest.approx([1 / 3] * 3)
     assert [float(value) for value in rows[-1][-3:]] == list(read_weights(out).values())
+
+
+@pytest.mark.filterwarnings("always::decoding.training.learner.TrainingWarning")
+def test_rounds_are_told_and_a_start_that_nothing_beats_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, refs = corpus(tmp_path)
+    start, out = tmp_path / "start.txt", tmp_path / "w.txt"
+    # solves all segments, but the learner moves far away from it
+    write_weights({"x": 1.0, "y": -2.0, "z": 1.0}, start)
+    argv = ["--refs", refs, "--metric", "wer", "--learner", "perceptron", "--start", start]
+    argv += ["--set", "rate=100", "--set", "epochs=3", "--set", "averaged=false"]
+    assert run(source, *argv, "-o", out) == 0
+    told = capsys.readouterr().err
+    assert "warning: perceptron found nothing better than the weights it began with" in told
+    assert read_weights(out) == read_weights(start)
+    head, *rows = [line.split() for line in told.splitlines()[1:6]]
+    assert head == ["round", "WER"]
+    assert rows[0] == ["start", "0.0000", "chosen"]
+    assert [row[0] for row in rows[1:]] == ["1", "2", "3"]
+    assert all(float(row[1]) > 0.0 for row in rows[1:])
+
+
+def test_of_many_rounds_the_better_ones_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, refs = corpus(tmp_path, segments=30, seed=8)
+    argv = [
+        "--refs",
+        refs,
+        "--metric",
+        "wer",
+        "--set",
+        "restarts=40",
+        "--set",
+        "random_directions=0",
+    ]
+    assert run(source, *argv, "-o", tmp_path / "w.txt") == 0
+    lines = capsys.readouterr().err.splitlines()
+    shown = lines[1 : next(i for i, line in enumerate(lines) if line.endswith("are left out"))]
+    scores = [float(line.split()[1]) for line in shown]
+    assert scores[:-1] == sorted(set(scores), reverse=True)
+    assert len(shown) < 30
 
 
 def test_plot(tmp_path: Path) -> None:
@@ -128,6 +174,11 @@ def test_held_out_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     place = next(number for number, line in enumerate(told) if line.startswith("held out"))
     expected = [word_error_rate(dev, dev_refs, file) for file in (start, out)]
     assert told[place + 1].split()[2:] == [f"{each:.4f}" for each in expected]
+    # rounds are chosen by it
+    rounds = [line.split() for line in told[1 : told.index(next(x for x in told if "metric" in x))]]
+    assert told[0].split() == ["round", "WER", "held", "out"]
+    assert f"{expected[1]:.4f}" == min(row[2] for row in rounds)
+    assert [row[2] for row in rounds if row[-1] == "chosen"] == [f"{expected[1]:.4f}"]
 
 
 def test_weights_for_decoders(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,6 +59,8 @@ def check_interruption(
             copy.fit(spaces, references, metric)
             assert copy.weights == whole.weights
             assert copy.average() == whole.average()
+            for one, other in ((copy.chosen, whole.chosen), (copy.began, whole.began)):
+                assert replace(one, seconds=0.0) == replace(other, seconds=0.0)
             assert [r.score for r in copy.history] == [r.score for r in whole.history]
             assert [r.details for r in copy.history] == [r.details for r in whole.history]
     # some interruption was in a later round than the first

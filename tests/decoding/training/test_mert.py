@@ -238,8 +238,8 @@ def test_checkpoints_are_exact_and_others_are_refused(tmp_path):
         ("[]", "no checkpoint of 'mert'"),
         ('{"learner": "mira"}', "a checkpoint of 'mira', expected one of 'mert'"),
         ('{"learner": "mert", "version": 99}', "version 99"),
-        ('{"learner": "mert", "version": 2}', "no whole checkpoint"),
-        ('{"learner": "mert", "version": 2, "options": {"x": 1}}', "no whole checkpoint"),
+        ('{"learner": "mert", "version": 3}', "no whole checkpoint"),
+        ('{"learner": "mert", "version": 3, "options": {"x": 1}}', "no whole checkpoint"),
     ):
         path.write_text(text)
         with pytest.raises(FormatError, match=problem.replace("[", r"\[")):

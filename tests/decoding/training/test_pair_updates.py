@@ -139,6 +139,7 @@ def test_all_but_mert_take_pairs():
     }
 
 
+@pytest.mark.filterwarnings("ignore::decoding.training.learner.TrainingWarning")
 @pytest.mark.parametrize("against", ["fear", "best"])
 @pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
 def test_the_perceptron_moves_away_from_its_rival(against, kind):
@@ -151,7 +152,7 @@ def test_the_perceptron_moves_away_from_its_rival(against, kind):
         by_hand = Perceptron(start=weights, **options)
         moved = by_hand.update(found)
         fitted = Perceptron(start=weights, epochs=1, **options).fit([space], [texts], metric)
-        assert fitted.weights == pytest.approx(by_hand.weights, abs=1e-9)
+        assert fitted.history[0].weights == pytest.approx(by_hand.weights, abs=1e-9)
         rival = getattr(found, against)
         if found.hope.score > rival.score:
             ours, theirs = found.hope.hypothesis.features, rival.hypothesis.features
@@ -175,7 +176,8 @@ def test_the_average_begins_after_settling():
         seen.clear()
         made = Watched(epochs=4, settling=settling).fit(spaces, references, WER())
         late = seen[skipped * len(spaces) :]
-        for name, value in made.weights.items():
+        assert made.average() == made.history[-1].weights
+        for name, value in made.average().items():
             assert value == pytest.approx(np.mean([each[name] for each in late]), rel=1e-9)
 
 

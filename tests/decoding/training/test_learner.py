@@ -1,0 +1,138 @@
+"""What all learners share: they end with their best round, and say when that is the start."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from decoding.training.known import LEARNERS, learner
+from decoding.training.learner import TrainingWarning
+from decoding.training.loop import DecoderLoop
+from decoding.training.mert import MERT
+from fstmetrics import BLEU, WER, quality
+from lattices.algorithms import best
+from lattices.errors import OptionError
+from tests.decoding.training.learner_laws import UNIFORM, noisy
+
+#: for short fits
+SHORT = {
+    "mert": {"restarts": 1, "random_directions": 2},
+    "mira": {"epochs": 4},
+    "perceptron": {"epochs": 4},
+    "pro": {"rounds": 4},
+    "risk": {"rounds": 3},
+    "softmax-margin": {"rounds": 4},
+}
+METRICS = [WER(), BLEU(order=2)]
+SOLUTION = {"x": 1.0, "y": -2.0, "z": 1.0}
+
+
+def judged(metric, spaces, references, weights):
+    """The judge: the metric of the best sentences, one segment at a time."""
+    said = [best(space.reweighted(weights)).tokens for space in spaces]
+    rows = [metric.stats(*each) for each in zip(said, references, strict=True)]
+    return metric.score(np.sum(rows, axis=0))
+
+
+@pytest.mark.filterwarnings("ignore::decoding.training.learner.TrainingWarning")
+@pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
+@pytest.mark.parametrize("metric", METRICS, ids=["wer", "bleu"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_fit_ends_with_its_best_round(name, metric, kind):
+    spaces, references = noisy(kind)
+    held_out = noisy(kind, segments=7, seed=3)
+    for start in (UNIFORM, SOLUTION):
+        for dev in (None, held_out):
+            made = learner(name)(start=start, **SHORT[name])
+            made.fit(spaces, references, metric, dev=dev)
+            rounds = [made.began, *made.history]
+            assert made.began.weights == start
+            assert [each.number for each in rounds] == list(range(len(rounds)))
+            deciding = []
+            for each in rounds:
+                score = judged(metric, spaces, references, each.weights)
+                assert each.score == pytest.approx(score, abs=1e-12)
+                if dev is None:
+                    assert each.held_out is None
+                else:
+                    score = judged(metric, *dev, each.weights)
+                    assert each.held_out == pytest.approx(score, abs=1e-12)
+                deciding.append(quality(metric, score))
+            first = rounds[int(np.argmax(np.round(deciding, 9)))]
+            assert made.chosen.number == first.number
+            assert made.weights == first.weights
+
+
+@pytest.mark.parametrize("name", ["mira", "perceptron", "softmax-margin"])
+def test_a_learner_says_when_nothing_beats_its_start(name):
+    # a start that MERT has tuned
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        spaces, references = noisy("list", segments=6, seed=int(rng.integers(1000)))
+        start = MERT(start=UNIFORM, restarts=6).fit(spaces, references, BLEU(order=2)).weights
+        made = learner(name)(start=start, **SHORT[name])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            made.fit(spaces, references, BLEU(order=2))
+        worse = all(each.score < made.began.score for each in made.history)
+        assert len(told) == worse
+        if worse:
+            assert issubclass(told[0].category, TrainingWarning)
+            top = max(each.score for each in made.history)
+            assert f"was {made.began.score:.5f} at the start, and at best {top:.5f}" in str(
+                told[0].message
+            )
+            assert made.chosen is made.began
+            assert made.weights == start
+            return
+    raise AssertionError("no fit was for nothing")
+
+
+@pytest.mark.filterwarnings("ignore::decoding.training.learner.TrainingWarning")
+@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("name", ["mira", "perceptron"])
+def test_the_average_is_that_of_the_updates_whichever_round_is_best(name, averaged):
+    spaces, references = noisy("list")
+    seen = []
+
+    class Watched(learner(name)):
+        def update(self, pair, **options):
+            moved = super().update(pair, **options)
+            seen.append(dict(self.weights))
+            return moved
+
+    # the start solves the clean part, so that an early round is the best
+    made = Watched(start=SOLUTION, epochs=4, averaged=averaged).fit(spaces, references, WER())
+    late = seen[2 * len(spaces) :]
+    mean = {each: np.mean([weights[each] for weights in late]) for each in UNIFORM}
+    assert made.average() == pytest.approx(mean, rel=1e-9)
+    assert made.history[-1].weights == pytest.approx(mean if averaged else seen[-1], rel=1e-9)
+    assert made.weights == made.chosen.weights
+    assert made.average() != made.weights
+    # a new fit, and updates by hand, go on from the weights
+    before = dict(made.weights)
+    assert made.fit(spaces, references, WER()).began.weights == before
+
+
+@pytest.mark.filterwarnings("ignore::decoding.training.learner.TrainingWarning")
+def test_a_loop_chooses_by_what_is_held_out(tmp_path):
+    spaces, references = noisy("lattice")
+    dev = noisy("lattice", segments=5, seed=4)
+
+    def decode(weights):
+        return [space.reweighted(weights) for space in spaces]
+
+    def made():
+        mira = learner("mira")(start=UNIFORM, epochs=2, C=3.0)
+        return DecoderLoop(decode=decode, learner=mira, most_decodes=4, keep=False)
+
+    loop = made()
+    weights = loop.run(references, WER(), dev=dev, checkpoint=tmp_path / "run")
+    scores = [judged(WER(), *dev, each.weights) for each in loop.decodings]
+    assert [each.held_out for each in loop.decodings] == scores
+    assert judged(WER(), *dev, weights) == min(scores)
+    assert made().run(references, WER(), dev=dev, checkpoint=tmp_path / "run") == weights
+    with pytest.raises(OptionError, match="has other spaces held out"):
+        made().run(references, WER(), checkpoint=tmp_path / "run")
