@@ -35,6 +35,7 @@ LOOKED_AT = 8
 #: what some options are called in Python; the others are called as argparse stores them
 _IN_PYTHON = {
     "input_format": "read.format",
+    "systems_format": "systems.format",
     "option": "read.",
     "to": "write.format",
     "write_option": "write.",

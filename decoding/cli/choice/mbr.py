@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -112,8 +111,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         help="spaces of other systems with the same ids, combined with SPACES; or what they said, "
-        "as lines 'id words', trn or .ctm: with sentences in all files words are voted on (ROVER), "
-        "under wer by default; without SPACES the first system takes their place",
+        "as lines 'id words', trn, ctm or what commands write: with sentences in all files words "
+        "are voted on (ROVER), under wer by default; without SPACES the first system takes their "
+        "place",
+    )
+    parser.add_argument(
+        "--systems-format",
+        metavar="NAME",
+        help="format of --systems: text (line i is segment i), kaldi ('id words'), trn, ctm, tsv, "
+        "or one of spaces (default: found by content)",
     )
     parser.add_argument(
         "--system-weights",
@@ -180,27 +186,24 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.paths and arguments.systems:
         first, *arguments.systems = arguments.systems
         arguments.paths = [first]
+        arguments.input_format = arguments.input_format or arguments.systems_format
     with TemporaryDirectory() as folder:
-        _take_transcripts(arguments, folder)
+        _take_sentences(arguments, folder)
         return _run(arguments)
 
 
-def _take_transcripts(arguments: argparse.Namespace, folder: str) -> None:
+def _take_sentences(arguments: argparse.Namespace, folder: str) -> None:
     """Put lattices of one path in the place of sentences in SPACES; then words are voted on."""
     if not arguments.systems or STANDARD in arguments.paths:
         return
-    import lattices
-    from decoding.corpus.transcripts import is_transcript, read_transcripts
+    from decoding.corpus.transcripts import sentences_as_spaces
 
-    taken = []
-    for place, path in enumerate(arguments.paths):
-        if os.path.isfile(path) and is_transcript(path):
-            taken.append(place)
-            if arguments.resume:
-                arguments.parser.error(f"--resume is for spaces, and {path} has sentences")
-            spaces = read_transcripts(path).values()
-            arguments.paths[place] = os.path.join(folder, f"{place}-{os.path.basename(path)}.jsonl")
-            lattices.write(arguments.paths[place], spaces)
+    taken = sentences_as_spaces(arguments.paths, folder, arguments.input_format)
+    if taken and arguments.resume:
+        arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
+    if taken:
+        arguments.paths = [taken.get(path, path) for path in arguments.paths]
+        arguments.input_format = None
     if len(taken) == len(arguments.paths):
         arguments.default_metrics = ["wer"]
 
@@ -243,7 +246,7 @@ def _run(arguments: argparse.Namespace) -> int:
         "oracles": not arguments.no_oracle,
     }
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
-    systems = tuple(map(_table, arguments.systems))
+    systems = tuple(_table(path, arguments.systems_format) for path in arguments.systems)
     tables = {
         "method": method,
         "evidence": _table(arguments.evidence) if arguments.evidence else None,
@@ -288,6 +291,7 @@ def _run(arguments: argparse.Namespace) -> int:
             task={
                 **task_over_corpus(arguments, metrics),
                 "input options": sorted(map(list, arguments.option)),
+                "systems format": arguments.systems_format,
                 "evidence": bool(arguments.evidence),
                 "others": file_stamps(others),
                 "format": arguments.format,
@@ -373,14 +377,14 @@ def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> s
     return "auto" if arguments.method == "auto" and not options else method
 
 
-def _table(path: str) -> Mapping[str, Space]:
+def _table(path: str, format: str | None = None) -> Mapping[str, Space]:
     """Return the spaces of a file by their ids."""
     import lattices
     from decoding.corpus.transcripts import is_transcript, read_transcripts
 
-    if is_transcript(path):
-        return read_transcripts(path)
-    return {space.id: space for space in lattices.read(path)}
+    if is_transcript(path, format):
+        return read_transcripts(path, format, option="systems.format")
+    return {space.id: space for space in lattices.read(path, format)}
 
 
 def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
