@@ -276,9 +276,7 @@ def _from_lines(
     return output
 
 
-def _check_scores(
-    lines: list[Line], path: str, references: References | None, option: str
-) -> None:
+def _check_scores(lines: list[Line], path: str, references: References | None, option: str) -> None:
     """Refuse lines of id, number and words, unless their references begin with numbers, too."""
     filled = [words for _, _, words in lines if words]
     if not look_like_scores([" ".join(words[1:2]) for words in filled], whole=True):

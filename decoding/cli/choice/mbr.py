@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
+    LINES,
     STANDARD,
-    TABULAR,
     add_calibration,
     add_inputs,
     add_metrics,
@@ -31,6 +31,7 @@ from decoding.cli.running import (
     line_format,
     scores_table,
     segments_line,
+    sentences_taken,
     task_over_corpus,
     unscored_lines,
     write_summarised,
@@ -55,6 +56,7 @@ tsv   (default) one line a segment, in the order of the input: id, expectation, 
 jsonl one object a line: id, rank, expected, words, text, method, metric, exact, candidates,
       evidence, model_score, features, and with references scores (under every metric);
       with --confidences also confidences, of each word: word, confidence, begin, end, alternatives.
+text  the words alone, an empty line for a segment that failed; kaldi: id and words; trn: words (id)
 ctm   NIST's: id, channel, begin, duration, word, confidence; for spaces and systems with times.
 
 With references, in the input or by --refs, a summary of the corpus goes to standard error: what
@@ -151,7 +153,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resuming(parser)
     parser.add_argument(
         "--format",
-        choices=("tsv", "jsonl", "ctm", *TABULAR),
+        choices=(*LINES, "ctm"),
         default="tsv",
         help="output format (default: tsv); ctm needs the method edit or rover, and times in the "
         "input; parquet needs pyarrow",
@@ -181,31 +183,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from tempfile import TemporaryDirectory
-
     if not arguments.paths and arguments.systems:
         first, *arguments.systems = arguments.systems
         arguments.paths = [first]
         arguments.input_format = arguments.input_format or arguments.systems_format
-    with TemporaryDirectory() as folder:
-        _take_sentences(arguments, folder)
-        return _run(arguments)
-
-
-def _take_sentences(arguments: argparse.Namespace, folder: str) -> None:
-    """Put lattices of one path in the place of sentences in SPACES; then words are voted on."""
     if not arguments.systems or STANDARD in arguments.paths:
-        return
-    from decoding.corpus.transcripts import sentences_as_spaces
-
-    taken = sentences_as_spaces(arguments.paths, folder, arguments.input_format)
-    if taken and arguments.resume:
-        arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
-    if taken:
-        arguments.paths = [taken.get(path, path) for path in arguments.paths]
-        arguments.input_format = None
-    if len(taken) == len(arguments.paths):
-        arguments.default_metrics = ["wer"]
+        return _run(arguments)
+    with sentences_taken(arguments) as taken:
+        # words of sentences are voted on
+        if taken and arguments.resume:
+            arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
+        if len(taken) == len(arguments.paths):
+            arguments.default_metrics = ["wer"]
+        return _run(arguments)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -291,7 +281,7 @@ def _run(arguments: argparse.Namespace) -> int:
             task={
                 **task_over_corpus(arguments, metrics),
                 "input options": sorted(map(list, arguments.option)),
-                "systems format": arguments.systems_format,
+                **({"systems format": name} if (name := arguments.systems_format) else {}),
                 "evidence": bool(arguments.evidence),
                 "others": file_stamps(others),
                 "format": arguments.format,

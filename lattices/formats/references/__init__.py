@@ -4,8 +4,8 @@ Two layouts have one line a segment, and nothing in a file says which it is: Kal
 where a line is ``id words`` in any order, and plain parallel files, where line i belongs to
 segment i. Three more are those of NIST's sclite, whose transcripts may have alternatives: trn,
 ctm and stm, see :mod:`lattices.formats.references.nist`. What commands write is known by its
-content as well: tsv, see :mod:`lattices.formats.references.results`, and lists of one sentence (JSON
-lines, CSV, Parquet, ...).
+content as well: tsv, see :mod:`lattices.formats.references.results`, and lists of one sentence
+(JSON lines, CSV, Parquet, ...).
 """
 
 from __future__ import annotations
