@@ -162,8 +162,8 @@ def read_output(
     format : str, optional
         A layout or a format of spaces; by default found by content.
     references : References, optional
-        Tell whether lines begin with ids; their layout is settled. Without them, lines begin with
-        ids unless some first words come twice and have no digits.
+        Tell whether lines begin with ids; their layout is settled. Without them, first words tell,
+        if they can.
     id_template : str, optional
         How ids are made of the fields of trn or ctm.
     option : str
@@ -254,7 +254,11 @@ def _from_lines(
         return found
     lines = [(number, text, split_words(text)) for number, text in rows]
     names = [words[0] for _, _, words in lines if words]
-    if format != KALDI and not _are_by_id(names, path, references):
+    if references is None and format is None:
+        by_id = _look_like_ids(names, path, option)
+    else:
+        by_id = format == KALDI or (references is not None and _are_by_id(names, path, references))
+    if not by_id:
         output = Output(path, TEXT)
         for number, _, words in lines:
             output.add(str(number), words, number)
@@ -301,7 +305,25 @@ def unnamed(number: int) -> str:
     return f"line {number}"
 
 
-def _are_by_id(names: list[str], path: str, references: References | None) -> bool:
+def _look_like_ids(names: list[str], path: str, option: str) -> bool:
+    """Tell whether lines begin with ids, where no references tell.
+
+    Ids are different, and most have a digit or a ``_``; what comes twice is none unless all do.
+    """
+    likely = ["_" in name or any(map(str.isdigit, name)) for name in names]
+    if len(set(names)) < len(names):
+        return all(likely)
+    if 2 * sum(likely) > len(names) or not names:
+        return True
+    raise FormatError(
+        f"the first words of lines, such as {names[0]!r}, may be ids or words: "
+        f"{argument(option, KALDI)} takes them for ids, {argument(option, TEXT)} takes line i for "
+        "segment i",
+        path,
+    )
+
+
+def _are_by_id(names: list[str], path: str, references: References) -> bool:
     """Tell whether lines of text begin with ids, and settle the layout of the references.
 
     Two plain files may begin with the same words; so first words count as ids only if they
@@ -310,8 +332,6 @@ def _are_by_id(names: list[str], path: str, references: References | None) -> bo
     """
     likely = all(any(letter.isdigit() for letter in name) for name in names)
     different = len(set(names)) == len(names)
-    if references is None:
-        return likely or different
     references.settle(names[:_LOOKED_AT] if likely and names else [unnamed(1)])
     if references.layout == "kaldi":
         return True

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from decoding.cli.running import Outcome
     from decoding.minimum_risk.results import Method
     from fstmetrics import Metric
+    from lattices.formats.references import References
     from lattices.spaces import Space
 
 #: methods whose point is that their answer is exact
@@ -187,18 +188,19 @@ def run(arguments: argparse.Namespace) -> int:
         first, *arguments.systems = arguments.systems
         arguments.paths = [first]
         arguments.input_format = arguments.input_format or arguments.systems_format
-    if not arguments.systems or STANDARD in arguments.paths:
-        return _run(arguments)
-    with sentences_taken(arguments) as taken:
+    if not arguments.systems or STANDARD in (*arguments.paths, *(arguments.refs or [])):
+        return _run(arguments, None)
+    references = opened_references(arguments)
+    with sentences_taken(arguments, references) as taken:
         # words of sentences are voted on
         if taken and arguments.resume:
             arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
         if len(taken) == len(arguments.paths):
             arguments.default_metrics = ["wer"]
-        return _run(arguments)
+        return _run(arguments, references)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace, references: References | None) -> int:
     check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
@@ -228,7 +230,7 @@ def _run(arguments: argparse.Namespace) -> int:
             f"--method {method.name} has an objective of its own, over words as they are: a "
             "normalised metric decides by --method pairwise, exact or search"
         )
-    references = opened_references(arguments)
+    references = references or opened_references(arguments)
     decision = {
         "scale": arguments.scale,
         "k": arguments.k,
@@ -236,7 +238,9 @@ def _run(arguments: argparse.Namespace) -> int:
         "oracles": not arguments.no_oracle,
     }
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
-    systems = tuple(_table(path, arguments.systems_format) for path in arguments.systems)
+    systems = tuple(
+        _table(path, arguments.systems_format, references) for path in arguments.systems
+    )
     tables = {
         "method": method,
         "evidence": _table(arguments.evidence) if arguments.evidence else None,
@@ -367,13 +371,15 @@ def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> s
     return "auto" if arguments.method == "auto" and not options else method
 
 
-def _table(path: str, format: str | None = None) -> Mapping[str, Space]:
+def _table(
+    path: str, format: str | None = None, references: References | None = None
+) -> Mapping[str, Space]:
     """Return the spaces of a file by their ids."""
     import lattices
     from decoding.corpus.transcripts import is_transcript, read_transcripts
 
     if is_transcript(path, format):
-        return read_transcripts(path, format, option="systems.format")
+        return read_transcripts(path, format, references, "systems.format")
     return {space.id: space for space in lattices.read(path, format)}
 
 
