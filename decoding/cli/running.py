@@ -173,18 +173,22 @@ def _check_formats(files: Sequence[str], name: str | None) -> None:
 
 @contextmanager
 def sentences_taken(
-    arguments: argparse.Namespace, references: References | None = None
+    arguments: argparse.Namespace,
+    references: References | None = None,
+    option: str = "read.format",
 ) -> Iterator[dict[str, str]]:
     """Have lattices of one path in the place of input files that have sentences, and give these.
 
-    ``references`` tell whether lines of text begin with ids.
+    ``references`` tell whether lines of text begin with ids; ``option`` is what messages call the
+    format of the files.
     """
     from tempfile import TemporaryDirectory
 
     from decoding.corpus.transcripts import sentences_as_spaces
 
     with TemporaryDirectory() as folder:
-        taken = sentences_as_spaces(arguments.paths, folder, arguments.input_format, references)
+        format = arguments.input_format
+        taken = sentences_as_spaces(arguments.paths, folder, format, references, option)
         if taken:
             arguments.paths = [taken.get(path, path) for path in arguments.paths]
             arguments.input_format = None

@@ -94,6 +94,7 @@ def sentences_as_spaces(
     folder: str,
     format: str | None = None,
     references: References | None = None,
+    option: str = "read.format",
 ) -> dict[str, str]:
     """Write the sentences of files that have them as lattices of one path.
 
@@ -103,7 +104,7 @@ def sentences_as_spaces(
         Files, of which some may have search spaces.
     folder : str
         Where to write.
-    format, references
+    format, references, option
         As in :func:`read_transcripts`.
 
     Returns
@@ -114,7 +115,7 @@ def sentences_as_spaces(
     taken = {}
     for place, path in enumerate(paths):
         if is_transcript(path, format):
-            spaces = read_transcripts(path, format, references).values()
+            spaces = read_transcripts(path, format, references, option).values()
             taken[path] = os.path.join(folder, f"{place}-{os.path.basename(path)}.jsonl")
             lattices.write(taken[path], spaces)
     return taken

@@ -184,14 +184,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    option = "read.format"
     if not arguments.paths and arguments.systems:
+        option = "systems.format"
         first, *arguments.systems = arguments.systems
         arguments.paths = [first]
         arguments.input_format = arguments.input_format or arguments.systems_format
     if not arguments.systems or STANDARD in (*arguments.paths, *(arguments.refs or [])):
         return _run(arguments, None)
     references = opened_references(arguments)
-    with sentences_taken(arguments, references) as taken:
+    with sentences_taken(arguments, references, option) as taken:
         # words of sentences are voted on
         if taken and arguments.resume:
             arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")

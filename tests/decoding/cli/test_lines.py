@@ -14,8 +14,10 @@ import pytest
 import lattices
 from decoding.cli.arguments import SENTENCES
 from decoding.cli.main import COMMANDS, build_parser
+from decoding.cli.output.lines import sentence_line
 from fstmetrics import WER
 from lattices.algorithms import best_words
+from lattices.errors import OptionError
 from lattices.formats import FORMATS
 from tests.decoding.cli.commandline import command, words
 from tests.decoding.report.pages import unpacked
@@ -216,9 +218,7 @@ def test_of_several_ranks_the_first_counts(
 
 @pytest.mark.parametrize("worst", [False, True])
 @pytest.mark.parametrize("format", [each for each in formats("oracle") if each != "text"])
-def test_odd_content_comes_through(
-    format: str, worst: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_odd_content_comes_through(format: str, worst: bool, tmp_path: Path) -> None:
     """Empty sentences, words that are numbers, one segment alone, CRLF and a byte order mark."""
     arcs = [(0, 1, "", -0.1), (0, 1, "7", -0.2)]
     for count in (1, 2):
@@ -282,7 +282,7 @@ def test_a_score_among_the_words(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run("score", system, "--refs", digits, "--metric", "wer", "--format", "tsv") == 0
     capsys.readouterr()
     assert run("mbr", "--systems", system, system, "-q") == 2
-    assert "--systems-format kaldi takes" in capsys.readouterr().err or True
+    assert "--systems-format kaldi takes the number for a word" in capsys.readouterr().err
     scored = words(tmp_path / "scored", "u1 0.5 the cat", "u2 1.5 the dog")
     assert run("score", refs, "--refs", scored, "--metric", "wer") == 2
     assert "--refs-format kaldi takes the number for a word" in capsys.readouterr().err
@@ -307,9 +307,11 @@ def test_calibrate_takes_a_ctm(corpus: Path, capsys: pytest.CaptureFixture[str])
         error = capsys.readouterr().err
         if format == "ctm":
             assert code == 0
-            confidences = [float(line.split()[5]) for line in (corpus / "out").open()]
-            points = json.loads((corpus / "calibration.json").read_text())["points"]
-            assert {x for x, _ in points} <= {pytest.approx(each) for each in confidences} or points
+            found = json.loads((corpus / "calibration.json").read_text())
+            assert found["scale"] == 1.0
+            told = [float(line.split()[5]) for line in (corpus / "out").read_text().splitlines()]
+            assert all(min(told) <= confidence <= max(told) for confidence, _ in found["points"])
+            assert found["points"]
         else:
             assert code == 2
             assert "sentences without confidences" in error
@@ -327,7 +329,8 @@ def test_silence_in_a_ctm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_lines_longer_than_the_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Results are known by their first fields, however long the line is."""
     many = [f"w{n}" for n in range(2000)]
-    space = lattices.Lattice.from_arcs([(n, n + 1, w) for n, w in enumerate(many)], [2000], id="u1")
+    arcs = [(n, n + 1, word, 0.0, {"lm": -1.0}) for n, word in enumerate(many)]
+    space = lattices.Lattice.from_arcs(arcs, [2000], id="u1")
     lattices.write(tmp_path / "a.jsonl", [space])
     refs, out = words(tmp_path / "refs", f"u1 {' '.join(many)}"), tmp_path / "out"
     for name in ("oracle", "mbr", "rescore", "confusion"):
@@ -345,11 +348,9 @@ def test_standard_input(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if format == "text":
             continue
         _, out = write(corpus, "oracle", format)
-        direct = read_output(str(out)).said if format != "kaldi" else None
         with out.open("rb") as stream:
             monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": stream})())
             flags = ["--refs", corpus / "kaldi", "--metric", "wer", "-q"]
             assert run("score", "-", *flags, "--format", "json", "-o", corpus / "shown") == 0
         (found,) = json.loads((corpus / "shown").read_text())["systems"]
         assert found["scores"]["wer"] == pytest.approx(expected_score(corpus, "oracle", out))
-        assert direct is None or len(direct) == len(REFS)
