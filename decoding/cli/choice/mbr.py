@@ -190,7 +190,7 @@ def run(arguments: argparse.Namespace) -> int:
         first, *arguments.systems = arguments.systems
         arguments.paths = [first]
         arguments.input_format = arguments.input_format or arguments.systems_format
-    if not arguments.systems or STANDARD in (*arguments.paths, *(arguments.refs or [])):
+    if not arguments.systems or STANDARD in arguments.paths:
         return _run(arguments, None)
     references = opened_references(arguments)
     with sentences_taken(arguments, references, option) as taken:
@@ -232,7 +232,8 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
             f"--method {method.name} has an objective of its own, over words as they are: a "
             "normalised metric decides by --method pairwise, exact or search"
         )
-    references = references or opened_references(arguments)
+    if references is None:
+        references = opened_references(arguments)
     decision = {
         "scale": arguments.scale,
         "k": arguments.k,

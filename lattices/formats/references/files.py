@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,8 @@ from lattices.vocabulary import Vocabulary
 RESULTS = "tsv"
 
 _BLANKS = " \t\v\f"
+#: what is in the first line of all lists, of which only a table of one word a cell has no blank
+_MARKS = re.compile(rb"^\s*\{|\t|\|\|\||[^\x09-\x0d\x20-\xff]")
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,11 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
 
 
 def _lists(head: bytes) -> Format | None:
-    """Return the format of lists, of those that commands write, that a file is in."""
+    """Return the format of lists that a file is in; None for lines of text."""
+    first = head.split(b"\n", 1)[0]
+    if not _MARKS.search(first) and b" " in first:
+        # words alone: no need to load all formats
+        return None
     some = (entry for entry in available() if entry.kind in ("nbest", "any") and not entry.single)
     return next((entry for entry in some if sniffs(entry, head)), None)
 
