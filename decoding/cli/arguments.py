@@ -35,6 +35,7 @@ LOOKED_AT = 8
 #: what some options are called in Python; the others are called as argparse stores them
 _IN_PYTHON = {
     "input_format": "read.format",
+    "systems_format": "systems.format",
     "option": "read.",
     "to": "write.format",
     "write_option": "write.",
@@ -156,16 +157,17 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
         action="extend",
         required=required,
         help="reference files, one for each reference of a segment: lines in the order of the "
-        "segments, Kaldi's 'id words', or trn, ctm or stm of NIST's sclite"
+        "segments, Kaldi's 'id words', trn, ctm or stm of NIST's sclite, or what commands write"
         + ("" if required else " (default: the references in the input)"),
     )
     parser.add_argument(
         "--refs-format",
-        choices=("auto", "kaldi", "plain", "trn", "ctm", "stm"),
+        choices=("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"),
         default="auto",
         help="layout of the reference files: kaldi ('id words'), plain (line i is segment i), trn, "
-        "ctm, stm, or auto: found by content and segment ids; plain if first words cannot be ids "
-        "(a few lines whose first words all differ may have ids: say plain) (default: auto)",
+        "ctm, stm, tsv ('id score words'), or auto: found by content and segment ids; plain if "
+        "first words cannot be ids (a few lines whose first words all differ may have ids: say "
+        "plain) (default: auto)",
     )
     add_reference_ids(parser)
     if not required:
@@ -519,19 +521,27 @@ def _failure_lines(failures: Failures) -> list[str]:
     return [*lines[:-1], *([f"... and {left} more failures"] if left else []), lines[-1]]
 
 
-def tsv_cell(text: str) -> str:
-    """Return a cell of a tab-separated table, or raise OptionError if it would break the table."""
+def tsv_cell(text: str, format: str = "tsv") -> str:
+    """Return a cell of a tab-separated table, or raise OptionError if it would break the table.
+
+    ``format`` is another one that keeps a sentence in a line.
+    """
     if "\t" in text or "\n" in text or "\r" in text:
         from lattices.errors import OptionError
 
         raise OptionError(
-            f"{text!r} has a tab or a line end in it, which tsv cannot hold; use --format jsonl"
+            f"{text!r} has a tab or a line end in it, which {format} cannot hold; use --format "
+            "jsonl"
         )
     return text
 
 
 #: formats of tables that are made when all rows are there
 TABULAR = ("csv", "parquet")
+#: formats that have one sentence of each segment, and no scores
+SENTENCES = ("text", "kaldi", "trn")
+#: formats of results that are sentences
+LINES = ("tsv", "jsonl", *SENTENCES, *TABULAR)
 FORMATS = ("table", "tsv", "json", "latex", *TABULAR)
 
 
@@ -546,8 +556,8 @@ def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> Non
     parser.add_argument(
         "--input-format",
         metavar="NAME",
-        help="input format: text, trn, ctm, or one of n-best lists (default: found by content; "
-        "ctm must be named)",
+        help="input format: text (lines, with ids if the references have them), kaldi ('id "
+        "words'), trn, ctm, tsv ('id score words'), or one of spaces (default: found by content)",
     )
 
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
 from decoding.cli.arguments import (
+    SENTENCES,
     STANDARD,
     TABULAR,
     add_workers,
@@ -171,8 +172,36 @@ def _check_formats(files: Sequence[str], name: str | None) -> None:
         check_requirements(*([known] if known else by_suffix(file, available())))
 
 
+@contextmanager
+def sentences_taken(
+    arguments: argparse.Namespace,
+    references: References | None = None,
+    option: str = "read.format",
+) -> Iterator[dict[str, str]]:
+    """Have lattices of one path in the place of input files that have sentences, and give these.
+
+    ``references`` tell whether lines of text begin with ids; ``option`` is what messages call the
+    format of the files.
+    """
+    from tempfile import TemporaryDirectory
+
+    from decoding.corpus.transcripts import sentences_as_spaces
+
+    with TemporaryDirectory() as folder:
+        format = arguments.input_format
+        taken = sentences_as_spaces(arguments.paths, folder, format, references, option)
+        if taken:
+            arguments.paths = [taken.get(path, path) for path in arguments.paths]
+            arguments.input_format = None
+        yield taken
+
+
 def line_format(arguments: argparse.Namespace) -> str:
     """Return the format of the lines of segments: of csv and parquet, what they are made of."""
+    if arguments.format in SENTENCES and (arguments.k or 1) > 1:
+        arguments.parser.error(
+            f"--format {arguments.format} has one sentence of each segment; -k goes with the others"
+        )
     return "jsonl" if arguments.format in TABULAR else arguments.format or "tsv"
 
 
@@ -275,7 +304,6 @@ def write_summarised(
     for_people: Callable[[dict[str, Any]], str],
     decide: Callable[[Iterator[Outcome]], Iterator[Outcome]] = iter,
     conclude: Callable[[dict[str, Any]], dict[str, Any]] = dict,
-    for_failed: bytes = b"",
     required: bool = False,
 ) -> int:
     """Run a job over the corpus, write its lines and the summary, and return the exit code.
@@ -302,8 +330,6 @@ def write_summarised(
         Turns what the job returns into what is written and counted.
     conclude : function, optional
         Turns the summary of the tally into the command's own.
-    for_failed : bytes
-        What is written for a segment that failed.
     required : bool
         Whether nothing can be done without references.
     """
@@ -336,8 +362,9 @@ def write_summarised(
         for outcome in decide(outcomes):
             written = tally.add(outcome)
             if isinstance(outcome, Failure):
-                # what is wrong with a whole file is no segment
-                written = for_failed if outcome.position >= 0 else b""
+                # plain text has no ids: an empty line keeps line i that of segment i, and what is
+                # wrong with a whole file is no segment
+                written = b"\n" if arguments.format == "text" and outcome.position >= 0 else b""
                 if summary_file is not None:
                     summary_file.add(outcome)
             journal.write(outcome, written)

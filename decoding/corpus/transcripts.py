@@ -7,46 +7,46 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
+import lattices
 from decoding.minimum_risk.rover import CONFIDENCE
 from lattices.errors import FormatError
 from lattices.formats.base import decoded_lines
+from lattices.formats.outputs import LAYOUTS, format_of_output, has_results, read_output
 from lattices.formats.reading import available, sniffs
-from lattices.formats.references.nist import (
-    READERS,
-    Lines,
-    TimedWord,
-    looks_like,
-    second_line,
-    timed_words,
-)
-from lattices.formats.streams import display_name, opened
+from lattices.formats.references import References
+from lattices.formats.references.nist import Lines, TimedWord, timed_words
+from lattices.formats.streams import opened
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
-#: layouts that the end of a name tells
-SUFFIXES = (".ctm", ".trn", ".txt", ".text")
 
-
-def is_transcript(path: str) -> bool:
-    """Tell whether a file has sentences instead of search spaces.
-
-    By the end of its name, ``.ctm``, ``.trn``, ``.txt`` or ``.text``, or because no format of
-    spaces knows it.
+def is_transcript(path: str, format: str | None = None) -> bool:
+    r"""Tell whether a file has one sentence a segment instead of search spaces, by its content.
 
     Examples
     --------
-    >>> is_transcript("system.ctm.gz")
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "system.tsv")
+    >>> _ = file.write_text("s1\t0.5\tthe cat\n")
+    >>> is_transcript(str(file))
     True
     """
-    suffix = os.path.splitext(path.removesuffix(".gz"))[1]
     if not os.path.isfile(path):
-        return suffix in SUFFIXES
-    with opened(path) as (head, _):
-        known = any(sniffs(entry, head) for entry in available())
-    return suffix in (".ctm", ".trn") or not known
+        return False
+    with opened(path) as (head, stream):
+        found = format_of_output(head, format)
+        if found is None:
+            # files of one lattice are no outputs, but spaces
+            return format in LAYOUTS or not any(sniffs(entry, head) for entry in available())
+        return has_results(found, head, stream)
 
 
-def read_transcripts(path: str) -> dict[str, Lattice]:
+def read_transcripts(
+    path: str,
+    format: str | None = None,
+    references: References | None = None,
+    option: str = "read.format",
+) -> dict[str, Lattice]:
     """Return what was said about each segment, by its id, as a lattice of one path.
 
     The words of a ctm keep their times and, if all of a segment have one, their confidences, as the
@@ -55,8 +55,8 @@ def read_transcripts(path: str) -> dict[str, Lattice]:
 
     Parameters
     ----------
-    path : str
-        Of lines ``id words``; of NIST's trn, ``words (id)``; or of its ctm, if the name ends so.
+    path, format, references, option
+        As in :func:`lattices.formats.outputs.read_output`; lines without ids are numbered from 1.
 
     Raises
     ------
@@ -72,21 +72,53 @@ def read_transcripts(path: str) -> dict[str, Lattice]:
     >>> [(path.text, lattice.times.tolist()) for path in lattice.paths()]
     [('the cat', [0.1, 0.30000000000000004, 0.5, 0.75])]
     """
-    name = display_name(path)
-    with opened(path) as (_, stream):
-        lines = [(number, text.strip()) for number, text in decoded_lines(stream, name)]
-    texts = [text for _, text in lines]
+    output = read_output(path, format, references, option=option)
+    for id, line, problem in output.failures:
+        raise FormatError(f"segment {id!r}: {problem}", output.path, line)
     vocabulary = Vocabulary()
-    found: dict[str, Lattice]
-    if path.removesuffix(".gz").endswith(".ctm"):
-        timed = timed_words(Lines(name, texts))
-        found = {id: _timed(words, vocabulary, id) for id, words in timed.items()}
-    else:
-        said = _trn(texts, name) if looks_like("trn", texts) else _by_id(lines, name)
-        found = {id: _untimed(words, vocabulary, id) for id, words in said.items()}
-    if not found:
-        raise FormatError("no segment in it", name)
-    return found
+    timed: dict[str, list[TimedWord]] = {}
+    if output.layout == "ctm":
+        with opened(path) as (_, stream):
+            lines = [text.strip() for _, text in decoded_lines(stream, output.path)]
+        timed = timed_words(Lines(output.path, lines))
+    return {
+        each.id: _timed(timed[each.id], vocabulary, each.id)
+        if each.id in timed
+        else _untimed(each.words, vocabulary, each.id)
+        for each in output.said
+    }
+
+
+def sentences_as_spaces(
+    paths: Sequence[str],
+    folder: str,
+    format: str | None = None,
+    references: References | None = None,
+    option: str = "read.format",
+) -> dict[str, str]:
+    """Write the sentences of files that have them as lattices of one path.
+
+    Parameters
+    ----------
+    paths
+        Files, of which some may have search spaces.
+    folder : str
+        Where to write.
+    format, references, option
+        As in :func:`read_transcripts`.
+
+    Returns
+    -------
+    dict of str to str
+        The file that stands for each of those that have sentences.
+    """
+    taken = {}
+    for place, path in enumerate(paths):
+        if is_transcript(path, format):
+            spaces = read_transcripts(path, format, references, option).values()
+            taken[path] = os.path.join(folder, f"{place}-{os.path.basename(path)}.jsonl")
+            lattices.write(taken[path], spaces)
+    return taken
 
 
 def _untimed(words: Sequence[str], vocabulary: Vocabulary, id: str) -> Lattice:
@@ -116,26 +148,3 @@ def _timed(words: Sequence[TimedWord], vocabulary: Vocabulary, id: str) -> Latti
         arcs.append((len(times) - 1, len(times), word.word, 0.0, *confidence))
         times.append(end)
     return Lattice.from_arcs(arcs, [len(times) - 1], vocabulary=vocabulary, id=id, times=times)
-
-
-def _trn(texts: list[str], name: str) -> dict[str, list[str]]:
-    said = {}
-    for id, entry in READERS["trn"](Lines(name, texts), None).entries.items():
-        if not isinstance(entry, str):
-            raise FormatError(f"segment {id!r}: a hypothesis has alternatives", name)
-        said[id] = entry.split()
-    return said
-
-
-def _by_id(lines: list[tuple[int, str]], name: str) -> dict[str, list[str]]:
-    said: dict[str, list[str]] = {}
-    places: dict[str, int] = {}
-    for number, text in lines:
-        id, *words = text.split() or [""]
-        if not id:
-            continue
-        first = places.setdefault(id, number)
-        if first != number:
-            raise FormatError(second_line(id, name, first), name, number)
-        said[id] = words
-    return said

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.edit import EditConsensus, edit
 from decoding.minimum_risk.evidence import checked_scale
+from decoding.minimum_risk.rover import CONFIDENCE
 from fstmetrics import WER, Metric, Normalised
 from fstmetrics.alignment.rates import SCLITE
 from fstmetrics.references import Reference
@@ -36,7 +37,8 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError, argument
 from lattices.formats.references import References
 from lattices.records import Record
-from lattices.spaces import Space
+from lattices.spaces import Lattice, Space
+from lattices.vocabulary import EPSILON
 
 #: every half octave from 1/64 to 64
 SCALES = tuple(2.0 ** (step / 2) for step in range(-12, 13))
@@ -161,15 +163,23 @@ class CalibrationJob:
         own = best_words(space)
         known: dict[tuple[str, ...], list[bool | None]] = {}
 
-        def judged(found: EditConsensus) -> JudgedWords:
-            words = found.tokens
+        def judged_by(words: tuple[str, ...], sure: Iterable[float]) -> JudgedWords:
             if words not in known:
                 known[words] = right_words(words, references, self.normalise)
-            pairs = zip(found.network.words, known[words], strict=True)
-            kept = [(word.confidence, right) for word, right in pairs if right is not None]
+            pairs = zip(sure, known[words], strict=True)
+            kept = [(one, right) for one, right in pairs if right is not None]
             confidences, correct = zip(*kept, strict=True) if kept else ((), ())
             return JudgedWords(floats(confidences), np.asarray(correct, dtype=np.bool_))
 
+        def judged(found: EditConsensus) -> JudgedWords:
+            return judged_by(found.tokens, [word.confidence for word in found.network.words])
+
+        given = _given_confidences(space)
+        if given is not None:
+            # the same at every scale
+            words = judged_by(own, given)
+            count = len(self.scales)
+            return SegmentWords(floats([cross_entropy(*words)] * count), (words,) * count)
         entropies, decided = [], []
         for scale in self.scales:
             found = edit(space, scale=scale)
@@ -180,6 +190,16 @@ class CalibrationJob:
                 words = judged(edit(space, scale=scale, start=own, decode=False))
             entropies.append(cross_entropy(*words))
         return SegmentWords(floats(entropies), tuple(decided))
+
+
+def _given_confidences(space: Space) -> list[float] | None:
+    """Return the confidences of the words of a sentence that has them, as one of a ctm does."""
+    if not isinstance(space, Lattice) or CONFIDENCE not in space.feature_names:
+        return None
+    if space.features is None or not np.array_equal(space.dst, space.src + 1):
+        return None
+    sure = space.features.toarray()[:, space.feature_names.index(CONFIDENCE)]
+    return [float(one) for one in sure[space.label != EPSILON]]
 
 
 @dataclass(frozen=True)

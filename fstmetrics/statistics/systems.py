@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,27 +12,11 @@ from fstmetrics.alignment.family import Judgement
 from fstmetrics.contract import Evaluator, Metric, checked_rows
 from fstmetrics.references import Overlap, Reference, compares_words, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
-from lattices.algorithms.kbest import best_words
 from lattices.arrays import FloatColumn
 from lattices.errors import Error, FormatError, OptionError
-from lattices.formats import Format, parse_record
-from lattices.formats.base import decoded_lines, split_words
-from lattices.formats.reading import available, named, sniffs
+from lattices.formats.outputs import LAYOUTS, Output, read_output, unnamed
 from lattices.formats.references import References
-from lattices.formats.references.files import is_own_id
-from lattices.formats.references.ids import IdTemplate
-from lattices.formats.references.nist import READERS, Lines, looks_like, second_line
-from lattices.formats.streams import display_name, opened
 from lattices.records import Record
-from lattices.vocabulary import Vocabulary
-
-TEXT = "text"
-#: layouts of NIST's sclite that hypotheses come in
-TRANSCRIPTS = ("trn", "ctm")
-_LOOKED_AT = 8
-_BLANKS = " \t\v\f"
-
-Line = tuple[int, str, list[str]]
 
 
 class Scorer:
@@ -200,21 +184,31 @@ class System:
 def read_system(path: str, format: str | None, scorer: Scorer) -> System:
     """Return a system with the statistics of all its segments.
 
+    ``path`` and ``format`` as in :func:`lattices.formats.outputs.read_output`.
+
     Raises
     ------
     FormatError
         For a file that does not fit the references at all. What is wrong with single segments,
         is in the failures.
     """
-    system = System(display_name(path), scorer.metrics)
+    references = scorer.references
+    output = read_output(path, format, references, scorer.id_template)
+    system = System(output.path, scorer.metrics, output.note)
     scorer.shared = Overlap.UNKNOWN
-    with opened(path) as (head, stream):
-        found = _format(head, format)
-        if found is None:
-            _score_lines(stream, system, scorer, format)
-        else:
-            system.note = f"the best entry of each {found.name} list is scored"
-            _score_lists(found, stream, system, scorer)
+    for id, line, problem in output.failures:
+        system.fail(id, line, problem)
+    _check_count(output, references)
+    for id, words, line, position in output.said:
+        name = id if output.has_ids else unnamed(line)
+        try:
+            system.add(scorer, id, name, position, words)
+        except Error as problem:
+            if not output.has_ids:
+                raise
+            system.fail(id, line, problem)
+    # the first segment may have settled how references are taken
+    _check_count(output, references)
     system.problem = scorer.shared.problem
     return system
 
@@ -316,139 +310,8 @@ def describe_layout(references: References) -> str:
     return f"references are taken {layouts[references.layout]}"
 
 
-def _format(head: bytes, name: str | None) -> Format | None:
-    """Return the format of n-best lists that a file is in, or None for lines of text."""
-    if name in (TEXT, *TRANSCRIPTS):
-        return None
-    if name is not None:
-        return named(name)
-    lists = [entry for entry in available() if entry.kind in ("nbest", "any")]
-    return next((entry for entry in lists if sniffs(entry, head)), None)
-
-
-def _score_lines(stream: BinaryIO, system: System, scorer: Scorer, format: str | None) -> None:
-    lines = [(n, text, split_words(text)) for n, text in decoded_lines(stream, system.name)]
-    if not lines:
-        raise FormatError(f"0 lines for {len(scorer.references)} references", system.name)
-    transcripts = _transcripts(lines, system.name, scorer, format)
-    if transcripts:
-        for position, (name, text) in enumerate(transcripts.items()):
-            _add(system, scorer, name, position, split_words(text), 0)
-    elif _are_by_id(lines, system.name, scorer.references):
-        places: dict[str, int] = {}
-        for number, _, words in lines:
-            if not words:
-                continue
-            name = words[0]
-            first = places.setdefault(name, number)
-            if first != number:
-                raise FormatError(second_line(name, system.name, first), system.name, number)
-            _add(system, scorer, name, number - 1, words[1:], number)
-    else:
-        _check_count(system.name, len(lines), "lines", scorer.references)
-        for number, _, words in lines:
-            system.add(scorer, str(number), _unnamed(number), number - 1, words)
-
-
-def _add(
-    system: System, scorer: Scorer, name: str, position: int, words: list[str], line: int
-) -> None:
-    """Score one segment that has an id."""
-    try:
-        system.add(scorer, name, name, position, words)
-    except FormatError as problem:
-        system.fail(name, line, problem)
-
-
-def _unnamed(number: int) -> str:
-    """Return a name for a line without an id; no line begins with it, for it has a blank in it."""
-    return f"line {number}"
-
-
-def _are_by_id(lines: list[Line], path: str, references: References) -> bool:
-    """Tell whether lines of text begin with ids, and settle the layout of the references.
-
-    Two plain files may begin with the same words; so first words count as ids only if they
-    all have a digit in them, and are ids of the references. Where they look like ids, and the
-    references were found to have none, they are not taken for words either.
-    """
-    names = [words[0] for _, _, words in lines if words]
-    likely = all(any(letter.isdigit() for letter in name) for name in names)
-    references.settle(names[:_LOOKED_AT] if likely and names else [_unnamed(1)])
-    if references.layout == "kaldi":
-        return True
-    different = len(set(names)) == len(names)
-    alike = len(names) > 1 or any(map(is_own_id, names))
-    if references.guessed and likely and different and alike:
-        raise FormatError(
-            f"lines begin with what look like ids ({names[0]!r}), and those of the references do "
-            f"not{references.both_readings()}",
-            path,
-        )
-    return False
-
-
-def _transcripts(
-    lines: list[Line], path: str, scorer: Scorer, format: str | None
-) -> dict[str, str]:
-    """Return hypotheses in a layout of sclite's by their ids; none if they are not in one.
-
-    By itself only trn is recognised, where all lines end in ``(id)`` and the references have
-    such ids: rows of a ctm look much like lines of text.
-    """
-    references = scorer.references
-    texts = [text.strip(_BLANKS) for _, text, _ in lines]
-    if format in TRANSCRIPTS:
-        found = _read_transcripts(texts, path, str(format), scorer.id_template)
-        references.settle(list(found)[:_LOOKED_AT])
-        if references.layout != "kaldi":
-            raise FormatError(f"{format} goes by id, but the references do not", path)
-        return found
-    if format is not None or not looks_like("trn", texts):
-        return {}
-    try:
-        found = _read_transcripts(texts, path, "trn", scorer.id_template)
-    except FormatError:
-        # sentences that end in brackets
-        return {}
-    references.settle(list(found)[:_LOOKED_AT])
-    return found if set(found) & set(references.ids) else {}
-
-
-def _read_transcripts(
-    texts: list[str], path: str, layout: str, id_template: str | None
-) -> dict[str, str]:
-    template = None if id_template is None else IdTemplate(id_template)
-    if template is not None and not template.suits(layout):
-        # it is for the references, which are in another layout
-        template = None
-    entries = READERS[layout](Lines(path, texts), template).entries
-    if not entries:
-        raise FormatError(f"no segment of layout {layout}", path)
-    plain = {name: entry for name, entry in entries.items() if isinstance(entry, str)}
-    ambiguous = next((name for name in entries if name not in plain), None)
-    if ambiguous is not None:
-        raise FormatError(f"segment {ambiguous!r}: a hypothesis has alternatives", path)
-    return plain
-
-
-def _score_lists(format: Format, stream: BinaryIO, system: System, scorer: Scorer) -> None:
-    position = -1
-    for position, record in enumerate(format.records(stream, system.name)):
-        name = ""
-        try:
-            space: Any = parse_record(format, record, Vocabulary())
-            name = space.id
-            if name in system.stats:
-                raise FormatError("a second list with this id")
-            system.add(scorer, name, name, position, best_words(space))
-        except Error as problem:
-            system.fail(name, record.line, problem)
-    if position >= 0:
-        _check_count(system.name, position + 1, "lists", scorer.references)
-
-
-def _check_count(path: str, count: int, what: str, references: References) -> None:
-    """Refuse more or fewer outputs than references, where only their order pairs them."""
-    if references.layout == "plain" and count != len(references):
-        raise FormatError(f"{count} {what} for {len(references)} references", path)
+def _check_count(output: Output, references: References) -> None:
+    """Refuse more or fewer sentences than references, where only their order pairs them."""
+    if references.layout == "plain" and output.count != len(references):
+        what = "lines" if output.layout in LAYOUTS else "lists"
+        raise FormatError(f"{output.count} {what} for {len(references)} references", output.path)

@@ -69,10 +69,15 @@ def _names() -> dict[str, tuple[str, ...]]:
     from decoding.training.known import LEARNERS
     from fstmetrics import METRICS, NORMALISERS
     from lattices.formats import FORMATS
+    from lattices.formats.outputs import LAYOUTS
     from lattices.intersection import ENGINES
 
     formats, metrics = FORMATS.names(), METRICS.names()
+    outputs = tuple(dict.fromkeys((*LAYOUTS, *formats)))
+    takers = ("score", "compare", "correlate", "char-bleu", "sweep", "report", "calibrate")
     return {
+        **{f"{name} input_format": outputs for name in takers},
+        "systems_format": outputs,
         "metric": metrics,
         "metrics name": metrics,
         "input_format": formats,
@@ -105,7 +110,7 @@ def command_of(
             for each, below in action.choices.items():
                 found.commands[each] = command_of(below, names, helps.get(each, ""))
             continue
-        values = names.get(action.dest, names.get(f"{name} {action.dest}", action.choices or ()))
+        values = names.get(f"{name} {action.dest}", names.get(action.dest, action.choices or ()))
         plain = tuple(value for value in map(str, values) if _PLAIN.fullmatch(value))
         if not action.option_strings:
             found.values = plain

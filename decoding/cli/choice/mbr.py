@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
+    LINES,
     STANDARD,
-    TABULAR,
     add_calibration,
     add_inputs,
     add_metrics,
@@ -34,6 +33,7 @@ from decoding.cli.running import (
     oracle_heading,
     scores_table,
     segments_line,
+    sentences_taken,
     task_over_corpus,
     unscored_lines,
     write_summarised,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from decoding.cli.running import Outcome
     from decoding.minimum_risk.results import Method
     from fstmetrics import Metric
+    from lattices.formats.references import References
     from lattices.spaces import Space
 
 #: methods whose point is that their answer is exact
@@ -58,6 +59,7 @@ tsv   (default) one line a segment, in the order of the input: id, expectation, 
 jsonl one object a line: id, rank, expected, words, text, method, metric, exact, candidates,
       evidence, model_score, features, and with references scores (under every metric);
       with --confidences also confidences, of each word: word, confidence, begin, end, alternatives.
+text  the words alone, an empty line for a segment that failed; kaldi: id and words; trn: words (id)
 ctm   NIST's: id, channel, begin, duration, word, confidence; for spaces and systems with times.
 
 With references, in the input or by --refs, a summary of the corpus goes to standard error: what
@@ -114,8 +116,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         help="spaces of other systems with the same ids, combined with SPACES; or what they said, "
-        "as lines 'id words', trn or .ctm: with sentences in all files words are voted on (ROVER), "
-        "under wer by default; without SPACES the first system takes their place",
+        "as lines 'id words', trn, ctm or what commands write: with sentences in all files words "
+        "are voted on (ROVER), under wer by default; without SPACES the first system takes their "
+        "place",
+    )
+    parser.add_argument(
+        "--systems-format",
+        metavar="NAME",
+        help="format of --systems: text (line i is segment i), kaldi ('id words'), trn, ctm, tsv, "
+        "or one of spaces (default: found by content)",
     )
     parser.add_argument(
         "--system-weights",
@@ -147,7 +156,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resuming(parser)
     parser.add_argument(
         "--format",
-        choices=("tsv", "jsonl", "ctm", *TABULAR),
+        choices=(*LINES, "ctm"),
         default="tsv",
         help="output format (default: tsv); ctm needs the method edit or rover, and times in the "
         "input; parquet needs pyarrow",
@@ -177,41 +186,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from tempfile import TemporaryDirectory
-
-    combined = bool(arguments.systems)
-    if not arguments.paths and arguments.systems:
+    option, combined = "read.format", bool(arguments.systems)
+    if not arguments.paths and combined:
+        option = "systems.format"
         first, *arguments.systems = arguments.systems
         arguments.paths = [first]
-    with TemporaryDirectory() as folder:
-        return _run(arguments, _take_transcripts(arguments, folder) if combined else {})
+        arguments.input_format = arguments.input_format or arguments.systems_format
+    if not combined or STANDARD in arguments.paths:
+        return _run(arguments, None, {})
+    references = opened_references(arguments)
+    with sentences_taken(arguments, references, option) as taken:
+        # words of sentences are voted on
+        if taken and arguments.resume:
+            arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
+        if len(taken) == len(arguments.paths):
+            arguments.default_metrics = ["wer"]
+        return _run(arguments, references, {made: own for own, made in taken.items()})
 
 
-def _take_transcripts(arguments: argparse.Namespace, folder: str) -> dict[str, str]:
-    """Put lattices of one path in the place of sentences in SPACES; then words are voted on.
-
-    Returns the files of sentences by those of the lattices made of them.
-    """
-    if STANDARD in arguments.paths:
-        return {}
-    import lattices
-    from decoding.corpus.transcripts import is_transcript, read_transcripts
-
-    taken = {}
-    for place, path in enumerate(arguments.paths):
-        if os.path.isfile(path) and is_transcript(path):
-            if arguments.resume:
-                arguments.parser.error(f"--resume is for spaces, and {path} has sentences")
-            spaces = read_transcripts(path).values()
-            arguments.paths[place] = os.path.join(folder, f"{place}-{os.path.basename(path)}.jsonl")
-            lattices.write(arguments.paths[place], spaces)
-            taken[arguments.paths[place]] = path
-    if len(taken) == len(arguments.paths):
-        arguments.default_metrics = ["wer"]
-    return taken
-
-
-def _run(arguments: argparse.Namespace, transcripts: Mapping[str, str]) -> int:
+def _run(
+    arguments: argparse.Namespace, references: References | None, transcripts: Mapping[str, str]
+) -> int:
+    """Run the command; ``transcripts`` has the files of sentences that lattices were made of."""
     check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
@@ -245,7 +241,8 @@ def _run(arguments: argparse.Namespace, transcripts: Mapping[str, str]) -> int:
             "normalised metric decides by --method pairwise, exact or search"
         )
     system_shares(arguments.system_weights, 1 + len(arguments.systems))
-    references = opened_references(arguments)
+    if references is None:
+        references = opened_references(arguments)
     decision = {
         "scale": arguments.scale,
         "k": arguments.k,
@@ -253,7 +250,9 @@ def _run(arguments: argparse.Namespace, transcripts: Mapping[str, str]) -> int:
         "oracles": not arguments.no_oracle,
     }
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
-    systems = tuple(map(_table, arguments.systems))
+    systems = tuple(
+        _table(path, arguments.systems_format, references) for path in arguments.systems
+    )
     tables = {
         "method": method,
         "evidence": _table(arguments.evidence) if arguments.evidence else None,
@@ -300,6 +299,7 @@ def _run(arguments: argparse.Namespace, transcripts: Mapping[str, str]) -> int:
             task={
                 **task_over_corpus(arguments, metrics),
                 "input options": sorted(map(list, arguments.option)),
+                **({"systems format": name} if (name := arguments.systems_format) else {}),
                 "evidence": bool(arguments.evidence),
                 "others": file_stamps(others),
                 "format": arguments.format,
@@ -385,14 +385,16 @@ def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> s
     return "auto" if arguments.method == "auto" and not options else method
 
 
-def _table(path: str) -> Mapping[str, Space]:
+def _table(
+    path: str, format: str | None = None, references: References | None = None
+) -> Mapping[str, Space]:
     """Return the spaces of a file by their ids."""
     import lattices
     from decoding.corpus.transcripts import is_transcript, read_transcripts
 
-    if is_transcript(path):
-        return read_transcripts(path)
-    return {space.id: space for space in lattices.read(path)}
+    if is_transcript(path, format):
+        return read_transcripts(path, format, references, "systems.format")
+    return {space.id: space for space in lattices.read(path, format)}
 
 
 def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
     FORMATS,
+    LINES,
     STANDARD,
-    TABULAR,
     add_breakdown,
     add_inputs,
     add_metrics,
@@ -57,6 +57,7 @@ tsv   (default) one line a segment, in the order of the input: id, score, words.
 jsonl one object a line: id, rank, score, words, text, metric, scores (under every metric),
       stats, model_score, features, reference (which one), alignment, exact; and where it is
       not, bound, which no sentence surpasses, if that is known.
+text  the words alone, an empty line for a segment that failed; kaldi: id and words; trn: words (id)
 
 A summary of the corpus goes to standard error: what the model's own best would have scored,
 and what the oracles score, under every metric.
@@ -87,8 +88,6 @@ examples:
   fstmetrics oracle nbest.gz --refs refs.en --metric wer --at 1,2,4,8,16,100 --plot oracles.svg
   fstmetrics oracle lattices.jsonl.gz --metric wer --densities 2,5,10,20,50 --format latex
 """
-#: formats of the lines of segments
-LINES = ("tsv", "jsonl", *TABULAR)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -162,8 +161,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=(*LINES, *(each for each in FORMATS if each not in LINES)),
-        help="output format: tsv (default) or jsonl; with --at and --densities table (default), "
-        "tsv, json or latex; csv and parquet for both (parquet needs pyarrow)",
+        help="output format: tsv (default), jsonl, text, kaldi or trn; with --at and --densities "
+        "table (default), tsv, json or latex; csv and parquet for both (parquet needs pyarrow)",
     )
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from decoding.cli.arguments import (
+    LINES,
     STANDARD,
-    TABULAR,
     add_inputs,
     add_metrics,
     add_references,
@@ -47,6 +47,7 @@ fstmetrics train, cdec, Joshua, Travatar or Moses write them), and write
     tsv    id, score, words
     jsonl  id, score, words, text, features, and with references scores (under every metric)
     text   the words alone; an empty line for a segment that failed
+    kaldi  id and words; trn: words (id)
   the K best, with -k K, as n-best lists in any format that holds them
   the spaces themselves with new scores, with --spaces; the entries of a list stay in order
 
@@ -92,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resuming(parser)
     parser.add_argument(
         "--format",
-        choices=("tsv", "jsonl", "text", *TABULAR),
+        choices=LINES,
         help="output format of lines (default: tsv); parquet needs pyarrow",
     )
     add_target(parser)
@@ -197,8 +198,6 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
         done="rescored",
         for_people=lambda summary: _for_people(summary, metrics),
         conclude=conclude,
-        # plain text has no ids: an empty line keeps line i that of segment i
-        for_failed=b"\n" if format == "text" else b"",
     )
 
 

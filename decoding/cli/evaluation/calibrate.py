@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
@@ -21,7 +22,7 @@ from decoding.cli.arguments import (
     report_failures,
     settling,
 )
-from decoding.cli.running import add_running, check_running, corpus_outcomes
+from decoding.cli.running import add_running, check_running, corpus_outcomes, sentences_taken
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.calibration import CalibrationReport
@@ -36,6 +37,8 @@ The table on standard error has the normalised cross entropy of NIST (NCE: 1 is 
 better than one confidence for all words) and the expected calibration error (ECE: 0 is best, over
 10 bins) before and after. 'Held out' is cross-validated: the segments are divided into --folds
 parts, and each is judged by what was fitted to the others.
+
+DEV are search spaces; or a ctm with confidences, which are mapped: there is nothing to scale.
 """
 EXAMPLES = """\
 examples:
@@ -107,7 +110,11 @@ def run(arguments: argparse.Namespace) -> int:
     found: list[SegmentWords] = []
     records = 0
     first = settling(references, arguments, required=True)
-    with corpus_outcomes(job, arguments, first=first) as outcomes:
+    with (
+        sentences_taken(arguments, references) as taken,
+        corpus_outcomes(job, arguments, first=first) as outcomes,
+    ):
+        _check_confidences(taken)
         for outcome in outcomes:
             records += outcome.position >= 0
             if isinstance(outcome, Failure):
@@ -136,6 +143,21 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         print(_for_people(report, len(failures)), file=sys.stderr)
     return 1 if failures else 0
+
+
+def _check_confidences(taken: Mapping[str, str]) -> None:
+    """Refuse files of sentences without confidences: each word would have 1."""
+    import lattices
+    from decoding.minimum_risk.rover import CONFIDENCE
+    from lattices.errors import FormatError
+
+    for path, spaces in taken.items():
+        if not any(CONFIDENCE in space.feature_names for space in lattices.read(spaces)):
+            raise FormatError(
+                "sentences without confidences; calibrate takes search spaces, or a ctm that has "
+                "confidences",
+                path,
+            )
 
 
 def _for_people(report: CalibrationReport, failed: int) -> str:

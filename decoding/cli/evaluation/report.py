@@ -25,7 +25,13 @@ from decoding.cli.arguments import (
     settling,
     values,
 )
-from decoding.cli.running import add_running, check_results, check_running, corpus_outcomes
+from decoding.cli.running import (
+    add_running,
+    check_results,
+    check_running,
+    corpus_outcomes,
+    sentences_taken,
+)
 from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
@@ -43,8 +49,8 @@ confidences can be believed; and all segments, to sort, search and filter. A seg
 its alignments, its confusion network, and its lattice around the oracle.
 
 LATTICES are lattices, forests or n-best lists; or JSON lines that 'fstmetrics oracle' and
-'fstmetrics mbr' have written, which are not searched again. With --against there are two systems
-side by side.
+'fstmetrics mbr' have written, which are not searched again; or what a system said, in any file that
+'fstmetrics score' reads. With --against there are two systems side by side.
 """
 EXAMPLES = """\
 examples:
@@ -195,7 +201,10 @@ def _outcomes(
         densities=tuple(sorted(arguments.densities or DENSITIES)),
     )
     first = settling(references, arguments, required=True)
-    with corpus_outcomes(job, arguments, first=first) as outcomes:
+    with (
+        sentences_taken(arguments, references),
+        corpus_outcomes(job, arguments, first=first) as outcomes,
+    ):
         yield outcomes
 
 

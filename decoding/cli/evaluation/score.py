@@ -26,9 +26,10 @@ SUMMARY = "score hypotheses, or the best of n-best lists, against references"
 DESCRIPTION = """\
 Score each system's output against references, over the corpus and for each segment.
 
-A system is a file of lines, in the order of the references; or of lines 'id words', or of
-'words (id)' (trn), where the references have ids too; or of n-best lists, of which the entry with
-the highest score counts. An empty line is an empty hypothesis.
+A system is a file of lines, in the order of the references; or of lines 'id words', of 'words (id)'
+(trn) or a ctm, where the references have ids too; or what oracle, mbr, rescore and confusion write
+in any format, of which the first rank counts; or of n-best lists or lattices, of which the sentence
+with the highest score counts. An empty line is an empty hypothesis.
 """
 EXAMPLES = """\
 examples:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from decoding.cli.arguments import tsv_cell
 from decoding.cli.output.confusion import ctm_lines, words_of
+from decoding.cli.output.lines import sentence_line
 from decoding.cli.output.tally import Lines, sums_of
 from decoding.corpus.jobs import MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
@@ -41,7 +41,7 @@ class MBRLines:
     ----------
     metrics, references, decision
         As in :class:`decoding.corpus.jobs.MBRJob`; ``decision`` has the rest of its arguments.
-    format : {"tsv", "jsonl", "ctm"}
+    format : {"jsonl", "ctm", "tsv", "text", "kaldi", "trn"}
     confidences : bool
         Whether JSON has the words with confidences, times and alternatives.
     channel : str
@@ -72,15 +72,14 @@ class MBRLines:
         ]
 
     def _spelt(self, id: str, result: SegmentConsensus) -> str:
-        if self.format == "tsv":
-            name = tsv_cell(id)
-            return "".join(
-                f"{name}\t{found.expected!r}\t{tsv_cell(found.text)}\n"
-                for found in result.consensus
-            )
         if self.format == "ctm":
             networks = [_network(found) for found in result.consensus]
             return "".join(ctm_lines(each, self.channel, self.calibration) for each in networks)
+        if self.format != "jsonl":
+            return "".join(
+                sentence_line(self.format, id, found.expected, found.text)
+                for found in result.consensus
+            )
         return "".join(
             json_text(
                 {

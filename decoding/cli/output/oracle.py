@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from decoding.cli.arguments import tsv_cell
+from decoding.cli.output.lines import sentence_line
 from decoding.cli.output.tally import Lines, Tally, sums_of
 from decoding.cli.running import SENTENCE_ORACLES
 from decoding.cli.tables import Report, headings
@@ -38,7 +38,7 @@ class OracleLines:
     ----------
     metrics, references, search
         As in :class:`decoding.corpus.jobs.OracleJob`; ``search`` has the rest of its arguments.
-    format : {"tsv", "jsonl"}
+    format : {"jsonl", "tsv", "text", "kaldi", "trn"}
     sentences : bool
         Whether to send sentences and references, too.
     """
@@ -52,10 +52,9 @@ class OracleLines:
     def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the lines of each segment."""
         found = OracleJob(self.metrics, self.references, **self.search)(segments)
-        spelt = _tsv_lines if self.format == "tsv" else _json_lines
         return [
             Lines(
-                spelt(segment.id, result, self.metrics),
+                self._spelt(segment.id, result),
                 _sums(result, self.metrics),
                 result.engine,
                 sentences=(result.oracles[0].tokens, result.one_best) if self.sentences else (),
@@ -63,6 +62,13 @@ class OracleLines:
             )
             for segment, result in zip(segments, found, strict=True)
         ]
+
+    def _spelt(self, id: str, result: SegmentOracles) -> str:
+        if self.format == "jsonl":
+            return _json_lines(id, result, self.metrics)
+        return "".join(
+            sentence_line(self.format, id, found.score, found.text) for found in result.oracles
+        )
 
 
 def _sums(result: SegmentOracles, metrics: tuple[Metric, ...]) -> tuple[float, ...]:
@@ -133,22 +139,14 @@ class CorpusLines:
         ]
 
     def _spelt(self, id: str, found: Oracle, row: FloatColumn) -> str:
-        if self.format == "tsv":
-            return _tsv_line(id, found)
+        if self.format != "jsonl":
+            return sentence_line(self.format, id, found.score, found.text)
         return json_text(_fields(id, found, _split(row, self.metrics), self.metrics)) + "\n"
 
 
 def _split(row: FloatColumn, metrics: tuple[Metric, ...]) -> list[FloatColumn]:
     """Return the statistics of each metric."""
     return np.split(row, np.cumsum([len(metric.stat_names) for metric in metrics])[:-1])
-
-
-def _tsv_line(id: str, found: Oracle) -> str:
-    return f"{tsv_cell(id)}\t{found.score!r}\t{tsv_cell(found.text)}\n"
-
-
-def _tsv_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) -> str:
-    return "".join(_tsv_line(id, found) for found in result.oracles)
 
 
 def _json_lines(id: str, result: SegmentOracles, metrics: tuple[Metric, ...]) -> str:

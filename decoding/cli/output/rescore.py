@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.cli.arguments import tsv_cell
+from decoding.cli.output.lines import sentence_line
 from decoding.cli.output.tally import Lines, sums_of
 from decoding.corpus.jobs import RescoreJob, SegmentRescored
 from decoding.corpus.outcomes import Segment
 from decoding.plain_json import json_text
 from fstmetrics import Metric
-from lattices.errors import OptionError
 from lattices.formats.references import References
 
 #: what is counted of a segment
@@ -32,7 +31,7 @@ class RescoreLines:
     Attributes
     ----------
     job : RescoreJob
-    format : {"tsv", "jsonl", "text"}
+    format : {"jsonl", "tsv", "text", "kaldi", "trn"}
     """
 
     job: RescoreJob
@@ -57,15 +56,8 @@ class RescoreLines:
 
     def _spelt(self, id: str, found: SegmentRescored) -> str:
         said = found.hypothesis
-        if self.format == "tsv":
-            return f"{tsv_cell(id)}\t{said.score!r}\t{tsv_cell(said.text)}\n"
-        if self.format == "text":
-            if "\n" in said.text or "\r" in said.text:
-                raise OptionError(
-                    f"{said.text!r} has a line end in it, which text cannot hold; "
-                    "use --format jsonl"
-                )
-            return said.text + "\n"
+        if self.format != "jsonl":
+            return sentence_line(self.format, id, said.score, said.text)
         fields: dict[str, Any] = {
             "id": id,
             "score": said.score,

@@ -47,7 +47,7 @@ examples:
   fstmetrics confusion lattices.jsonl.gz --start hyps.txt --no-decode | jq .words
 """
 
-_LAYOUTS = ("auto", "kaldi", "plain", "trn", "ctm", "stm")
+_LAYOUTS = ("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

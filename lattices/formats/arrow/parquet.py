@@ -2,7 +2,8 @@
 
 The columns are those of :mod:`lattices.formats.arrow.schema`, with words as dictionary-encoded
 strings; any tool that knows Parquet can query them. Columns of other names are not read, and
-those that are missing are null.
+those that are missing are null. A table without labels may have rows as
+:mod:`lattices.formats.lists.rows` knows them, such as the results of commands.
 
 Row groups are what is read at a time. As the end of such a file must be read first, files
 that are compressed once more, and pipes, go through a temporary file in ``TMPDIR``.
@@ -29,6 +30,7 @@ from lattices.formats.arrow.schema import (
     table_schema,
 )
 from lattices.formats.base import Losses, choice
+from lattices.formats.lists.rows import from_rows, is_named
 from lattices.optional import require
 from lattices.spaces import Space
 
@@ -66,6 +68,22 @@ class _RowGroups(BatchFile):
         return batch
 
 
+class _TextRows(BatchFile):
+    """A table of rows of named columns, whose lists are held as a whole."""
+
+    def __init__(self, table: Any) -> None:
+        numbering = Numbering()
+        batches = [
+            numbered_batch(piece, numbering, Losses("parquet"))
+            for piece in in_batches(from_rows(table.to_pylist()))
+        ]
+        self._batches = list(numbering.named(batches))
+        super().__init__([batch.num_rows for batch in self._batches])
+
+    def batch(self, number: int) -> RecordBatch:
+        return self._batches[number]
+
+
 class Parquet(ColumnarFormat):
     """See the module."""
 
@@ -82,6 +100,10 @@ class Parquet(ColumnarFormat):
 
     def open(self, source: Source) -> BatchFile:
         """Read the end of a file, where its row groups are listed."""
+        parquet = require("pyarrow.parquet", "arrow")
+        names = parquet.read_schema(source).names
+        if "label" not in names and is_named(names):
+            return _TextRows(parquet.read_table(source))
         return _RowGroups(source)
 
     def batches(self, stream: BinaryIO) -> Iterator[RecordBatch]:

@@ -7,6 +7,10 @@ list of their own.
 
 Columns are known by usual names. ``text=``, ``score=``, ``nbest=``, ``reference=`` and ``source=``
 give others; the id is the first column where none has a usual name. What has no score has 0.
+
+Rows that commands of this package have written, results, are known by their columns
+(:func:`is_result`): of several ranks of a segment the first counts, since their scores are those of
+a metric, of which less may be better.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -36,6 +41,8 @@ from lattices.formats.lists.moses import lists_to_write
 from lattices.spaces import Hypothesis, NBest, Space
 from lattices.vocabulary import Vocabulary
 
+#: the name of a field of an object, up to its value
+_KEY = re.compile(r'[\s,]*"([^"\\]*)"\s*:\s*')
 #: usual names of columns, the likeliest first
 NAMES: Mapping[str, tuple[str, ...]] = {
     "id": (
@@ -77,6 +84,7 @@ class Columns:
     reference: str = ""
     source: str = ""
     features: tuple[str, ...] = ()
+    rank: str = ""
 
     @classmethod
     def among(cls, names: Sequence[str], given: Mapping[str, Any]) -> Columns:
@@ -87,6 +95,8 @@ class Columns:
         SpaceError
             If a column that is given is not there, or none can have the words.
         """
+        if not given and is_result(names):
+            return cls("id", text="words", rank="rank" if "rank" in names else "")
         found: dict[str, str] = {}
         for what, usual in NAMES.items():
             wanted = given.get(what)
@@ -117,9 +127,10 @@ class Columns:
         entries = row.get(self.nbest) if self.nbest else None
         features = {name: _number(row.get(name), name) for name in self.features}
         if entries is None:
-            return [
-                Hypothesis(_words(row.get(self.text)), self._score(row.get(self.score)), features)
-            ]
+            words = row.get(self.text)
+            if self.text == "words" and "text" in row:
+                words = _result_words(row)
+            return [Hypothesis(_words(words), self._score(row.get(self.score)), features)]
         if not isinstance(entries, list | tuple):
             raise SpaceError(f"{entries!r:.40} for {self.nbest!r}, expected a list")
         scores = row.get(self.score)
@@ -146,7 +157,9 @@ class Columns:
         return 0.0 if value is None or value == "" else _number(value, self.score or "score")
 
     def nbest_of(self, rows: Sequence[Mapping[str, Any]], vocabulary: Vocabulary) -> NBest:
-        """Return the list of rows of one id."""
+        """Return the list of rows of one id; of results, the one of the first rank."""
+        if self.rank:
+            rows = [min(rows, key=lambda row: _number(row.get(self.rank), self.rank))]
         references: tuple[str, ...] = ()
         for row in rows:
             found = row.get(self.reference) if self.reference else None
@@ -207,6 +220,38 @@ def from_rows(
         together = [pair for _, pair in some]
         lists.append(together[0][1].nbest_of([row for row, _ in together], words))
     return lists
+
+
+def is_named(names: Sequence[str]) -> bool:
+    """Tell whether columns have usual names: one has the words, another ids or scores."""
+    words, others = {*NAMES["text"]}, {*NAMES["id"], *NAMES["score"]}
+    return not words.isdisjoint(names) and not others.isdisjoint(names)
+
+
+def is_result(names: Sequence[str]) -> bool:
+    """Tell whether columns are those of results that ``oracle``, ``mbr``, ... have written.
+
+    Examples
+    --------
+    >>> is_result(["id", "rank", "score", "words", "text", "metric"]), is_result(["id", "text"])
+    (True, False)
+    """
+    return {"id", "words", "text"} <= {*names} and (
+        not {"metric", "bins"}.isdisjoint(names) or [*names[:2]] == ["id", "score"]
+    )
+
+
+def _result_words(row: Mapping[str, Any]) -> Any:
+    """Return the words of a result one by one, or its text where they are more than words."""
+    words = row["words"]
+    if isinstance(words, str):
+        try:
+            # a cell of CSV
+            words = json.loads(words)
+        except (ValueError, RecursionError):
+            words = None
+    alone = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    return words if alone else row["text"]
 
 
 def _words(text: Any) -> tuple[str, ...]:
@@ -274,14 +319,46 @@ class JsonRows(Format):
         return columns.nbest_of(rows, vocabulary)
 
 
+def leading_fields(head: bytes) -> tuple[dict[str, Any], bool]:
+    """Return the fields of the object in the first line, and whether they are all there.
+
+    A line may be longer than the head: of the value that is cut, only the kind is told. What is no
+    object has no fields.
+
+    Examples
+    --------
+    >>> leading_fields(b'{"id": "a", "words": ["the", "ca')
+    ({'id': 'a', 'words': []}, False)
+    """
+    first, end, _ = head.lstrip().partition(b"\n")
+    text = first.decode("utf-8", "ignore").strip()
+    try:
+        row = json.loads(text)
+        return (row, True) if isinstance(row, dict) else ({}, True)
+    except (ValueError, RecursionError):
+        if end:
+            return {}, True
+    fields: dict[str, Any] = {}
+    decode, place = json.JSONDecoder().raw_decode, 1
+    while key := _KEY.match(text, place):
+        name = key[1]
+        try:
+            fields[name], place = decode(text, key.end())
+        except (ValueError, RecursionError):
+            kinds: dict[str, Any] = {'"': "", "[": [], "{": {}}
+            fields[name] = kinds.get(text[key.end() : key.end() + 1])
+            break
+    return fields, False
+
+
 def is_row(head: bytes) -> bool:
     """Tell whether a file begins with a row of named columns, and no segment of our JSON lines."""
-    try:
-        row = json.loads(head.lstrip().split(b"\n", 1)[0])
-    except (ValueError, RecursionError):
-        return False
+    row, whole = leading_fields(head)
+    if not whole:
+        # of a row that goes on beyond the head, only results are known for sure
+        return "id" in row and (isinstance(row.get("words"), list) or [*row] == ["id", "text"])
     ours = {"arcs", "edges", "nodes", "states", "finals"}
-    if not isinstance(row, dict) or ours & row.keys():
+    if ours & row.keys():
         return False
     entries = row.get("nbest")
     if isinstance(entries, list) and all(isinstance(each, dict) for each in entries):
@@ -327,10 +404,8 @@ class CsvRows(Format):
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line names columns, a usual one for the words among them."""
-        first = head.split(b"\n", 1)[0]
-        names = _cells(first.rstrip(b"\r"), _delimiter(first))
-        words, others = {*NAMES["text"]}, {*NAMES["id"], *NAMES["score"]}
-        return bool(len(set(names)) == len(names) > 1 and words & {*names} and others & {*names})
+        names = csv_names(head)
+        return len(set(names)) == len(names) > 1 and is_named(names)
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[CsvRecord]:
         """Cut where the id changes."""
@@ -394,6 +469,12 @@ class CsvRows(Format):
             buffer.seek(0)
             buffer.truncate()
         stream.write(buffer.getvalue().encode("utf-8"))
+
+
+def csv_names(head: bytes) -> list[str]:
+    """Return the names of columns in the first line of a file."""
+    first = head.split(b"\n", 1)[0]
+    return _cells(first.rstrip(b"\r"), _delimiter(first))
 
 
 def _csv_rows(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -3,7 +3,9 @@
 Two layouts have one line a segment, and nothing in a file says which it is: Kaldi's ``text``,
 where a line is ``id words`` in any order, and plain parallel files, where line i belongs to
 segment i. Three more are those of NIST's sclite, whose transcripts may have alternatives: trn,
-ctm and stm, see :mod:`lattices.formats.references.nist`.
+ctm and stm, see :mod:`lattices.formats.references.nist`. What commands write is known by its
+content as well: tsv, see :mod:`lattices.formats.references.results`, and lists of one sentence
+(JSON lines, CSV, Parquet, ...).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import NoReturn
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats.references.files import (
+    RESULTS,
     ReferenceFile,
     first_column,
     hint,
@@ -24,7 +27,7 @@ from lattices.formats.references.nist import Alternatives, Table
 from lattices.formats.streams import PathLike
 from lattices.spaces import Lattice
 
-LAYOUTS = ("auto", "kaldi", "plain", *FIELDS)
+LAYOUTS = ("auto", "kaldi", "plain", *FIELDS, RESULTS)
 
 
 class References:
@@ -83,7 +86,14 @@ class References:
         return tuple(self._tables[0].entries) if self._tables else ()
 
     def _use(self, layouts: Sequence[str], note: str = "") -> None:
-        pairs = zip(self._files, layouts, strict=True)
+        pairs = list(zip(self._files, layouts, strict=True))
+        for file, layout in pairs:
+            if self.guessed and layout == "kaldi" and file.has_scores():
+                raise FormatError(
+                    f"every line is an id, a number and words; {self._option}kaldi takes the "
+                    f"number for a word, {self._option}{RESULTS} for a score",
+                    file.path,
+                )
         self._tables = [
             file.kaldi(note) if layout == "kaldi" else file.tables[layout] for file, layout in pairs
         ]
@@ -266,12 +276,12 @@ def read_references(
         byte order mark.
     ids
         All the segments, if they are known: then everything is checked now.
-    format : {"auto", "kaldi", "plain", "trn", "ctm", "stm"}
+    format : {"auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"}
         The layout. ``auto`` takes one by id in which all lines fit and the ids are found; else
         plain, if there are as many lines as segments and the first words cannot be ids: not most
         of them have a digit or a ``_``, and they are not all different, or the segments are
         mere numbers, none of which is among them. Where that does not decide, and for an id that
-        two lines have, it is an error.
+        two lines have, it is an error; so it is where every line is an id, a number and words.
     id_template : str, optional
         How ids are made of the fields of trn, ctm or stm, such as ``{file}-{channel}``; see
         :mod:`lattices.formats.references.nist`.

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import BinaryIO
 
 from lattices.errors import FormatError, argument
-from lattices.formats.base import decoded_lines
+from lattices.formats.base import Format, decoded_lines
+from lattices.formats.reading import available, parse_record, sniffs
 from lattices.formats.references.ids import FIELDS, IdTemplate, utterance_of
 from lattices.formats.references.nist import READERS, Lines, Table, looks_like, second_line, trn_id
+from lattices.formats.references.results import are_results, look_like_scores, read_results
 from lattices.formats.streams import PathLike, display_name, opened
+from lattices.spaces import NBest
+from lattices.vocabulary import Vocabulary
+
+#: the layout of our own results in columns
+RESULTS = "tsv"
 
 _BLANKS = " \t\v\f"
+#: what is in the first line of all lists, of which only a table of one word a cell has no blank
+_MARKS = re.compile(rb"^\s*\{|\t|\|\|\||[^\x09-\x0d\x20-\xff]")
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,10 @@ class ReferenceFile:
         first = [first_column(line) for line in self.lines if line]
         like_ids = [name for name in first if "_" in name or any(map(str.isdigit, name))]
         return 2 * len(like_ids) > len(first)
+
+    def has_scores(self) -> bool:
+        """Tell whether what follows the first word of each line looks like a score."""
+        return look_like_scores([line[len(first_column(line)) :] for line in self.lines if line])
 
     def kaldi(self, note: str = "") -> Table:
         """Return the table of a file in Kaldi's layout."""
@@ -156,10 +171,18 @@ def hint(layout: str, table: Table, id: str) -> str:
 def read_file(path: PathLike, format: str, template: IdTemplate | None) -> ReferenceFile:
     """Return a file, with the tables of its layout, or of those that its content fits in."""
     name = display_name(path)
-    with opened(path) as (_, stream):
-        lines = [line.strip(_BLANKS) for _, line in decoded_lines(stream, name)]
-    if not lines:
+    with opened(path) as (head, stream):
+        lists = _lists(head) if format == "auto" and template is None else None
+        if lists is not None:
+            return ReferenceFile(name, (), {lists.name: _sentences(lists, stream, name)}, False)
+        rows = [line for _, line in decoded_lines(stream, name)]
+    if not rows:
         raise FormatError("the file is empty", name)
+    if format == RESULTS or (format == "auto" and template is None and are_results(rows)):
+        found = read_results(rows, name)
+        table = Table({id: result.text for id, result in found.items()})
+        return ReferenceFile(name, (), {RESULTS: table}, False)
+    lines = [row.strip(_BLANKS) for row in rows]
     layouts = [format] if format in FIELDS else []
     if format == "auto":
         layouts = [
@@ -177,3 +200,31 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
         if not (table.entries or table.excluded):
             raise FormatError(f"no segment of layout {layout}", name)
     return ReferenceFile(name, tuple(lines), tables, template is None)
+
+
+def _lists(head: bytes) -> Format | None:
+    """Return the format of lists that a file is in; None for lines of text."""
+    first = head.split(b"\n", 1)[0]
+    if not _MARKS.search(first) and b" " in first:
+        # words alone: no need to load all formats
+        return None
+    some = (entry for entry in available() if entry.kind in ("nbest", "any") and not entry.single)
+    return next((entry for entry in some if sniffs(entry, head)), None)
+
+
+def _sentences(format: Format, stream: BinaryIO, path: str) -> Table:
+    """Return the one sentence of each list."""
+    table = Table()
+    for record in format.records(stream, path):
+        space = parse_record(format, record, Vocabulary())
+        if not isinstance(space, NBest) or len(space) != 1:
+            raise record.error(
+                f"segment {space.id!r} is no list of one sentence ({format.name}), as a reference "
+                "has to be"
+            )
+        if space.id in table:
+            raise record.error(f"a second sentence of segment {space.id!r}")
+        table.entries[space.id] = " ".join(space.tokens(0))
+    if not table.entries:
+        raise FormatError("the file is empty", path)
+    return table

@@ -1,0 +1,414 @@
+"""Outputs of systems: one sentence for each segment, in any file that has them.
+
+::
+
+    text   words                  in the order of the segments; or 'id words', if the references
+                                  have these ids
+    kaldi  id words
+    trn    words (id)
+    ctm    id channel begin duration word [confidence]
+    tsv    id <tab> score <tab> words, which commands write; of several lines of one id the first
+
+Or spaces in any format that holds several of them, of each of which the best sentence counts:
+n-best lists, JSON lines, CSV and Parquet, results of commands among them. All are found by content.
+An output that could be two things is an error that names both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import BinaryIO, NamedTuple
+
+from lattices.algorithms.kbest import best_words
+from lattices.errors import Error, FormatError, argument
+from lattices.formats.base import Format, decoded_lines, split_words
+from lattices.formats.lists.rows import csv_names, is_result, leading_fields
+from lattices.formats.reading import available, named, parse_record, sniffs
+from lattices.formats.references import References
+from lattices.formats.references.files import RESULTS, is_own_id
+from lattices.formats.references.ids import IdTemplate
+from lattices.formats.references.nist import READERS, Lines, looks_like, second_line
+from lattices.formats.references.results import are_results, look_like_scores, read_results
+from lattices.formats.streams import display_name, opened
+from lattices.optional import require
+from lattices.spaces import NBest
+from lattices.vocabulary import Vocabulary
+
+TEXT, KALDI = "text", "kaldi"
+#: layouts of NIST's sclite that hypotheses come in
+TRANSCRIPTS = ("trn", "ctm")
+LAYOUTS = (TEXT, KALDI, *TRANSCRIPTS, RESULTS)
+#: formats in which commands write results, which are no lists
+_ROWS = ("json-rows", "csv", "parquet")
+#: segments whose ids may show that references are by id
+_LOOKED_AT = 8
+_BLANKS = " \t\v\f"
+
+Line = tuple[int, str, list[str]]
+
+
+class Said(NamedTuple):
+    """What a system said of a segment, and where that stands.
+
+    Attributes
+    ----------
+    id : str
+        Of a line without one, its number.
+    words : tuple of str
+    line : int
+        0 where lines mean nothing.
+    position : int
+        Which segment it is, from 0, counting those that could not be read.
+    """
+
+    id: str
+    words: tuple[str, ...]
+    line: int
+    position: int
+
+
+@dataclass
+class Output:
+    """The sentences of a system.
+
+    Attributes
+    ----------
+    path : str
+    layout : str
+        One of ``LAYOUTS``, or the name of a format of spaces.
+    said : list of Said
+    count : int
+        How many segments there are, with those that could not be read.
+    failures : list of (str, int, Error)
+        Id, line and problem of each segment that could not be read.
+    note : str
+        What a reader of its scores should know.
+    """
+
+    path: str
+    layout: str
+    said: list[Said] = field(default_factory=list)
+    count: int = 0
+    failures: list[tuple[str, int, Error]] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether ids are those of the file, and not numbers of lines."""
+        return self.layout != TEXT
+
+    def add(self, id: str, words: Sequence[str], line: int) -> None:
+        """Add what was said of the next segment."""
+        self.said.append(Said(id, tuple(words), line, self.count))
+        self.count += 1
+
+
+def format_of_output(head: bytes, name: str | None) -> Format | None:
+    """Return the format of spaces that an output is in, or None for lines of sentences.
+
+    Parameters
+    ----------
+    head : bytes
+        How it begins.
+    name : str, optional
+        A layout or a format; where formats of both kinds have it, the content tells which is meant.
+    """
+    if name is None:
+        # a file of one lattice is no output, and its rows of numbers could be words
+        several = (entry for entry in available() if not entry.single)
+        return next((entry for entry in several if sniffs(entry, head)), None)
+    if name == TEXT or name in TRANSCRIPTS:
+        return None
+    found, rows = named(name), named("json-rows")
+    if name in LAYOUTS:
+        return found if sniffs(found, head) else None
+    return rows if found.name == "jsonl" and sniffs(rows, head) else found
+
+
+def has_results(format: Format, head: bytes, stream: BinaryIO) -> bool:
+    """Tell whether a file of spaces has results of commands: one sentence a segment.
+
+    ``stream`` is at its beginning, and may be at its end afterwards.
+    """
+    if format.name == "json-rows":
+        row, whole = leading_fields(head)
+        # of rows that are longer than the head, only results are known to be rows
+        return not whole or is_result(list(row))
+    if format.name == "csv":
+        return is_result(csv_names(head))
+    if format.name == "parquet":
+        with TemporaryFile() as copy:
+            copyfileobj(stream, copy)
+            return is_result(require("pyarrow.parquet", "arrow").read_schema(copy).names)
+    return False
+
+
+def read_output(
+    path: str,
+    format: str | None = None,
+    references: References | None = None,
+    id_template: str | None = None,
+    option: str = "read.format",
+) -> Output:
+    r"""Return what a system said.
+
+    Parameters
+    ----------
+    path : str
+        A file, plain or gzip, or ``-``.
+    format : str, optional
+        A layout or a format of spaces; by default found by content.
+    references : References, optional
+        Tell whether lines begin with ids; their layout is settled. Without them, first words tell,
+        if they can.
+    id_template : str, optional
+        How ids are made of the fields of trn or ctm.
+    option : str
+        What :func:`lattices.errors.argument` calls ``format``, for messages.
+
+    Raises
+    ------
+    FormatError
+        For what is no output. What is wrong with single segments of a format of spaces, is in the
+        failures.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "out.tsv")
+    >>> _ = file.write_text("u1\t0.5\tthe cat\nu1\t0.75\tthe hat\nu2\t0.0\t\n")
+    >>> [(each.id, each.words) for each in read_output(str(file)).said]
+    [('u1', ('the', 'cat')), ('u2', ())]
+    """
+    name = display_name(path)
+    with opened(path) as (head, stream):
+        found = format_of_output(head, format)
+        if found is not None:
+            return _from_spaces(found, stream, name)
+        rows = list(decoded_lines(stream, name))
+    if not rows:
+        size = "" if references is None else f" for {len(references)} references"
+        raise FormatError(f"0 lines{size}", name)
+    texts = [text for _, text in rows]
+    if format == RESULTS or (format is None and are_results(texts)):
+        return _from_results(texts, name, references)
+    if format is None and name.removesuffix(".gz").endswith(".ctm"):
+        # one whose times are whole numbers, or that is damaged, is known by its name alone
+        format = "ctm"
+    return _from_lines(rows, name, format, references, id_template, option)
+
+
+def _from_spaces(format: Format, stream: BinaryIO, path: str) -> Output:
+    output = Output(path, format.name)
+    ids: set[str] = set()
+    several = ""
+    for record in format.records(stream, path):
+        id = ""
+        try:
+            space = parse_record(format, record, Vocabulary())
+            id = space.id
+            if id in ids:
+                raise FormatError("a second list with this id")
+            ids.add(id)
+            words = best_words(space)
+        except Error as problem:
+            output.failures.append((id, record.line, problem))
+            output.count += 1
+            continue
+        if not isinstance(space, NBest):
+            several = f"the best sentence of each {format.name} segment is scored"
+        elif len(space) > 1 or format.name not in _ROWS:
+            several = several or f"the best entry of each {format.name} list is scored"
+        output.add(id, words, record.line)
+    output.note = several
+    return output
+
+
+def _from_results(texts: list[str], path: str, references: References | None) -> Output:
+    output = Output(path, RESULTS)
+    found = read_results(texts, path)
+    if not found:
+        raise FormatError("no segment in it", path)
+    if references is not None:
+        references.settle(list(found)[:_LOOKED_AT])
+    for id, (line, text) in found.items():
+        output.add(id, split_words(text), line)
+    if sum(1 for text in texts if text.strip(_BLANKS)) > len(found):
+        output.note = "the first sentence of each segment is scored"
+    return output
+
+
+def _from_lines(
+    rows: list[tuple[int, str]],
+    path: str,
+    format: str | None,
+    references: References | None,
+    id_template: str | None,
+    option: str,
+) -> Output:
+    found = _transcripts([text for _, text in rows], path, format, references, id_template)
+    if found is not None:
+        return found
+    lines = [(number, text, split_words(text)) for number, text in rows]
+    names = [words[0] for _, _, words in lines if words]
+    if references is None and format is None:
+        by_id = _look_like_ids(names, path, option)
+    else:
+        by_id = format == KALDI or (references is not None and _are_by_id(names, path, references))
+    if not by_id:
+        output = Output(path, TEXT)
+        for number, _, words in lines:
+            output.add(str(number), words, number)
+        return output
+    if format is None:
+        _check_scores(lines, path, references, option)
+    output = Output(path, KALDI)
+    places: dict[str, int] = {}
+    for number, _, words in lines:
+        if words:
+            first = places.setdefault(words[0], number)
+            if first != number:
+                raise FormatError(second_line(words[0], path, first), path, number)
+            output.add(words[0], words[1:], number)
+    if not output.said:
+        raise FormatError("no segment in it", path)
+    if references is not None:
+        references.settle(list(places)[:_LOOKED_AT])
+    return output
+
+
+def _check_scores(lines: list[Line], path: str, references: References | None, option: str) -> None:
+    """Refuse lines of id, number and words, unless their references begin with numbers, too."""
+    filled = [words for _, _, words in lines if words]
+    if not look_like_scores([" ".join(words[1:2]) for words in filled], whole=True):
+        return
+    same = 0
+    for position, words in enumerate(filled):
+        try:
+            some = () if references is None else references.get(words[0], position)
+        except FormatError:
+            continue
+        same += any(isinstance(one, str) and look_like_scores([one], whole=True) for one in some)
+    if 2 * same <= len(filled):
+        raise FormatError(
+            f"every line is an id, a number and words; {argument(option, KALDI)} takes the number "
+            f"for a word, {argument(option, RESULTS)} for a score",
+            path,
+        )
+
+
+def unnamed(number: int) -> str:
+    """Return a name for a line without an id; no line begins with it, for it has a blank in it."""
+    return f"line {number}"
+
+
+def _look_like_ids(names: list[str], path: str, option: str) -> bool:
+    """Tell whether lines begin with ids, where no references tell.
+
+    Ids are different, and most have a digit or a ``_``; what comes twice is none unless all do.
+    """
+    likely = ["_" in name or any(map(str.isdigit, name)) for name in names]
+    if len(set(names)) < len(names):
+        return all(likely)
+    if 2 * sum(likely) > len(names) or not names:
+        return True
+    raise FormatError(
+        f"the first words of lines, such as {names[0]!r}, may be ids or words: "
+        f"{argument(option, KALDI)} takes them for ids, {argument(option, TEXT)} takes line i for "
+        "segment i",
+        path,
+    )
+
+
+def _are_by_id(names: list[str], path: str, references: References) -> bool:
+    """Tell whether lines of text begin with ids, and settle the layout of the references.
+
+    Two plain files may begin with the same words; so first words count as ids only if they
+    all have a digit in them, and are ids of the references. Where they look like ids, and the
+    references were found to have none, they are not taken for words either.
+    """
+    likely = all(any(letter.isdigit() for letter in name) for name in names)
+    different = len(set(names)) == len(names)
+    references.settle(names[:_LOOKED_AT] if likely and names else [unnamed(1)])
+    if references.layout == "kaldi":
+        return True
+    alike = len(names) > 1 or any(map(is_own_id, names))
+    if references.guessed and likely and different and alike:
+        raise FormatError(
+            f"lines begin with what look like ids ({names[0]!r}), and those of the references do "
+            f"not{references.both_readings()}",
+            path,
+        )
+    return False
+
+
+def _transcripts(
+    texts: list[str],
+    path: str,
+    format: str | None,
+    references: References | None,
+    id_template: str | None,
+) -> Output | None:
+    """Return an output in a layout of sclite's; None if it is not in one.
+
+    Where it is not named, all lines have to fit, and the references must have some of the ids.
+    """
+    texts = [text.strip(_BLANKS) for text in texts]
+    if format in TRANSCRIPTS:
+        found = _read_transcripts(texts, path, str(format), id_template)
+        if references is not None:
+            references.settle(list(found)[:_LOOKED_AT])
+            if references.layout != "kaldi":
+                raise FormatError(f"{format} goes by id, but the references do not", path)
+        return _transcript_output(found, path, str(format), references)
+    for layout in TRANSCRIPTS if format is None else ():
+        if not looks_like(layout, texts):
+            continue
+        try:
+            found = _read_transcripts(texts, path, layout, id_template)
+        except FormatError:
+            if references is None:
+                raise
+            # sentences that end in brackets
+            continue
+        if references is not None:
+            references.settle(list(found)[:_LOOKED_AT])
+            if found.keys().isdisjoint(references.ids):
+                continue
+        return _transcript_output(found, path, layout, references)
+    return None
+
+
+def _transcript_output(
+    found: dict[str, str], path: str, layout: str, references: References | None
+) -> Output:
+    output = Output(path, layout)
+    for id, text in found.items():
+        output.add(id, split_words(text), 0)
+    if layout == "ctm" and references is not None:
+        silent = [id for id in references.ids if id not in found]
+        for id in silent:
+            output.add(id, (), 0)
+        if silent:
+            output.note = f"{len(silent)} segments without words in the ctm count as empty"
+    return output
+
+
+def _read_transcripts(
+    texts: list[str], path: str, layout: str, id_template: str | None
+) -> dict[str, str]:
+    template = None if id_template is None else IdTemplate(id_template)
+    if template is not None and not template.suits(layout):
+        # it is for the references, which are in another layout
+        template = None
+    entries = READERS[layout](Lines(path, texts), template).entries
+    if not entries:
+        raise FormatError(f"no segment of layout {layout}", path)
+    plain = {name: entry for name, entry in entries.items() if isinstance(entry, str)}
+    ambiguous = next((name for name in entries if name not in plain), None)
+    if ambiguous is not None:
+        raise FormatError(f"segment {ambiguous!r}: a hypothesis has alternatives", path)
+    return plain
