@@ -19,12 +19,14 @@ import pytest
 import decoding
 import lattices
 from decoding.cli.main import build_parser, main
+from decoding.lists import draw
 from decoding.minimum_risk.mbr import method_with
 from decoding.minimum_risk.tuning import tune_linear
 from decoding.training.known import learner as learner_named
 from fstmetrics import Normalised, parse_metric
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.errors import Error
+from lattices.formats.weights import read_weights
 
 #: what happened where there is no answer
 REFUSED = "refused"
@@ -149,7 +151,7 @@ def found_oracles(space: Any, options: dict[str, Any]) -> Any:
 def written_oracles(path: Path) -> Any:
     """Return what the command has written."""
     text = path.read_text()
-    if text.startswith('{"segments"'):
+    if '"points"' in text:
         return [score for each in json.loads(text)["points"] for score in each["scores"].values()]
     lines = [json.loads(line) for line in text.splitlines()]
     if all("exact" not in each for each in lines):
@@ -166,7 +168,8 @@ def chosen_by_risk(space: Any, options: dict[str, Any]) -> Any:
     method: Any = options.pop("method", "auto")
     if own or method != "auto":
         method = method_with("pairwise" if method == "auto" else method, own)
-        metric = None if method.own_objective else metric
+        if method.own_objective and not isinstance(metric, Normalised):
+            metric = None  # which scores in the shell, and decides nothing
     spaces = [space, *(each for path in options.pop("systems", []) for each in lattices.read(path))]
     if "evidence" in options:
         (options["evidence"],) = lattices.read(options["evidence"])
@@ -195,6 +198,11 @@ def read_entries(path: Path) -> Any:
     return entries(space)
 
 
+def drawn(space: Any, n: int, seed: int = 0, scale: float = 1.0) -> Any:
+    """Return what is drawn at random."""
+    return entries(draw(space, n, seed, scale))
+
+
 def listed(space: Any, options: dict[str, Any]) -> Any:
     """Return the k best sentences."""
     k, unique = options.get("k", 100), options.get("unique", False)
@@ -213,7 +221,7 @@ def listed(space: Any, options: dict[str, Any]) -> Any:
 def rescored(space: Any, options: dict[str, Any]) -> Any:
     """Return what is best under weights."""
     options.pop("metric", None), options.pop("normalise", None)
-    weights = dict(lattices.read_weights(options.pop("weights")))
+    weights = dict(read_weights(options.pop("weights")))
     if options.pop("missing", "error") == "zero":
         weights = {**dict.fromkeys(space.feature_names, 0.0), **weights}
     space = space.reweighted(weights)
@@ -221,7 +229,7 @@ def rescored(space: Any, options: dict[str, Any]) -> Any:
         return entries(space)
     if "k" in options:
         return listed(space, options)
-    return [(best.text, best.score) for best in [lattices.best(space)]]
+    return [(best.text, best.score) for best in [lattices.best(space, **options)]]
 
 
 def read_rescored(path: Path) -> Any:
@@ -240,7 +248,7 @@ def trained(space: Any, options: dict[str, Any]) -> Any:
     start = options.pop("start", None)
     average = options.pop("average", False)
     learner = learner_named(options.pop("learner", "mert"))(
-        start=None if start is None else dict(lattices.read_weights(start)),
+        start=None if start is None else dict(read_weights(start)),
         seed=options.pop("seed", 0), **own,
     )  # fmt: skip
     learner.fit([space], [REFERENCES], metric, **options)
@@ -250,7 +258,7 @@ def trained(space: Any, options: dict[str, Any]) -> Any:
 
 def read_trained(path: Path) -> Any:
     """Return the weights in a file."""
-    return sorted(lattices.read_weights(path).items())
+    return sorted(read_weights(path).items())
 
 
 def tuned(space: Any, options: dict[str, Any]) -> Any:
@@ -284,7 +292,7 @@ COMMANDS = {
         output=("--format", "jsonl"),
         read=written_oracles,
         answer=found_oracles,
-        always={},
+        always={"metric": ["wer"]},
     ),
     "mbr": Command(
         shared={
@@ -306,7 +314,7 @@ COMMANDS = {
             "matrix": SHOWN,
             "no_oracle": SHOWN,
             "cache": RUNNING,
-        },  # fmt: skip
+        },
         output=("--format", "jsonl"),
         read=written_by_risk,
         answer=chosen_by_risk,
@@ -348,7 +356,7 @@ COMMANDS = {
         output=(),
         read=read_entries,
         always={"n": 5},
-        answer=lambda space, options: entries(decoding.lists.draw(space, **options)),
+        answer=lambda space, options: drawn(space, **options),
     ),
     "train": Command(
         shared={
@@ -368,7 +376,7 @@ COMMANDS = {
         output=(),
         read=read_trained,
         answer=trained,
-        always={},
+        always={"metric": ["wer"]},
     ),
     "tune-mbr": Command(
         shared={
@@ -487,5 +495,5 @@ def test_the_shell_answers_as_python_does(
         given = {option: named(value) for option, value in options.items()}
         whole = {option: named(value) for option, value in COMMANDS[name].always.items()}
         asked = {**whole, **given}
-        found = in_shell(name, asked, path, tmp_path / f"{kind}.out")
+        found = in_shell(name, asked, path, tmp_path / f"{kind}.jsonl")
         assert found == in_python(name, asked, space), kind
