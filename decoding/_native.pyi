@@ -21,17 +21,17 @@ class WordOracles:
     def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
         """Return the statistics of a path."""
 
-def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], object, fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, classes: tuple[type, type], model_weight: float, most_cells: tuple[int, int], workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]:
+def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], object, fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, classes: tuple[type, type], model_weight: float, memory: int, workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]:
     """
     Compile the references of each space, search it, and score what was found.
 
     A problem has the columns of a lattice or forest, those of its features or None, the
     numbers and the strings of its vocabulary, the evaluator, its metric, and the references:
     texts, or tuples of words. There are at most so many; while they are read, others are
-    searched on threads. Of lattices and of forests so many cells may be searched. Returns
+    searched on threads. Each search may take so many bytes. Returns
     oracles of the two classes, Oracle and Hypothesis, or None with the place, the outcome and
-    the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, there
-    are too many cells, or a forest cannot be searched.
+    the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, it
+    takes more memory, or a forest cannot be searched.
     """
 
 UNPLACED: float = 1e-09
@@ -40,7 +40,7 @@ TIE: float = 1e-12
 
 GAIN: float = 1e-07
 
-def least_edits(lattice: lattices._native.LatticeColumns, scale: float, beginnings: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], likely: bool, changes: int, swaps: int) -> tuple[list[int], list[float], bool, list[int] | None, float]:
+def least_edits(lattice: lattices._native.LatticeColumns, scale: float, beginnings: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], likely: bool, changes: int, swaps: int, memory: int) -> tuple[list[int], list[float], bool, list[int] | None, float]:
     """
     Return the sentence with few expected edits that some sentences lead to: its words, the
     expected edits of all on the way, whether no change is left that lowers them, and the arcs
@@ -159,7 +159,7 @@ def path_masses(lattice: lattices._native.LatticeColumns, label: Annotated[NDArr
 class RiskSearch:
     """The search for the best path under a weighted sum of alignments."""
 
-    def __init__(self, lattice: lattices._native.LatticeColumns, order: int, costs: tuple[float, float, float], length: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    def __init__(self, lattice: lattices._native.LatticeColumns, order: int, costs: tuple[float, float, float], length: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], memory: int) -> None:
         """
         Costs are those of insertions and deletions and the weight of the heaviest match;
         matches are columns of words, positions and weights. The weightiest alignments first

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -95,6 +95,10 @@ def _extra(nbest: NBest) -> list[Any] | None:
     return found if isinstance(found, list) and len(found) == len(nbest) else None
 
 
+@overload
+def joined(spaces: Sequence[NBest]) -> NBest: ...
+@overload
+def joined(spaces: Sequence[Space]) -> Space: ...
 def joined(spaces: Sequence[Space]) -> Space:
     """Return what several systems said about one segment as one space.
 

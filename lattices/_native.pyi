@@ -8,6 +8,9 @@ import numpy.typing
 from numpy.typing import NDArray
 
 
+def in_bytes(bytes: float) -> str:
+    """Return a number of bytes for people, as 2.1 GB."""
+
 class LatticeColumns:
     """The columns of a lattice, checked."""
 
@@ -273,7 +276,7 @@ def ranked_derivations(forest: ForestColumns, said: Annotated[NDArray[numpy.int3
     Return the edges of the sentences of the highest sign * (gain + weight * score).
     """
 
-def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: RowAutomatonColumns, weight: float, k: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+def best_in_product(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], automaton: RowAutomatonColumns, weight: float, k: int, memory: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """Return the arcs of the sentences of the highest gain + weight * score."""
 
 class ForestSearch:
@@ -281,12 +284,12 @@ class ForestSearch:
 
 FOREST_SEARCH: ForestSearch = ...
 
-def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> list[tuple[str, float, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], int]]:
+def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, memory: int, workers: int) -> list[tuple[str, bool, float, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], int]]:
     """
-    Return for each forest why it cannot be searched, or nothing, the best value, the edges of a derivation from the top down, and its part.
+    Return for each forest why it cannot be searched, or nothing, whether that would take more than so many bytes, the best value, the edges of a derivation from the top down, and its part.
     """
 
-def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, most_cells: int, most_links: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]], list[tuple[float, bool]]]:
+def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, memory: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]], list[tuple[float, bool]]]:
     """
     Return the derivations of the best sentences, and how much less than the best was looked for each time and whether that was all.
     """
@@ -368,10 +371,11 @@ class AutomatonColumns:
 
     def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, most_cells: int, workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, memory: int, workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[tuple[int, str]]]:
     """
     Return the value of the best path of each lattice, the part of the machine it comes
-    from (-1 where no path is complete), and where its arcs begin in a column of all.
+    from (-1 where no path is complete), where its arcs begin in a column of all, and
+    which lattices are too large for so many bytes, and why.
 
     A machine is a sequence of parts (automaton, denominator, bonus).
     """
@@ -474,7 +478,7 @@ class LengthGraph:
     def longest(self) -> int:
         """How many words the longest sentence has."""
 
-def length_graph(lattice: LatticeColumns, scale: float, outside: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LengthGraph:
+def length_graph(lattice: LatticeColumns, scale: float, outside: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], memory: int) -> LengthGraph:
     """
     Return a lattice with its states split by the number of words behind them.
     """

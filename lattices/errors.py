@@ -136,3 +136,7 @@ class MissingDependencyError(Error, ImportError):
 
 class EngineError(Error, RuntimeError):
     """An engine that cannot run the problem it was given, with the reason."""
+
+
+class TooLargeError(EngineError, MemoryError):
+    """A search that would take more memory than it may, or than there is."""

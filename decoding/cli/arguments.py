@@ -609,9 +609,12 @@ def describe_system(system: System) -> None:
 
 
 def required_references(arguments: argparse.Namespace) -> References:
-    """Return the references of ``--refs``, where the parser requires it."""
+    """Return the references of ``--refs``, which has to be given."""
+    from lattices.errors import OptionError, argument
+
     references = opened_references(arguments)
-    assert references is not None
+    if references is None:
+        raise OptionError(f"{argument('refs', 'FILE')} is missing")
     return references
 
 

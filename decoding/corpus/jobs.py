@@ -182,6 +182,7 @@ class OracleJob:
             evaluator,
             self.k,
             model_weight=self.model_weight,
+            engine=self.engine,
             budget=self.budget,
             memory=self.memory,
         )
@@ -336,8 +337,8 @@ class CurveJob:
         As in :func:`decoding.oracle_at`.
     densities : tuple of float
         As in :func:`decoding.density_curve`, instead.
-    engine : str
-        Of densities.
+    engine, budget, memory
+        As there.
 
     Examples
     --------
@@ -356,6 +357,8 @@ class CurveJob:
     at: tuple[int, ...] = ()
     densities: tuple[float, ...] = ()
     engine: str = "auto"
+    budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentCurve]:
         """Return the points of each segment."""
@@ -369,7 +372,14 @@ class CurveJob:
         if self.at:
             points = [(each.sentences, each.oracle) for each in oracle_at(space, first, self.at)]
         elif isinstance(space, Lattice):
-            curve = density_curve(space, first, self.densities, engine=self.engine)
+            curve = density_curve(
+                space,
+                first,
+                self.densities,
+                engine=self.engine,
+                budget=self.budget,
+                memory=self.memory,
+            )
             points = [(each.arcs, each.oracle) for each in curve]
         else:
             raise OptionError(

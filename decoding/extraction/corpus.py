@@ -11,12 +11,11 @@ import numpy as np
 from decoding.extraction.choice import BoundedScore, CorpusChoice, corpus_choice, undominated
 from decoding.extraction.oracle import (
     DEFAULT_BUDGET,
-    OUR_ENGINES,
     Oracle,
     oracle_kbest,
     oracles,
 )
-from decoding.extraction.ranked import LABELS, ranked_places, ranking
+from decoding.extraction.ranked import LABELS, OUR_ENGINES, ranked_places, ranking
 from fstmetrics import Evaluator, Metric, nbest_stats, scores_of
 from fstmetrics.contract import (
     EVALUATOR,
@@ -31,6 +30,7 @@ from fstmetrics.references import Reference
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
+from lattices.intersection import ENGINES, RankingEngine
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import GRAPH, SPACES, WHOLE, check_filled, takes
@@ -229,6 +229,8 @@ def candidates(
             [evaluator for _, evaluator in problems],
             engine=engine,
             workers=workers,
+            budget=budget,
+            memory=memory,
         )
     )
     found = []
@@ -247,7 +249,7 @@ def candidates(
             for part in parts:
                 against = next(searched)
                 proven &= against.exact
-                outer += sentences.attained(space, part, against, budget, memory)
+                outer += sentences.attained(space, part, against, engine, budget, memory)
         rows = floats(sentences.rows)
         found.append(
             Candidates(
@@ -373,7 +375,13 @@ class _Sentences:
         return place
 
     def attained(
-        self, space: Lattice | Forest, part: Evaluator, found: Oracle, budget: int, memory: int
+        self,
+        space: Lattice | Forest,
+        part: Evaluator,
+        found: Oracle,
+        engine: str,
+        budget: int,
+        memory: int,
     ) -> list[FloatColumn]:
         """Add the best sentence that is scored against the references of one denominator.
 
@@ -382,9 +390,11 @@ class _Sentences:
         row = found.stats
         if self._add_if_attained(found):
             return [row]
+        if engine not in OUR_ENGINES and not isinstance(ENGINES.get(engine), RankingEngine):
+            return [row]  # it bounds them, if not as closely as the next ones would
         seen = 0
         for k in _LOOKED_THROUGH:
-            following = oracle_kbest(space, part, k, budget=budget, memory=memory)
+            following = oracle_kbest(space, part, k, engine=engine, budget=budget, memory=memory)
             for each in following[seen:]:
                 if not each.exact:
                     return [row]

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from decoding._native import search_words
-from decoding.extraction.ranked import ranked_entries, ranked_sentences, ranking, spell_out
+from decoding.extraction.ranked import (
+    OUR_ENGINES,
+    ranked_entries,
+    ranked_sentences,
+    ranking,
+    spell_out,
+)
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
 from fstmetrics import (
@@ -56,8 +62,6 @@ if TYPE_CHECKING:
 
 #: prefixes or labels that a search may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
-#: engines that are this library's own
-OUR_ENGINES = ("auto", "kernel")
 #: what a native search says of a space; the third outcome is that another engine has to try
 _NO_PATH, _OVERFLOW = 1, 2
 #: the arguments of all searches
@@ -83,9 +87,10 @@ def oracle(
     The k best are :func:`oracle_kbest`, the worst :func:`worst`.
 
     Of a lattice or forest it takes one intersection, and is exact (but see references that are
-    lattices); every sentence of a list is scored. BLEU, which has no machine, is searched by
-    labels (:mod:`decoding.extraction.labels`), which are exact within ``budget`` and ``memory``;
-    beyond them the result says ``exact=False`` and has a ``bound``.
+    lattices), or refused where it takes more than ``memory``; every sentence of a list is scored.
+    BLEU, which has no machine, is searched by labels (:mod:`decoding.extraction.labels`), which are
+    exact within ``budget`` and ``memory``; beyond them the result says ``exact=False`` and has a
+    ``bound``.
 
     Parameters
     ----------
@@ -96,8 +101,15 @@ def oracle(
         Weight of the model score.
     engine : {"auto", "kernel", "openfst"}
         Who intersects; ``auto`` is the kernel wherever it can run.
-    budget, memory : int
-        How many labels a search under BLEU may keep, and how many bytes it may take.
+    budget : int
+        How many labels a search under BLEU may keep.
+    memory : int
+        How many bytes a search may take, by whatever engine.
+
+    Raises
+    ------
+    TooLargeError
+        If the intersection takes more than ``memory``.
 
     Examples
     --------
@@ -114,7 +126,7 @@ def oracle(
     'a cat'
     """
     _check_weight(model_weight)
-    _check_ranking(1, budget, memory)
+    check_limits(budget, memory)
     return find_oracles(
         [space],
         [evaluator],
@@ -150,7 +162,7 @@ def oracle_kbest(
     k : int
         How many; there are fewer if the space has fewer.
     budget, memory : int
-        As of :func:`worst`, for forests and under BLEU.
+        As of :func:`worst`; the intersection of a lattice is refused beyond ``memory``.
 
     Examples
     --------
@@ -161,7 +173,7 @@ def oracle_kbest(
     [('a c', 0.0), ('b c', 0.5)]
     """
     if k == 1:
-        _check_ranking(k, budget, memory)
+        check_limits(budget, memory)
         return [
             oracle(
                 space,
@@ -227,9 +239,19 @@ def _check_weight(model_weight: float) -> None:
         raise OptionError(f"a model weight is a finite number, not {model_weight}")
 
 
-def _check_ranking(k: int, budget: int, memory: int) -> None:
+def _check_engine(engine: str) -> None:
+    """Refuse a name that no engine has, whatever the spaces are."""
+    if engine not in OUR_ENGINES:
+        ENGINES.get(engine)
+
+
+def _check_k(k: int) -> None:
     if k < 1:
         raise OptionError(f"{argument('k')} is at least 1, not {k}")
+
+
+def check_limits(budget: int, memory: int) -> None:
+    """Refuse limits that leave nothing."""
     if budget < 1 or memory < 1:
         raise OptionError(
             f"{argument('budget')} and {argument('memory')} are at least 1, "
@@ -247,10 +269,12 @@ def _ranked(
     memory: int,
     engine: str,
 ) -> list[Oracle]:
-    _check_ranking(k, budget, memory)
+    _check_k(k)
+    check_limits(budget, memory)
     _check_weight(model_weight)
+    _check_engine(engine)
     # more than the native types hold is no limit
-    k, budget, memory = min(k, 2**31 - 1), min(budget, 2**62), min(memory, 2**62)
+    k, budget, memory = min(k, 2**31 - 1), min(budget, 2**62), min(memory, kernel.NO_LIMIT)
     if isinstance(space, NBest):
         entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
         return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
@@ -339,7 +363,7 @@ def oracles(
     ['a', 'b']
     """
     _check_weight(model_weight)
-    _check_ranking(1, budget, memory)
+    check_limits(budget, memory)
     found = find_oracles(
         spaces,
         evaluators,
@@ -374,7 +398,9 @@ def find_oracles(
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    found = _by_words(spaces, evaluators, model_weight, engine, workers)
+    _check_engine(engine)
+    memory = min(memory, kernel.NO_LIMIT)
+    found = _by_words(spaces, evaluators, model_weight, engine, workers, memory)
     results = found.oracles
     by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
     # all of one metric go together
@@ -404,7 +430,7 @@ def find_oracles(
         for index, sentences in zip(of_metric, labelled, strict=True):
             (results[index],) = _labelled(sentences, evaluators[index])
     if by_engine:
-        for index, each in _by_engine(by_engine, model_weight, engine, workers).items():
+        for index, each in _by_engine(by_engine, model_weight, engine, workers, memory).items():
             results[index] = each
     return cast(list[Oracle], results)
 
@@ -422,12 +448,13 @@ def _by_words(
     model_weight: float,
     engine: str,
     workers: int,
+    memory: int,
 ) -> _ByWords:
     """Search lattices and forests under metrics that align equal words.
 
     One native call compiles, searches, scores and makes objects, and reads problems while others
     are searched. Others are lists, what has to be searched by another machine or engine, and what
-    is too large for the kernel.
+    is refused: its own engine says why.
     """
     others: list[int] = []
     indexes: list[int] = []
@@ -452,11 +479,10 @@ def _by_words(
         len(spaces),
         (Oracle, Hypothesis),
         model_weight,
-        (kernel.MOST_CELLS, kernel.MOST_FOREST_CELLS),
+        memory,
         workers,
     )
     for place, outcome, arcs in trouble:
-        # what is wrong with a forest its own engine says
         lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
             raise no_complete_path(lattice)
@@ -475,6 +501,7 @@ def _by_engine(
     model_weight: float,
     engine: str,
     workers: int,
+    memory: int,
 ) -> dict[int, Oracle]:
     """Return the oracles of lattices and forests under the same keys, by one call of each engine.
 
@@ -497,6 +524,7 @@ def _by_engine(
             [(prepared[index].space, machines[index]) for index in indexes],
             model_weight=model_weight,
             workers=workers,
+            memory=memory,
         )
         for index, best in zip(indexes, found, strict=True):
             space, evaluator = problems[index]
@@ -531,7 +559,6 @@ def _in_reported_order(
 
 def _no_machine(evaluator: Evaluator, engine: str) -> OptionError:
     if has_matches(evaluator) and engine not in OUR_ENGINES:
-        ENGINES.get(engine)  # an unknown name says so
         return OptionError(
             f"{evaluator.metric} has no machine for engine {engine}: it is searched by labels "
             f"({argument('engine')} {' or '.join(OUR_ENGINES)})"
@@ -635,13 +662,15 @@ class DensityPoint(NamedTuple):
         return {"density": self.density, "arcs": self.arcs, **self.oracle.to_dict()}
 
 
-@takes(lattice=LATTICE, evaluator=EVALUATOR)
+@takes(lattice=LATTICE, evaluator=EVALUATOR, budget=WHOLE, memory=WHOLE)
 def density_curve(
     lattice: Lattice,
     evaluator: Evaluator,
     densities: Iterable[float],
     *,
     engine: str = "auto",
+    budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> list[DensityPoint]:
     """Return the oracle of the lattice pruned to each density: what a larger lattice buys.
 
@@ -655,6 +684,8 @@ def density_curve(
     densities : iterable of float
         Arcs per word of the 1-best; the point of a density beyond the lattice's own is the
         whole lattice.
+    engine, budget, memory
+        As of :func:`oracle`.
 
     Examples
     --------
@@ -671,7 +702,10 @@ def density_curve(
     asked = list(densities)
     losses = max_marginals(lattice)
     pruned = [subset(lattice, *density_masks(lattice, wanted, losses)) for wanted in asked]
-    found = find_oracles(pruned, [evaluator] * len(pruned), engine=engine)
+    check_limits(budget, memory)
+    found = find_oracles(
+        pruned, [evaluator] * len(pruned), engine=engine, budget=budget, memory=memory
+    )
     words = words_of_best(lattice)
     return [
         DensityPoint(part.num_arcs / words, part.num_arcs, point)

@@ -12,11 +12,14 @@ from fstmetrics.references import Reference
 from lattices._native import check_sums
 from lattices.algorithms import k_best, path_count
 from lattices.arrays import FloatColumn
-from lattices.intersection import ENGINES, RankingEngine, kernel
+from lattices.errors import EngineError, argument
+from lattices.intersection import RankingEngine, choose, kernel
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.spaces.arguments import check_filled
 
+#: engines that are this library's own
+OUR_ENGINES = ("auto", "kernel")
 #: who finds sentences by labels (:mod:`decoding.extraction.labels`)
 LABELS = "labels"
 #: sentences that stand in for a space whose rows are beyond the budget
@@ -46,11 +49,15 @@ def ranked_sentences(
 ) -> list[RankedSentence]:
     """Return the k best or worst sentences of a lattice or forest, each once.
 
-    An engine that cannot rank (:class:`lattices.intersection.RankingEngine`), or not this space,
-    leaves it to the kernel.
-
     Beyond the budget of prefixes and of bytes, they are the best or worst of the ``STAND_INS``
     sentences that the model likes best, and labelled as such.
+
+    Raises
+    ------
+    EngineError
+        If the engine cannot rank (:class:`lattices.intersection.RankingEngine`), or not this space.
+    TooLargeError
+        If the k best of a lattice take more than ``memory`` bytes.
 
     Examples
     --------
@@ -92,13 +99,16 @@ def _ranked(
     memory: int,
     engine: str,
 ) -> list[RankedSentence] | None:
-    """Return what an engine finds, the kernel if this one cannot rank; None beyond the budget."""
+    """Return what an engine finds, or None beyond the budget."""
     if isinstance(space, Forest):
         check_sums(space.columns)
     prepared, machine = compile_for(space, evaluator)
-    chosen = kernel.ENGINE if engine == "auto" else ENGINES.get(engine)
-    if not isinstance(chosen, RankingEngine) or chosen.can_run(prepared.space, machine) is not True:
-        chosen = kernel.ENGINE
+    chosen = kernel.ENGINE if engine == "auto" else choose(engine, prepared.space, machine)
+    if not isinstance(chosen, RankingEngine):
+        raise EngineError(
+            f"{argument('engine')} {engine} finds the best sentence alone; the k best and the "
+            f"worst are found by {' or '.join(OUR_ENGINES)}"
+        )
     rank = chosen.worst if worst else chosen.k_best
     found = rank(
         (prepared.space, machine),

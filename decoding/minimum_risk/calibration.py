@@ -269,21 +269,18 @@ def fit_calibration(
         )
     places = {scale: place for place, scale in enumerate(scales)}
 
-    def fit(some: Sequence[SegmentWords]) -> tuple[Calibration, JudgedWords]:
+    def fit(some: Sequence[SegmentWords]) -> tuple[float, Calibration, JudgedWords]:
         entropies = np.sum([each.entropies for each in some], axis=0)
         scale = fit_scale(entropies.tolist(), scales)
         words = _joined([each.decided[places[scale]] for each in some])
-        return Calibration(scale, fit_map(*words)), words
+        return scale, Calibration(scale, fit_map(*words)), words
 
-    whole, fitted = fit(segments)
+    _, whole, fitted = fit(segments)
     scaled, mapped = [], []
     for part in range(folds):
         others = [each for number, each in enumerate(segments) if number % folds != part]
-        calibration, _ = fit(others)
-        assert calibration.scale is not None
-        held_out = _joined(
-            [each.decided[places[calibration.scale]] for each in segments[part::folds]]
-        )
+        scale, calibration, _ = fit(others)
+        held_out = _joined([each.decided[places[scale]] for each in segments[part::folds]])
         scaled.append(held_out)
         mapped.append(JudgedWords(calibration(held_out.confidences), held_out.correct))
     before = _joined([each.decided[places[PLAIN_SCALE]] for each in segments])

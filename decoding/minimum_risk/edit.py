@@ -57,6 +57,8 @@ from lattices.algorithms.semirings import LOG
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError, argument
+from lattices.intersection.engine import sized
+from lattices.intersection.rows import MEMORY
 from lattices.records import public_fields
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled
@@ -309,6 +311,7 @@ def edit(
     iterations: int = MOST_CHANGES,
     decode: bool = True,
     system_weights: Sequence[float] | None = None,
+    memory: int = MEMORY,
 ) -> EditConsensus:
     """Return a sentence with few expected edits, its confusion network and its confidences.
 
@@ -356,9 +359,13 @@ def edit(
         What each space counts, whatever its own mass; by default all the same. The vocabulary
         of the first space grows by the words of the others, and scores are logarithms of
         probabilities.
+    memory : int
+        How many bytes the search may take.
 
     Raises
     ------
+    TooLargeError
+        If it takes more.
     SpaceError
         If a space has no complete path, or a forest is too large as a lattice.
     OptionError
@@ -404,14 +411,18 @@ def edit(
             "own or without decoding"
         )
     beginnings = [_labels(ready.lattice, start)] if start is not None else ready.beginnings(starts)
-    words, objectives, settled, path, mass = least_edits(
-        ready.lattice.columns,
-        ready.scale,
-        beginnings,
-        start is None and decode,
-        changes if decode else 0,
-        min(swaps, 2**31 - 1) if decode else 0,
-    )
+    if memory < 1:
+        raise OptionError(f"{argument('memory')} is {memory}, expected 1 or more")
+    with sized(ready.lattice):
+        words, objectives, settled, path, mass = least_edits(
+            ready.lattice.columns,
+            ready.scale,
+            beginnings,
+            start is None and decode,
+            changes if decode else 0,
+            min(swaps, 2**31 - 1) if decode else 0,
+            min(memory, 2**62),
+        )
     ready.checked(mass)
     found = EditConsensus.__new__(EditConsensus)
     # all fields at once: the __init__ of a frozen class, one by one, takes three times as long
@@ -436,7 +447,7 @@ class EditDistance(Method):
 
     Parameters
     ----------
-    start, starts, swaps, iterations, decode
+    start, starts, swaps, iterations, decode, memory
         As of :func:`edit`.
     """
 
@@ -449,6 +460,7 @@ class EditDistance(Method):
     swaps: int = SWAPS
     iterations: int = MOST_CHANGES
     decode: bool = True
+    memory: int = MEMORY
 
     def decide(
         self,
@@ -468,6 +480,7 @@ class EditDistance(Method):
             spaces[0] if len(spaces) == 1 else spaces,
             scale=scale, start=self.start, starts=self.starts, swaps=self.swaps,
             iterations=self.iterations, decode=self.decode, system_weights=system_weights,
+            memory=self.memory,
         )  # fmt: skip
         return [found]
 

@@ -175,7 +175,6 @@ def candidates_of(listings: Sequence[Listing]) -> Candidates:
     ([('a', -0.5), ('b', -1.0)], 2)
     """
     nbest = joined([one.nbest for one in listings])
-    assert isinstance(nbest, NBest)
     if not len(nbest):
         raise OptionError(f"n-best list {nbest.id!r} is empty: there is nothing to choose from")
     sentence, first = equal_sentences(nbest.label, nbest.offset)
@@ -413,7 +412,6 @@ def evidence_from(
         return parts[0]
     shares = system_shares(system_weights, len(parts))
     together = joined([part.nbest for part in parts])
-    assert isinstance(together, NBest)
     mixed = [share * part.weight for share, part in zip(shares, parts, strict=True)]
     return _merged(together, np.concatenate(mixed), "sum")
 

@@ -31,6 +31,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decoding.extraction.oracle import check_limits
 from decoding.lists import draw
 from decoding.minimum_risk.evidence import (
     Evidence,
@@ -47,12 +48,14 @@ from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.references import tokens_of
 from fstmetrics.similarity.affix import checked_matrix
-from lattices._native import LengthGraph
+from lattices._native import LengthGraph, in_bytes
 from lattices.algorithms import to_lattice
 from lattices.arrays import FloatColumn, floats, ints
-from lattices.errors import OptionError, SpaceError, argument
+from lattices.errors import OptionError, SpaceError, TooLargeError, argument
 from lattices.intersection import Alignment
+from lattices.intersection.automata import alignment_of
 from lattices.intersection.expectations import expectations, length_graph, list_graph
+from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, NBest, Space
 from lattices.spaces.arguments import WHOLE
 from lattices.vocabulary import Vocabulary
@@ -94,7 +97,7 @@ def check_metric(metric: Metric) -> None:
 
 
 def evidence_graph(
-    evidence: Evidence | Space, metric: AlignmentMetric, scale: float
+    evidence: Evidence | Space, metric: AlignmentMetric, scale: float, memory: int = MEMORY
 ) -> EvidenceGraph:
     """Return one system's evidence as a graph.
 
@@ -102,6 +105,8 @@ def evidence_graph(
     ------
     SpaceError
         If a lattice has no complete path, or a forest is too large as a lattice.
+    TooLargeError
+        If the graph takes more than ``memory`` bytes.
     OptionError
         If a list is empty.
     """
@@ -111,7 +116,7 @@ def evidence_graph(
         return _of_list(evidence.nbest, evidence.weight, metric)
     lattice = to_lattice(evidence, FOREST_STATES)
     prepared = metric.against([()]).prepare(lattice).space
-    return EvidenceGraph(length_graph(prepared, scale), prepared.vocabulary)
+    return EvidenceGraph(length_graph(prepared, scale, memory=memory), prepared.vocabulary)
 
 
 def sampled_graph(
@@ -148,8 +153,7 @@ def reading_alignments(
     (0.0, 1.0, [1])
     """
     vocabulary = evidence.vocabulary
-    like = metric.against([()]).machine(vocabulary).parts[0].automaton
-    assert isinstance(like, Alignment)
+    like = alignment_of(metric.against([()]).machine(vocabulary).parts[0])
     one = like.heaviest
     hard = metric.similarity is None
     read = () if hard else vocabulary.decode(evidence.graph.words.tolist())
@@ -246,6 +250,7 @@ def expected_metric(
     system_weights: Sequence[float] | None = None,
     normalised: bool = True,
     budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
     negligible: float = NEGLIGIBLE,
     beyond: Beyond = "sample",
     samples: int = 1000,
@@ -282,11 +287,13 @@ def expected_metric(
         is what speech recognition minimises, or the matches less costs for a recognition rate.
     budget : int
         The most pairs that a candidate may take; lists need none.
+    memory : int
+        The most bytes that the pairs of a candidate, and the lattice split by lengths, may take.
     negligible : float
         Prefixes (of one state and row, together) that are less probable are not followed. The
         total is reported; above 1e-9 the result is not called exact.
     beyond : {"sample", "raise"}
-        What to do beyond the budget.
+        What to do beyond the budget or the memory.
     samples, seed : int
         How many paths are drawn then.
 
@@ -294,6 +301,8 @@ def expected_metric(
     ------
     OptionError
         If the metric is another one, or if beyond the budget with ``beyond="raise"``.
+    TooLargeError
+        If the memory does not suffice for lists or samples either.
     SpaceError
         If a lattice has no complete path.
 
@@ -310,9 +319,9 @@ def expected_metric(
     """
     if beyond not in ("sample", "raise"):
         raise OptionError(f"{argument('beyond', beyond)}: expected one of sample, raise")
-    WHOLE.check("expected_metric", "budget", budget)
-    if budget < 1:
-        raise OptionError(f"a budget is at least 1, not {budget}")
+    for name, limit in (("budget", budget), ("memory", memory)):
+        WHOLE.check("expected_metric", name, limit)
+    check_limits(budget, memory)
     if samples < 2:
         raise OptionError(f"at least 2 samples are drawn, not {samples}")
     if not 0.0 <= negligible < 1.0:
@@ -335,27 +344,23 @@ def expected_metric(
         if share == 0.0:
             continue
         if isinstance(metric, AlignmentMetric):
-            found = _by_rows(system, metric, sentences, scale, normalised, budget, negligible)
+            limits = _Limits(budget, memory, negligible)
+            found = _by_rows(system, metric, sentences, scale, normalised, limits)
         else:
             found = _by_listing(system, metric, sentences, scale, max(1, budget // _PAIRS))
         drawn = found is None
         if found is None:
-            assert not isinstance(system, Evidence)
             if beyond == "raise":
-                what = f"{budget} pairs of a state and a row"
+                what = f"{budget} pairs of a state and a row, or than {in_bytes(memory)}"
                 if not isinstance(metric, AlignmentMetric):
                     what = f"{max(1, budget // _PAIRS)} sentences"
                 raise OptionError(
                     f"the expected metric over {_name(system)} takes more than {what}: "
                     "raise the budget, prune, or take samples"
                 )
-            if isinstance(metric, AlignmentMetric):
-                graph = sampled_graph(system, metric, scale, samples, seed)
-                found = _moments(graph, metric, sentences, normalised, 2**62, 0.0)
-            else:
-                some = evidence_of(system, scale=scale, samples=samples, seed=seed)
-                found = _over_list(some, metric, sentences)._replace(sentences=samples)
-            assert found is not None
+            found = _over_samples(
+                system, metric, sentences, scale, normalised, samples, seed, memory
+            )
             error = error + share**2 * found.variance / (samples - 1)
         mean = mean + share * found.mean
         second = second + share * (found.variance + found.mean**2)
@@ -383,25 +388,72 @@ class _Moments(NamedTuple):
     sentences: int
 
 
+class _Limits(NamedTuple):
+    """What a candidate may take: pairs of a state and a row, bytes, and what is not followed."""
+
+    pairs: int
+    memory: int
+    negligible: float = 0.0
+
+
 def _by_rows(
     system: Evidence | Space,
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
     scale: float,
     normalised: bool,
-    budget: int,
-    negligible: float,
+    limits: _Limits,
 ) -> _Moments | None:
-    """Return expectations, or None if the budget does not suffice."""
+    """Return expectations, or None if the budget does not suffice for a lattice or forest."""
     try:
-        graph = evidence_graph(system, metric, scale)
+        graph = evidence_graph(system, metric, scale, limits.memory)
+    except TooLargeError:
+        return None
     except SpaceError:
         if isinstance(system, Forest):
             return None
         raise
-    # the prefix tree of a list has no more pairs than nodes
-    most = budget if graph.sentences < 0 else graph.graph.nodes + 1
-    return _moments(graph, metric, sentences, normalised, most, negligible)
+    if graph.sentences >= 0:
+        return _of_listed(graph, metric, sentences, normalised, limits)
+    return _moments(graph, metric, sentences, normalised, limits)
+
+
+def _over_samples(
+    system: Evidence | Space,
+    metric: Metric,
+    sentences: Sequence[Sequence[str]],
+    scale: float,
+    normalised: bool,
+    samples: int,
+    seed: int,
+    memory: int,
+) -> _Moments:
+    """Return expectations over sentences that are drawn from a space; lists need no drawing."""
+    space = system.nbest if isinstance(system, Evidence) else system
+    if isinstance(metric, AlignmentMetric):
+        graph = sampled_graph(space, metric, scale, samples, seed)
+        return _of_listed(graph, metric, sentences, normalised, _Limits(0, memory))
+    some = evidence_of(space, scale=scale, samples=samples, seed=seed)
+    return _over_list(some, metric, sentences)._replace(sentences=samples)
+
+
+def _of_listed(
+    graph: EvidenceGraph,
+    metric: AlignmentMetric,
+    sentences: Sequence[Sequence[str]],
+    normalised: bool,
+    limits: _Limits,
+) -> _Moments:
+    """Return expectations over the prefix tree of a list, which has no more pairs than nodes."""
+    limits = limits._replace(pairs=graph.graph.nodes + 1)
+    found = _moments(graph, metric, sentences, normalised, limits)
+    if found is None:
+        raise TooLargeError(
+            f"rows of {max(map(len, sentences))} words over {graph.sentences} sentences of "
+            f"evidence take more than {in_bytes(limits.memory)} of memory; allow more "
+            f"({argument('memory')}), or take fewer sentences ({argument('samples')})"
+        )
+    return found
 
 
 def _moments(
@@ -409,13 +461,15 @@ def _moments(
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
     normalised: bool,
-    budget: int,
-    negligible: float,
+    limits: _Limits,
 ) -> _Moments | None:
     alignments = reading_alignments(sentences, graph, metric)
     one = alignments[0].heaviest if alignments else 1.0
     constant, factor = values_by_length(metric, graph.graph.longest, one, normalised)
-    found = expectations(graph.graph, alignments, constant, factor, budget, negligible)
+    found = expectations(
+        graph.graph, alignments, constant, factor, limits.pairs, limits.negligible,
+        memory=limits.memory,
+    )  # fmt: skip
     if (found.pairs < 0).any():
         return None
     return _Moments(found.mean, found.variance, float(found.lost.max(initial=0.0)), graph.sentences)
@@ -483,7 +537,7 @@ class ExactRisk(Method):
     candidates : int, "all" or spaces, optional
         How many sentences can be chosen, the best of each space; or where they come from. By
         default all entries of a list, 100 sentences of a lattice or forest.
-    normalised, budget, beyond, samples, seed
+    normalised, budget, memory, beyond, samples, seed
         As of :func:`expected_metric`.
 
     Examples
@@ -507,6 +561,7 @@ class ExactRisk(Method):
     candidates: int | Spaces | Literal["all"] | None = None
     normalised: bool = True
     budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
     beyond: Beyond = "sample"
     samples: int = 1000
     seed: int = 0
@@ -539,7 +594,7 @@ class ExactRisk(Method):
         found = expected_metric(
             spaces if evidence is None else evidence, metric, choices.nbest, scale=scale,
             system_weights=system_weights, normalised=self.normalised, budget=self.budget,
-            beyond=self.beyond, samples=self.samples, seed=self.seed,
+            memory=self.memory, beyond=self.beyond, samples=self.samples, seed=self.seed,
         )  # fmt: skip
         best = int(ranked(choices.nbest, found.expected, metric)[0])
         return [

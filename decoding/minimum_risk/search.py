@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding._native import RiskSearch
+from decoding.extraction.oracle import check_limits
 from decoding.minimum_risk.evidence import (
     Evidence,
     Spaces,
@@ -36,6 +37,9 @@ from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection import Alignment
+from lattices.intersection.automata import alignment_of
+from lattices.intersection.engine import sized
+from lattices.intersection.rows import MEMORY
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search may keep before it settles for less than a proof
@@ -46,8 +50,8 @@ _FIRST = 100
 _NARROWEST = 8
 #: no search keeps more prefixes
 _MOST = 2**31 - 1
-#: what the rows of prefixes may take before a search settles for a beam, and with a beam
-_BYTES, _BEAM_BYTES = 2**28, 2**31
+#: bytes that the rows of prefixes may take before a search settles for a beam
+_BYTES = 2**28
 #: how a search ended: nothing was left out, or there were too many prefixes
 _COMPLETE, _TOO_MANY = 0, 2
 #: expectations that differ by no more are equal
@@ -84,6 +88,8 @@ class Search(Method):
         How many prefixes may be kept without a beam; beyond it, the widest beam that fits is
         taken, and the result says ``exact=False`` if that left anything out. Where sentences are
         listed, how many; ``exact=False`` if there are more.
+    memory : int
+        How many bytes the search may take.
 
     Examples
     --------
@@ -107,6 +113,7 @@ class Search(Method):
     evidence_size: int | None = None
     beam: int | None = None
     budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
 
     def decide(
         self,
@@ -123,8 +130,7 @@ class Search(Method):
         check_metric(metric)
         if self.beam is not None and self.beam < 1:
             raise OptionError(f"a beam is at least 1, not {self.beam}")
-        if self.budget < 1:
-            raise OptionError(f"a budget is at least 1, not {self.budget}")
+        check_limits(self.budget, self.memory)
         checked_scale(scale)
         weighted = evidence
         if not isinstance(weighted, Evidence):
@@ -139,7 +145,7 @@ class Search(Method):
         if all(isinstance(space, NBest) for space in spaces):
             return [_of_lists(spaces, metric, weighted)]
         lattice = _one_lattice(spaces)
-        arcs, exact = _searched(lattice, metric, weighted, self.beam, self.budget)
+        arcs, exact = _searched(lattice, metric, weighted, self.beam, self.budget, self.memory)
         hypothesis = lattice.hypothesis(arcs)
         if len(spaces) > 1 or lattice is not spaces[0]:
             # the arcs are those of a lattice that nobody else has seen
@@ -185,7 +191,12 @@ def _one_lattice(systems: Sequence[Space]) -> Lattice:
 
 
 def _searched(
-    lattice: Lattice, metric: AlignmentMetric, evidence: Evidence, beam: int | None, budget: int
+    lattice: Lattice,
+    metric: AlignmentMetric,
+    evidence: Evidence,
+    beam: int | None,
+    budget: int,
+    memory: int,
 ) -> tuple[tuple[int, ...], bool]:
     """Return the arcs of the best path that was found, and whether none is better."""
     prepared = metric.against([()]).prepare(lattice)
@@ -194,20 +205,22 @@ def _searched(
     if not alive[units.start]:
         raise no_complete_path(lattice)
     of = _alignments(units, metric, evidence)
-    search = RiskSearch(
-        units.columns, of.order, of.costs, of.length, of.offset,
-        (of.word, of.position, of.weight), of.share,
-    )  # fmt: skip
+    memory = min(memory, 2**62)
+    with sized(lattice):
+        search = RiskSearch(
+            units.columns, of.order, of.costs, of.length, of.offset,
+            (of.word, of.position, of.weight), of.share, memory,
+        )  # fmt: skip
     if beam is not None:
-        ended, _, path = search.run(-np.inf, _EQUAL, min(beam, _MOST), budget, _BEAM_BYTES)
+        ended, _, path = search.run(-np.inf, _EQUAL, min(beam, _MOST), budget, memory)
         return prepared.original(ints(path)), ended == _COMPLETE
     first, rate = _best_listed(lattice, metric, evidence)
     slack = _SLACK if metric.similarity is None else _SOFT_SLACK
     floor = rate - of.constant - slack
-    ended, value, path = search.run(floor, _EQUAL, 0, min(budget, _MOST), _BYTES)
+    ended, value, path = search.run(floor, _EQUAL, 0, min(budget, _MOST), min(_BYTES, memory))
     if ended == _TOO_MANY:
         widest = max(_NARROWEST, budget // int(alive.sum()))
-        ended, value, path = search.run(floor, _EQUAL, widest, budget, _BEAM_BYTES)
+        ended, value, path = search.run(floor, _EQUAL, widest, budget, memory)
         if ended != _COMPLETE and value + of.constant <= rate:
             return first.arcs, False
     return prepared.original(ints(path)), ended == _COMPLETE
@@ -320,5 +333,4 @@ def _alignment(
 ) -> tuple[Alignment, float, float]:
     """Return the alignment to a sentence, what its gains are divided by, and what is added."""
     [part] = metric.against([tokens]).machine(lattice.vocabulary, lattice.label).parts
-    assert isinstance(part.automaton, Alignment)
-    return part.automaton, part.denominator, part.bonus
+    return alignment_of(part), part.denominator, part.bonus

@@ -26,21 +26,22 @@ void bind_edit(nb::module_& module) {
   module.def(
       "least_edits",
       [](const LatticeColumns& lattice, double scale, const std::vector<Ints>& beginnings,
-         bool likely, int changes, int swaps) {
+         bool likely, int changes, int swaps, std::size_t memory) {
         std::vector<std::vector<Index>> words;
         for (const Ints& each : beginnings) {
           words.emplace_back(view(each).begin(), view(each).end());
         }
         auto found = unlocked([&] {
           Poll poll(check_signals);
-          return least_edits(lattice, scale, std::move(words), likely, changes, swaps, poll);
+          return least_edits(lattice, scale, std::move(words), likely, changes, swaps, memory,
+                             poll);
         });
         auto& [sentence, objectives, settled] = found.minimum;
         return std::tuple(std::move(sentence), std::move(objectives), settled,
                           std::move(found.path), found.mass);
       },
       nb::arg("lattice"), nb::arg("scale"), nb::arg("beginnings"), nb::arg("likely"),
-      nb::arg("changes"), nb::arg("swaps"),
+      nb::arg("changes"), nb::arg("swaps"), nb::arg("memory"),
       "Return the sentence with few expected edits that some sentences lead to: its words, the\n"
       "expected edits of all on the way, whether no change is left that lowers them, and the arcs\n"
       "of its best path, if it has one. Begin with these sentences, by default with the model's\n"

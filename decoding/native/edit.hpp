@@ -32,12 +32,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "lattices/native/best.hpp"
 #include "lattices/native/dispatch.hpp"
+#include "lattices/native/errors.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/scratch.hpp"
 #include "lattices/native/semirings.hpp"
@@ -131,8 +133,10 @@ struct EditBuffers {
 class EditSearch {
  public:
   // A path of the lattice has the mass exp(scale * its score).
-  EditSearch(const Lattice& lattice, double scale, std::span<const double> times)
-      : lattice_(lattice), times_(times) {
+  // The tables of one sentence may take so many bytes.
+  EditSearch(const Lattice& lattice, double scale, std::span<const double> times,
+             std::size_t memory = std::numeric_limits<std::size_t>::max())
+      : lattice_(lattice), times_(times), memory_(memory) {
     find_steps(scale);
     weigh_ends(scale);
   }
@@ -401,6 +405,21 @@ class EditSearch {
         .subspan(at_->offset[state], at_->offset[state + 1] - at_->offset[state]);
   }
 
+  // Refuse a sentence whose costs, masses and posteriors take too much memory.
+  void check_memory() const {
+    const auto states = static_cast<double>(lattice_.final.size());
+    const double bytes = states * (sizeof(double) * static_cast<double>(stride()) +
+                                   sizeof(CellPair) * (static_cast<double>(own_.size()) + 1.0)) +
+                         static_cast<double>(num_words()) * num_bins() *
+                             (times_.empty() ? sizeof(double) : sizeof(Placed));
+    if (bytes > static_cast<double>(memory_)) {
+      throw lattices::too_large(std::to_string(lattice_.num_nodes()) +
+                                    " lattice states x a sentence of " +
+                                    std::to_string(own_.size()) + " words",
+                                bytes, memory_);
+    }
+  }
+
   // The costs at all states for a sentence. Those of cells before the first word that is not the
   // last sentence's are there already.
   void align(std::span<const Index> words, lattices::Poll& poll) {
@@ -410,6 +429,7 @@ class EditSearch {
       ++same;
     own_.clear();
     for (const Index label : words) own_.push_back(number(label));
+    check_memory();
     const std::size_t size = width();
     at_->first.assign(num_words(), 0);
     at_->next.assign(own_.size() + 1, 0);
@@ -725,6 +745,7 @@ class EditSearch {
 
   Lattice lattice_;
   std::span<const double> times_;
+  std::size_t memory_;
   double mass_ = kMinusInfinity;
   // of the sentence under way: its words, its alternatives without a word, and how many words stand
   // in no bin
@@ -799,8 +820,8 @@ struct LeastEdits {
 // the most probable arcs.
 inline LeastEdits least_edits(const Lattice& lattice, double scale,
                               std::vector<std::vector<Index>> beginnings, bool likely, int changes,
-                              int swaps, lattices::Poll& poll) {
-  EditSearch search(lattice, scale, {});
+                              int swaps, std::size_t memory, lattices::Poll& poll) {
+  EditSearch search(lattice, scale, {}, memory);
   LeastEdits found;
   found.mass = search.mass();
   if (!std::isfinite(found.mass)) return found;

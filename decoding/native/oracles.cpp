@@ -10,6 +10,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <tuple>
 
@@ -194,12 +195,13 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  void start(int workers) {
+  void start(int workers) try {
+    threads_.reserve(workers);
     for (int each = 1; each < workers; ++each) {
       threads_.emplace_back([this] {
-        Poll poll(nullptr, &stop_);
-        WordSearch search;
         try {
+          Poll poll(nullptr, &stop_);
+          WordSearch search;
           while (!stop_ && next_ < count_) {
             if (!solve_next(search, poll)) std::this_thread::yield();
           }
@@ -211,6 +213,8 @@ class Batch {
         }
       });
     }
+  } catch (const std::system_error&) {
+    // those that could be started, and the calling one, do all of it
   }
   void hand_in(std::size_t place, WordProblem problem) {
     problems_[place] = std::move(problem);
@@ -287,9 +291,10 @@ void breathe(std::size_t place) {
   const nb::gil_scoped_release others;
 }
 
-std::pair<nb::list, std::vector<Trouble>> search_words(
-    const nb::iterable& problems, std::size_t most, const nb::tuple& classes, double model_weight,
-    std::pair<std::size_t, std::size_t> most_cells, int workers) {
+std::pair<nb::list, std::vector<Trouble>> search_words(const nb::iterable& problems,
+                                                       std::size_t most, const nb::tuple& classes,
+                                                       double model_weight, std::size_t memory,
+                                                       int workers) {
   const Maker maker(classes[0], classes[1]);
   auto* oracles = new WordOracles;
   const nb::object source = nb::cast(oracles, nb::rv_policy::take_ownership);
@@ -300,8 +305,8 @@ std::pair<nb::list, std::vector<Trouble>> search_words(
   kept.reserve(most);
   given.reserve(most);
   const nb::object searches = nb::module_::import_("lattices._native").attr("FOREST_SEARCH");
-  Batch batch(oracles->found, {{model_weight, most_cells.first},
-                               {model_weight, most_cells.second},
+  Batch batch(oracles->found, {{model_weight, memory},
+                               {model_weight, memory},
                                nb::cast<const forests::SearchHandle*>(searches)});
   batch.start(std::min(workers, static_cast<int>(std::min<std::size_t>(most, 1024))));
   for (const nb::handle item : problems) {
@@ -348,23 +353,23 @@ void bind_oracles(nb::module_& module) {
       .def("stats", &WordOracles::stats, nb::arg("place"), "Return the statistics of a path.");
   module.def(
       "search_words", &search_words, nb::arg("problems"), nb::arg("most"), nb::arg("classes"),
-      nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
+      nb::arg("model_weight"), nb::arg("memory"), nb::arg("workers"),
       nb::sig("def search_words(problems: "
               "collections.abc.Iterable[tuple[lattices._native.LatticeColumns | "
               "lattices._native.ForestColumns, "
               "lattices._native.FeatureColumns | None, dict[str, int], list[str], object, "
               "fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, "
-              "classes: tuple[type, type], model_weight: float, most_cells: tuple[int, int], "
+              "classes: tuple[type, type], model_weight: float, memory: int, "
               "workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]"),
       "Compile the references of each space, search it, and score what was found.\n"
       "\n"
       "A problem has the columns of a lattice or forest, those of its features or None, the\n"
       "numbers and the strings of its vocabulary, the evaluator, its metric, and the references:\n"
       "texts, or tuples of words. There are at most so many; while they are read, others are\n"
-      "searched on threads. Of lattices and of forests so many cells may be searched. Returns\n"
+      "searched on threads. Each search may take so many bytes. Returns\n"
       "oracles of the two classes, Oracle and Hypothesis, or None with the place, the outcome and\n"
-      "the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, there\n"
-      "are too many cells, or a forest cannot be searched.");
+      "the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, it\n"
+      "takes more memory, or a forest cannot be searched.");
 }
 
 }  // namespace decoding

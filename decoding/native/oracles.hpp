@@ -38,7 +38,7 @@ struct WordProblem {
 };
 
 // Overflow: a path was found, but its model score is beyond all numbers. Refused: lattice and
-// machine have more cells than a search may have, or a forest cannot be searched.
+// machine take more memory than a search may, or a forest cannot be searched.
 enum class Outcome { Found, NoPath, Overflow, Refused };
 
 struct WordOptions {
@@ -79,11 +79,13 @@ class WordSearch {
  private:
   void search(const lattices::Lattice& lattice, const WordOptions& options, lattices::Poll& poll,
               WordOracle& found) {
-    if (!lattices::Intersection::fits(lattice, parts_, options.lattices.most_cells)) {
+    try {
+      intersection_.search(lattice, parts_, options.lattices, best_, poll);
+    } catch (const lattices::Error& error) {
+      if (error.kind != lattices::ErrorKind::TooLarge) throw;
       found.outcome = Outcome::Refused;
       return;
     }
-    intersection_.search(lattice, parts_, options.lattices, best_, poll);
     if (!best_.complete()) return;
     found.outcome = std::isfinite(best_.model) ? Outcome::Found : Outcome::Overflow;
     found.model = best_.model;

@@ -39,15 +39,13 @@ double largest_sum(const AlignmentList& list, Index longest_path) {
   return one * (static_cast<double>(longest_path) + longest + 2 + list.order);
 }
 
-// What the best completions may take: one number for each state, cell and alignment.
-constexpr double kMostBytes = 0x1p31;
-
-// A search in the narrowest numbers that hold its gains.
+// A search in the narrowest numbers that hold its gains. The best completions, one number for each
+// state, cell and alignment, may take so many bytes.
 class LatticeRiskSearch {
  public:
   LatticeRiskSearch(const LatticeColumns& lattice, const AlignmentList& list,
-                    std::span<const double> share)
-      : space_(lattice) {
+                    std::span<const double> share, std::size_t memory)
+      : space_(lattice), memory_(memory) {
     check(list, share.size());
     const double largest = largest_sum(list, space_.longest());
     const bool found = choose<std::int16_t>(largest, list, share) ||
@@ -76,18 +74,18 @@ class LatticeRiskSearch {
     const Index longest = *std::max_element(list.length.begin(), list.length.end());
     const double bytes = sizeof(Gain) * static_cast<double>(space_.lattice.num_nodes()) *
                          list.order * (longest + 1.0) * (list.size() + kLanes);
-    if (bytes > kMostBytes) {
-      throw space_error("a lattice of " + std::to_string(space_.lattice.num_nodes()) +
-                        " states against " + std::to_string(list.size()) +
-                        " sentences of evidence takes more than " +
-                        std::to_string(static_cast<std::int64_t>(kMostBytes)) +
-                        " bytes to search: prune it, or take less evidence");
+    if (bytes > static_cast<double>(memory_)) {
+      throw too_large(std::to_string(space_.lattice.num_nodes()) + " lattice states x " +
+                          std::to_string(list.size()) + " sentences of up to " +
+                          std::to_string(longest) + " words of evidence",
+                      bytes, memory_);
     }
     search_ = std::make_unique<RiskSearch<EvidenceRows<Gain>>>(space_, list, share);
     return true;
   }
 
   const WordedLattice space_;
+  const std::size_t memory_;
   std::variant<Search<std::int16_t>, Search<std::int32_t>, Search<std::int64_t>> search_;
 };
 
@@ -100,17 +98,18 @@ void bind_search(nb::module_& module) {
           "__init__",
           [](LatticeRiskSearch* self, const LatticeColumns& lattice, Index order,
              const std::tuple<double, double, double>& costs, const Ints& length,
-             const Ints& offset, const std::tuple<Ints, Ints, Floats>& matches,
-             const Floats& share) {
+             const Ints& offset, const std::tuple<Ints, Ints, Floats>& matches, const Floats& share,
+             std::size_t memory) {
             const auto& [insertion, deletion, heaviest] = costs;
             const auto& [word, position, weight] = matches;
             const AlignmentList list{order,      insertion,      deletion,
                                      heaviest,   view(length),   view(offset),
                                      view(word), view(position), view(weight)};
-            unlocked([&] { new (self) LatticeRiskSearch(lattice, list, view(share)); });
+            unlocked([&] { new (self) LatticeRiskSearch(lattice, list, view(share), memory); });
           },
           nb::arg("lattice"), nb::arg("order"), nb::arg("costs"), nb::arg("length"),
-          nb::arg("offset"), nb::arg("matches"), nb::arg("share"), nb::keep_alive<1, 2>(),
+          nb::arg("offset"), nb::arg("matches"), nb::arg("share"), nb::arg("memory"),
+          nb::keep_alive<1, 2>(),
           "Costs are those of insertions and deletions and the weight of the heaviest match;\n"
           "matches are columns of words, positions and weights. The weightiest alignments first\n"
           "make the search fastest.")

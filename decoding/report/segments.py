@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 from decoding.corpus.jobs import CurveJob, MBRJob, SegmentConsensus
-from decoding.corpus.outcomes import Segment
+from decoding.corpus.outcomes import NO_REFERENCES, Segment
 from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, find_oracles
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit
@@ -255,8 +255,8 @@ class ReportJob:
         decision: SegmentConsensus,
     ) -> SegmentReport:
         space, choice = segment.space, decision.consensus[0]
-        assert decision.stats is not None
-        assert decision.one_best_stats is not None
+        if decision.stats is None or decision.one_best_stats is None:
+            raise OptionError(NO_REFERENCES)
         first = next((found for found in oracles if found is not None), None)
         shown = [
             Chosen("one_best", KINDS["one_best"], decision.one_best, best(space).score),

@@ -29,13 +29,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from decoding.extraction.oracle import DEFAULT_BUDGET, find_oracles, worst
+from decoding.extraction.oracle import DEFAULT_BUDGET, check_limits, find_oracles, worst
 from decoding.extraction.results import Oracle, judged
 from fstmetrics import Evaluator, nbest_stats, quality, scores_of
 from fstmetrics.contract import EVALUATOR, EVALUATORS
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
+from lattices.intersection.rows import MEMORY
 from lattices.records import Record
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NUMBER, SPACE, SPACES, WHOLE, check_filled, takes
@@ -70,7 +71,7 @@ class HopeFear(Record):
         return self.hope.exact and self.fear.exact
 
 
-@takes(space=SPACE, evaluator=EVALUATOR, scale=NUMBER, budget=WHOLE)
+@takes(space=SPACE, evaluator=EVALUATOR, scale=NUMBER, budget=WHOLE, memory=WHOLE)
 def hope_fear(
     space: Space,
     evaluator: Evaluator,
@@ -78,6 +79,7 @@ def hope_fear(
     *,
     scale: float = 1.0,
     budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
 ) -> HopeFear:
     """Return hope, fear, the oracle and the model's best of one space.
 
@@ -94,6 +96,9 @@ def hope_fear(
         Of the metric against the model score; greater than 0.
     budget : int
         How many prefixes the search for fear may keep; under BLEU, labels of each search.
+    memory : int
+        How many bytes each search may take, as of :func:`decoding.oracle` and
+        :func:`decoding.worst`.
 
     Examples
     --------
@@ -112,10 +117,12 @@ def hope_fear(
     >>> found.hope.text, found.fear.text, found.hope.engine, found.exact
     ('a cat', 'a hat', 'labels', True)
     """
-    return hope_fears([space], [evaluator], weights, scale=scale, budget=budget)[0]
+    return hope_fears([space], [evaluator], weights, scale=scale, budget=budget, memory=memory)[0]
 
 
-@takes(spaces=SPACES, evaluators=EVALUATORS, scale=NUMBER, budget=WHOLE, workers=WHOLE)
+@takes(
+    spaces=SPACES, evaluators=EVALUATORS, scale=NUMBER, budget=WHOLE, memory=WHOLE, workers=WHOLE
+)
 def hope_fears(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
@@ -123,6 +130,7 @@ def hope_fears(
     *,
     scale: float = 1.0,
     budget: int = DEFAULT_BUDGET,
+    memory: int = MEMORY,
     workers: int = 1,
 ) -> list[HopeFear]:
     """Return :func:`hope_fear` of each space of a batch, in ``workers`` threads.
@@ -142,8 +150,7 @@ def hope_fears(
         raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
     if not 0.0 < scale < np.inf:
         raise OptionError(f"the scale of the metric is finite and greater than 0, not {scale}")
-    if budget < 1:
-        raise OptionError(f"a budget is at least 1, not {budget}")
+    check_limits(budget, memory)
     if weights is not None:
         spaces = [space.reweighted(weights) for space in spaces]
     found: dict[int, HopeFear] = {}
@@ -155,7 +162,7 @@ def hope_fears(
             graphs[place] = space
     if graphs:
         judges = [evaluators[place] for place in graphs]
-        of_graphs = _of_graphs(list(graphs.values()), judges, scale, budget, workers)
+        of_graphs = _of_graphs(list(graphs.values()), judges, scale, budget, memory, workers)
         found.update(zip(graphs, of_graphs, strict=True))
     return [found[place] for place in range(len(spaces))]
 
@@ -165,17 +172,20 @@ def _of_graphs(
     evaluators: Sequence[Evaluator],
     scale: float,
     budget: int,
+    memory: int,
     workers: int,
 ) -> list[HopeFear]:
     model_weight = 1.0 / scale
     pairs = list(zip(spaces, evaluators, strict=True))
-    hopes = find_oracles(
-        spaces, evaluators, model_weight=model_weight, budget=budget, workers=workers
+    hopes, tops = (
+        find_oracles(
+            spaces, evaluators, model_weight=each, budget=budget, memory=memory, workers=workers
+        )
+        for each in (model_weight, 0.0)
     )
-    tops = find_oracles(spaces, evaluators, budget=budget, workers=workers)
 
     def fear(pair: tuple[Lattice | Forest, Evaluator]) -> Oracle:
-        return worst(*pair, model_weight=-model_weight, budget=budget)[0]
+        return worst(*pair, model_weight=-model_weight, budget=budget, memory=memory)[0]
 
     fears = _in_threads(fear, pairs, workers)
     bests = [judged(best(space), evaluator, True, "model") for space, evaluator in pairs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -128,9 +128,9 @@ class PairLearner(CorpusLearner):
 
     def squares(self) -> dict[str, float]:
         """Return the squared unit of each feature of the present task, for the state of a fit."""
-        assert self._corpus is not None
-        units = self.measure(self._corpus).tolist()
-        return {name: unit * unit for name, unit in zip(self._corpus.names, units, strict=True)}
+        corpus = cast(LearnerCorpus, self._corpus)
+        units = self.measure(corpus).tolist()
+        return {name: unit * unit for name, unit in zip(corpus.names, units, strict=True)}
 
     def pulled(
         self, constraints: Sequence[Constraint], pulls: FloatColumn, rate: float

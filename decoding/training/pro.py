@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -19,7 +19,7 @@ from fstmetrics import nbest_stats
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.spaces import Lattice, NBest
+from lattices.spaces import Forest, Lattice, NBest
 from lattices.spaces.features import FeatureMatrix
 
 #: which of the pairs that differ enough may be kept
@@ -268,8 +268,7 @@ class PRO(DocumentLearner):
         for weights in self.state["decoded"][self._decoded :]:
             vector = corpus.vector(weights)
             for place in graphs:
-                space = corpus.reweighted(place, vector)
-                assert not isinstance(space, NBest)
+                space = cast("Lattice | Forest", corpus.reweighted(place, vector))
                 found = k_best(space, self.size, distinct=True)
                 self._lists[place] = lengthened(self._lists[place], space, found)
             self._decoded += 1

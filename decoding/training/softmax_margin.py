@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -26,7 +26,7 @@ from fstmetrics.contract import can_search
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
-from lattices.spaces import Forest, Hypothesis, NBest
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.spaces.features import FeatureMatrix
 
 
@@ -343,8 +343,7 @@ class SoftmaxMargin(PairLearner):
         for each in map(floats, decoded[self._decoded :]):
             targets = self._searched(corpus, each)
             for place in stood_for:
-                space = corpus.reweighted(place, each)
-                assert not isinstance(space, NBest)
+                space = cast("Lattice | Forest", corpus.reweighted(place, each))
                 found = {each.tokens: each for each in k_best(space, self.size, distinct=True)}
                 if place in targets:
                     # as it was found: another derivation of it has other features

@@ -14,7 +14,7 @@ from lattices.algorithms.kbest import best_path
 from lattices.algorithms.posteriors import posteriors
 from lattices.algorithms.trimming import subset
 from lattices.arrays import FloatColumn
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, Graph, takes
 
@@ -218,6 +218,8 @@ def prune(
     <Forest '' of 1 nodes, 1 edges>
     """
     asked = sum(option is not None for option in (beam, posterior, density))
+    if scale != 1.0 and posterior is None:
+        raise OptionError(f"{argument('scale')} is of posteriors: give it with a posterior")
     if asked == 1:
         if beam is not None:
             return prune_beam(space, beam)

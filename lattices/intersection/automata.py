@@ -310,6 +310,19 @@ def alignments(machine: SearchMachine) -> list[tuple[AlignmentColumns, float, fl
     return parts
 
 
+def alignment_of(part: Part) -> Alignment:
+    """Return the alignment that a part is.
+
+    Raises
+    ------
+    OptionError
+        If it is another automaton, as that of a reference lattice.
+    """
+    if not isinstance(part.automaton, Alignment):
+        raise OptionError("the machine is no alignment to a sentence")
+    return part.automaton
+
+
 def explicit(part: Part) -> Automaton:
     """Return the automaton of a part, arc by arc."""
     automaton = part.automaton

@@ -11,10 +11,12 @@ an ability that it may have; what is asked of an engine without it is answered b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from lattices.arrays import IntColumn
+from lattices.errors import TooLargeError, argument
 from lattices.intersection.automata import SearchMachine
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Lattice
@@ -60,6 +62,23 @@ class Ranked(NamedTuple):
     proven: bool = True
 
 
+def too_large(space: Lattice | Forest, problem: str) -> TooLargeError:
+    """Return the error that a search takes too much memory, with what helps."""
+    return TooLargeError(
+        f"{space.kind} {space.id!r}: {problem}; allow more ({argument('memory')}), prune it, or "
+        "cut it into shorter segments"
+    )
+
+
+@contextmanager
+def sized(space: Lattice | Forest) -> Iterator[None]:
+    """Let what is too large inside the block be said of a space."""
+    try:
+        yield
+    except TooLargeError as problem:
+        raise too_large(space, str(problem)) from None
+
+
 class TargetSides(NamedTuple):
     """The target sides of a forest's edges in words that differ from what machines read.
 
@@ -81,11 +100,21 @@ class Engine(Protocol):
         """Return True, or the reason why this engine cannot search the space."""
 
     def best(
-        self, problems: Sequence[Problem], *, model_weight: float = 0.0, workers: int = 1
+        self,
+        problems: Sequence[Problem],
+        *,
+        model_weight: float = 0.0,
+        workers: int = 1,
+        memory: int = MEMORY,
     ) -> list[Found | None]:
         """Return the best path or derivation of each space, or None where none is complete.
 
         Its value is the machine's value of its words plus ``model_weight`` times its model score.
+
+        Raises
+        ------
+        TooLargeError
+            If a search would take more than ``memory`` bytes.
         """
 
 

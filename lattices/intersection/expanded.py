@@ -16,6 +16,7 @@ from lattices.arrays import ints
 from lattices.errors import EngineError, SpaceError
 from lattices.intersection.automata import SearchMachine
 from lattices.intersection.engine import Engine, Found
+from lattices.intersection.rows import MEMORY
 from lattices.spaces.forest import Forest
 
 #: the most states of a lattice that a forest is expanded to
@@ -23,7 +24,12 @@ MOST_STATES = 100_000
 
 
 def search_expanded(
-    engine: Engine, forest: Forest, machine: SearchMachine, *, model_weight: float = 0.0
+    engine: Engine,
+    forest: Forest,
+    machine: SearchMachine,
+    *,
+    model_weight: float = 0.0,
+    memory: int = MEMORY,
 ) -> Found:
     """Return the best derivation of a forest, found by an engine in the forest's lattice.
 
@@ -60,7 +66,7 @@ def search_expanded(
     answer = engine.can_run(lattice, machine)
     if answer is not True:
         raise EngineError(f"forest {forest.id!r}, as a lattice: {engine.name}: {answer}")
-    found = engine.best([(lattice, machine)], model_weight=model_weight)[0]
+    found = engine.best([(lattice, machine)], model_weight=model_weight, memory=memory)[0]
     if found is None:
         raise EngineError(f"forest {forest.id!r}: {engine.name} found no sentence")
     words = [word for word in lattice.label[found.arcs].tolist() if word]

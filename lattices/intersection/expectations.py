@@ -20,6 +20,7 @@ from lattices.algorithms.semirings import LOG
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection.automata import Alignment
+from lattices.intersection.engine import sized
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Lattice
 
@@ -43,7 +44,7 @@ class Expectations(NamedTuple):
     pairs: IntColumn
 
 
-def length_graph(lattice: Lattice, scale: float = 1.0) -> LengthGraph:
+def length_graph(lattice: Lattice, scale: float = 1.0, *, memory: int = MEMORY) -> LengthGraph:
     """Return a lattice with its states split by the number of words behind them.
 
     A path is taken in proportion to ``exp(scale * score)``. Metrics divide by the length of the
@@ -54,11 +55,14 @@ def length_graph(lattice: Lattice, scale: float = 1.0) -> LengthGraph:
     ------
     SpaceError
         If the lattice has no complete path.
+    TooLargeError
+        If that takes more than ``memory`` bytes.
     """
     backward = outside(lattice, LOG, scale)
     if backward[lattice.start] == -np.inf:
         raise no_complete_path(lattice)
-    return _native.length_graph(lattice.columns, scale, backward)
+    with sized(lattice):
+        return _native.length_graph(lattice.columns, scale, backward, min(memory, 2**62))
 
 
 def list_graph(label: IntColumn, offset: IntColumn, weight: FloatColumn) -> LengthGraph:
@@ -125,6 +129,8 @@ def expectations(
     factor: FloatColumn,
     budget: int,
     negligible: float = 0.0,
+    *,
+    memory: int = MEMORY,
 ) -> Expectations:
     """Return mean and variance of a value under each of several alignments, over all paths.
 
@@ -141,7 +147,7 @@ def expectations(
         One entry for each length from 0 to ``graph.longest``.
     budget : int
         The most pairs of a state and a row for one alignment. The first that has more, or whose
-        rows take more than 2 GB, ends the work: the others are likely to need as much.
+        rows take more than ``memory`` bytes, ends the work: the others are likely to need as much.
     negligible : float
         Prefixes of one state and row that have less probability together are not followed.
 
@@ -161,6 +167,6 @@ def expectations(
     columns = alignment_set(alignments, graph.words, graph.longest)
     return Expectations(
         *_native.value_moments(
-            graph, columns, floats(constant), floats(factor), budget, MEMORY, negligible
+            graph, columns, floats(constant), floats(factor), budget, min(memory, 2**62), negligible
         )
     )

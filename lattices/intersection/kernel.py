@@ -9,14 +9,12 @@ from lattices._native import search_forests, search_lattices
 from lattices.arrays import IntColumn
 from lattices.errors import EngineError
 from lattices.intersection.automata import SearchMachine, alignments
-from lattices.intersection.engine import Found, Problem, Ranked, TargetSides
+from lattices.intersection.engine import Found, Problem, Ranked, TargetSides, too_large
 from lattices.intersection.rows import MEMORY, RowMachine, cut_lowest_path, lowest_path
 from lattices.spaces import Forest, Lattice
 
-#: the most cells (lattice states x machine states) one search may ask memory for
-MOST_CELLS = 2**28
-#: the most cells that the tables of the search of one forest may ask memory for
-MOST_FOREST_CELLS = 2**29
+#: bytes that are more than there are, and that native types hold
+NO_LIMIT = 2**62
 #: pairs of a node and a matrix with which rows are the quicker way to the k best of a forest
 QUICK_PAIRS = 20_000
 
@@ -29,9 +27,10 @@ class KernelEngine:
     reference lattices, it searches the lattice of a forest (:mod:`.expanded`).
 
     Cost of a lattice: O(arcs x reference length) for alignments, O(arcs x machine arcs) for other
-    automata, and memory of one row a lattice state. Of a forest: O(edges x length**2) for words
-    and O(length**3) for each tail that no edge begins with, in vectors of single precision
-    wherever totals allow; one made of a lattice takes O(edges x length), as the lattice does.
+    automata, and memory of one row a lattice state: 2, 4 or 8 bytes a cell. Of a forest: O(edges x
+    length**2) for words and O(length**3) for each tail that no edge begins with, in vectors of
+    single precision wherever totals allow; one made of a lattice takes O(edges x length), as the
+    lattice does.
     The spaces of a batch are searched in threads, without the interpreter's lock.
     """
 
@@ -39,27 +38,25 @@ class KernelEngine:
 
     def can_run(self, space: Lattice | Forest, machine: SearchMachine) -> Literal[True] | str:
         """Return True, or the reason why this engine cannot search the space."""
-        if isinstance(space, Forest):
-            # what its tables take is known when they are planned
-            return True
-        widest = max(part.automaton.num_states for part in machine.parts)
-        if space.num_states * widest > MOST_CELLS:
-            return (
-                f"{space.num_states} lattice states x {widest} machine states "
-                f"are more than {MOST_CELLS} cells"
-            )
         return True
 
     def best(
-        self, problems: Sequence[Problem], *, model_weight: float = 0.0, workers: int = 1
+        self,
+        problems: Sequence[Problem],
+        *,
+        model_weight: float = 0.0,
+        workers: int = 1,
+        memory: int = MEMORY,
     ) -> list[Found | None]:
         """Return the best path or derivation of each space, or None where none is complete.
 
         Raises
         ------
+        TooLargeError
+            If a search would take more than ``memory`` bytes.
         EngineError
-            If the tables of a forest would take more than ``MOST_FOREST_CELLS`` cells, its
-            lattice, where one is needed, too many states, or no derivation has a finite value.
+            If the lattice of a forest, where one is needed, has too many states, or no derivation
+            has a finite value.
         """
         found: dict[int, Found | None] = {}
         lattices: dict[int, tuple[Lattice, SearchMachine]] = {}
@@ -72,12 +69,15 @@ class KernelEngine:
             else:
                 from lattices.intersection.expanded import search_expanded
 
-                found[index] = search_expanded(self, space, machine, model_weight=model_weight)
+                found[index] = search_expanded(
+                    self, space, machine, model_weight=model_weight, memory=memory
+                )
+        memory = min(memory, NO_LIMIT)
         if lattices:
-            answers = _search_lattices(list(lattices.values()), model_weight, workers)
+            answers = _search_lattices(list(lattices.values()), model_weight, workers, memory)
             found.update(zip(lattices, answers, strict=True))
         if forests:
-            derivations = _search_forests(list(forests.values()), model_weight, workers)
+            derivations = _search_forests(list(forests.values()), model_weight, workers, memory)
             found.update(zip(forests, derivations, strict=True))
         return [found[index] for index in range(len(problems))]
 
@@ -102,8 +102,9 @@ class KernelEngine:
         space, machine = problem
         weight = model_weight / machine.unit
         if isinstance(space, Lattice):
+            column = cast("IntColumn | None", words)
             paths = ranked.best_sentences(
-                space, machine.automaton, k, weight, cast("IntColumn | None", words)
+                space, machine.automaton, k, weight, column, memory=memory
             )
             return Ranked(paths, "product")
         has_product = alignments(machine) is not None and not isinstance(words, TargetSides)
@@ -122,7 +123,7 @@ class KernelEngine:
         if not has_product:
             return None
         column = cast("IntColumn | None", words)
-        found = ranked.rank_forest(space, machine, k, model_weight, column)
+        found = ranked.rank_forest(space, machine, k, model_weight, column, memory=memory)
         return Ranked(found.derivations, "product")
 
     def worst(
@@ -166,18 +167,20 @@ ENGINE = KernelEngine()
 
 
 def _search_lattices(
-    problems: list[tuple[Lattice, SearchMachine]], model_weight: float, workers: int
+    problems: list[tuple[Lattice, SearchMachine]], model_weight: float, workers: int, memory: int
 ) -> list[Found | None]:
-    values, parts, offset, arcs = search_lattices(
+    values, parts, offset, arcs, beyond = search_lattices(
         [lattice.columns for lattice, _ in problems],
         [
             [(part.automaton.columns, part.denominator, part.bonus) for part in machine.parts]
             for _, machine in problems
         ],
         model_weight,
-        MOST_CELLS,
+        memory,
         workers,
     )
+    for place, problem in beyond:
+        raise too_large(problems[place][0], problem)
     bounds: list[int] = offset.tolist()
     return [
         None if part < 0 else Found(value, arcs[begin:end], part)
@@ -188,17 +191,19 @@ def _search_lattices(
 
 
 def _search_forests(
-    problems: list[tuple[Forest, SearchMachine]], model_weight: float, workers: int
+    problems: list[tuple[Forest, SearchMachine]], model_weight: float, workers: int, memory: int
 ) -> list[Found]:
     answers = search_forests(
         [forest.columns for forest, _ in problems],
         [alignments(machine) or [] for _, machine in problems],
         model_weight,
-        MOST_FOREST_CELLS,
+        memory,
         workers,
     )
     found: list[Found] = []
-    for (forest, _), (problem, value, edges, part) in zip(problems, answers, strict=True):
+    for (forest, _), (problem, beyond, value, edges, part) in zip(problems, answers, strict=True):
+        if beyond:
+            raise too_large(forest, problem)
         if problem:
             raise EngineError(f"forest {forest.id!r}: {problem}")
         found.append(Found(value, edges, part))

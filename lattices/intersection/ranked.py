@@ -19,8 +19,7 @@ from lattices.algorithms.kbest import k_best_ranked, paths_found, rows
 from lattices.arrays import IntColumn, ints
 from lattices.errors import EngineError
 from lattices.intersection.automata import Automaton, SearchMachine, alignments
-from lattices.intersection.engine import TargetSides
-from lattices.intersection.kernel import MOST_FOREST_CELLS
+from lattices.intersection.engine import TargetSides, sized
 from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product, row_product
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.forest import rows_in_order
@@ -32,21 +31,33 @@ def best_sentences(
     k: int,
     model_weight: float,
     words: IntColumn | None = None,
+    *,
+    memory: int = MEMORY,
 ) -> list[IntColumn]:
     """Return the paths of the ``k`` sentences of the highest gain plus weighted model score.
 
     One path a sentence, best first, ties as in :mod:`.engine`. A maximum over sentences of a
-    maximum over alignments is one maximum, so the plain product serves, whatever its size:
-    O(arcs x machine arcs), and O(k x arcs x log(arcs)) of the product for the rest.
+    maximum over alignments is one maximum, so the plain product serves: O(arcs x machine arcs),
+    and O(k x arcs x log(arcs)) of the product for the rest; some 250 bytes a pair of states.
 
     Parameters
     ----------
     words : int32 column, optional
         What the arcs say, where the machine reads something else, as characters: one entry an
         arc, 0 for nothing. Sentences are different if their words are.
+    memory : int
+        How many bytes may be taken.
+
+    Raises
+    ------
+    TooLargeError
+        If that does not suffice.
     """
     word = lattice.label if words is None else words
-    found = _native.best_in_product(lattice.columns, word, automaton.row_columns, model_weight, k)
+    with sized(lattice):
+        found = _native.best_in_product(
+            lattice.columns, word, automaton.row_columns, model_weight, k, min(memory, 2**62)
+        )
     return rows(paths_found(lattice, found))
 
 
@@ -81,10 +92,6 @@ def worst_sentences(
     return [ints(product.origin[path]) for path in paths]
 
 
-#: the most links that a product may have, 56 bytes each
-MOST_LINKS = 2**25
-
-
 class RankedForest(NamedTuple):
     """The derivations of the best sentences, and how they were found.
 
@@ -102,6 +109,8 @@ def rank_forest(
     k: int,
     model_weight: float,
     words: IntColumn | None = None,
+    *,
+    memory: int = MEMORY,
 ) -> RankedForest:
     """Return the derivations of the ``k`` sentences of the highest value, best first.
 
@@ -117,12 +126,15 @@ def rank_forest(
         What the symbols of the target sides say, where the machine reads something else, as
         characters: slots as they are, and 0 for nothing. Sentences are different if their words
         are.
+    memory : int
+        How many bytes the tables, and the product near the best value, may take.
 
     Raises
     ------
     EngineError
-        If the machine has other parts than alignments, the tables are too large, or the product
-        near the best value has more than ``MOST_LINKS`` links.
+        If the machine has other parts than alignments.
+    TooLargeError
+        If the memory does not suffice.
     """
     parts = alignments(machine)
     if parts is None:
@@ -130,18 +142,11 @@ def rank_forest(
             f"forest {forest.id!r}: the product is that with alignments to sentences, not to "
             "reference lattices"
         )
-    try:
+    said = forest.symbol if words is None else words
+    with sized(forest):
         derivations, tries = _native.rank_forest(
-            forest.columns,
-            forest.symbol if words is None else words,
-            parts,
-            model_weight,
-            k,
-            MOST_FOREST_CELLS,
-            MOST_LINKS,
+            forest.columns, said, parts, model_weight, k, min(memory, 2**62)
         )
-    except EngineError as problem:
-        raise EngineError(f"forest {forest.id!r}: {problem}") from None
     return RankedForest([ints(edges) for edges in derivations], tries)
 
 

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -79,18 +81,29 @@ auto unlocked(Compute&& compute) {
   return compute();
 }
 
-// What each module begins with: lattices::Error becomes the classes of lattices.errors, and nothing
-// is printed about objects that are alive when the interpreter ends.
+// Set an error of lattices.errors.
+inline void raise(const char* name, const char* problem) {
+  const nb::object kind = nb::module_::import_("lattices.errors").attr(name);
+  PyErr_SetString(kind.ptr(), problem);
+}
+
+// What each module begins with: lattices::Error becomes the classes of lattices.errors, so does an
+// allocation that fails, and nothing is printed about objects that are alive when the interpreter
+// ends.
 inline void set_up_module() {
   nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      static constexpr const char* names[] = {"SpaceError", "OptionError", "EngineError"};
-      const auto errors = nb::module_::import_("lattices.errors");
-      const nb::object kind = errors.attr(names[static_cast<int>(error.kind)]);
-      PyErr_SetString(kind.ptr(), error.what());
+      static constexpr const char* names[] = {"SpaceError", "OptionError", "EngineError",
+                                              "TooLargeError"};
+      raise(names[static_cast<int>(error.kind)], error.what());
+    } catch (const std::bad_alloc&) {
+      raise("TooLargeError", "there is not enough memory");
+    } catch (const std::length_error&) {
+      // a vector of more elements than there are addresses
+      raise("TooLargeError", "there is not enough memory");
     }
   });
 }

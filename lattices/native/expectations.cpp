@@ -49,12 +49,15 @@ void bind_expectations(nb::module_& module) {
           "How many words the longest sentence has.");
   module.def(
       "length_graph",
-      [](const LatticeColumns& lattice, double scale, const Floats& outside) {
+      [](const LatticeColumns& lattice, double scale, const Floats& outside, std::size_t memory) {
         if (outside.shape(0) != lattice.final.size())
           throw option_error("one score for each state");
-        return unlocked([&] { return length_graph(lattice, scale, view(outside)); });
+        return unlocked([&] {
+          Poll poll(check_signals);
+          return length_graph(lattice, scale, view(outside), memory, poll);
+        });
       },
-      nb::arg("lattice"), nb::arg("scale"), nb::arg("outside"),
+      nb::arg("lattice"), nb::arg("scale"), nb::arg("outside"), nb::arg("memory"),
       "Return a lattice with its states split by the number of words behind them.");
   module.def(
       "list_graph",

@@ -13,10 +13,13 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lattices/native/alignment_rows.hpp"
 #include "lattices/native/dispatch.hpp"
+#include "lattices/native/errors.hpp"
+#include "lattices/native/poll.hpp"
 #include "lattices/native/prefix_tree.hpp"
 #include "lattices/native/rows.hpp"
 #include "lattices/native/semirings.hpp"
@@ -46,10 +49,10 @@ struct LengthGraph {
 static_assert(Graph<LengthGraph>);
 
 // A lattice with its states split by the number of words behind them; `outside` are its outside
-// scores under LOG, -inf where no end can be reached. Cost: O(arcs x lengths of the prefixes of a
-// state).
+// scores under LOG, -inf where no end can be reached; so many bytes may be taken. Cost: O(arcs x
+// lengths of the prefixes of a state).
 inline LengthGraph length_graph(const Lattice& lattice, double scale,
-                                std::span<const double> outside) {
+                                std::span<const double> outside, std::size_t memory, Poll& poll) {
   const Index states = lattice.num_nodes(), arcs = lattice.num_edges();
   LengthGraph graph;
   graph.words.assign(lattice.label.begin(), lattice.label.end());
@@ -72,11 +75,23 @@ inline LengthGraph length_graph(const Lattice& lattice, double scale,
     word[arc] = static_cast<Index>(at - graph.words.begin());
   }
   const std::size_t lengths = static_cast<std::size_t>(longest) + 1;
+  const double table = sizeof(Index) * static_cast<double>(states) * static_cast<double>(lengths);
+  auto check = [&](double bytes) {
+    if (bytes <= static_cast<double>(memory)) return;
+    throw too_large(std::to_string(states) + " lattice states x " + std::to_string(lengths) +
+                        " lengths of sentences",
+                    bytes, memory);
+  };
+  check(table);
   // the node of each state and length, once it is reached
   std::vector<Index> node(states * lengths, -1);
   graph.in_offset.push_back(0);
   for (Index state = 0; state < states; ++state) {
     if (outside[state] == kMinusInfinity) continue;
+    poll(lengths);
+    check(table + static_cast<double>(growing_bytes(graph.source) + growing_bytes(graph.word) +
+                                      growing_bytes(graph.taken) + growing_bytes(graph.stop) +
+                                      growing_bytes(graph.length)));
     for (std::size_t length = 0; length < lengths; ++length) {
       const auto before = graph.source.size();
       for (const Index arc : lattice.incoming(state)) {

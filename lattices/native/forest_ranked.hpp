@@ -65,7 +65,7 @@ struct NearGains {
 };
 
 struct RankedOptions : Options {
-  std::size_t k = 1, most_links = 0;
+  std::size_t k = 1;
 };
 
 struct RankedSentences {
@@ -86,7 +86,8 @@ class RankedSearch {
     // how much the first step down is, if the best sentences are too few
     double step = 1e-6, best = kMinusInfinity;
     for (const Part& part : parts) {
-      parts_.push_back(fill_part(forest_, part, longest, options_, poll_));
+      parts_.push_back(fill_part(forest_, part, longest, options_, kept_, poll_));
+      kept_ += parts_.back()->bytes;
       step = std::max(step, part.alignment->heaviest / part.denominator);
       best = std::max(best, parts_.back()->value());
     }
@@ -112,7 +113,7 @@ class RankedSearch {
   std::vector<double> rank(double least, bool& whole, RankedSentences& result) {
     // how far, in relation to the best, rounding may move a value
     constexpr double kRounding = 1e-9;
-    NearLinks links(options_.most_links);
+    NearLinks links(options_.memory - kept_);
     const Index root = links.new_item();
     links.place(root);
     whole = true;
@@ -162,6 +163,8 @@ class RankedSearch {
   RankedOptions options_;
   Poll& poll_;
   std::vector<std::unique_ptr<FilledPart>> parts_;
+  // bytes of their tables
+  std::size_t kept_ = 0;
 };
 
 }  // namespace forests

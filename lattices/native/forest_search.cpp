@@ -19,7 +19,8 @@ namespace {
 using forests::Answer;
 using forests::Part;
 
-using Found = std::tuple<std::string, double, Array<Index>, Index>;
+// Why there is no answer, and whether it would have taken too much memory; or the answer.
+using Found = std::tuple<std::string, bool, double, Array<Index>, Index>;
 using Ranked = std::pair<std::vector<Array<Index>>, std::vector<std::pair<double, bool>>>;
 using GivenPart = std::tuple<const AlignmentColumns*, double, double>;
 
@@ -34,20 +35,22 @@ std::vector<Part> parts_of(const std::vector<GivenPart>& machine) {
 // The lists of the caller keep the handles alive while the lock is released.
 std::vector<Found> search_forests(const std::vector<const ForestColumns*>& spaces,
                                   const std::vector<std::vector<GivenPart>>& machines,
-                                  double model_weight, std::size_t most_cells, int workers) {
+                                  double model_weight, std::size_t memory, int workers) {
   const std::size_t count = spaces.size();
   if (machines.size() != count) throw option_error("not as many machines as forests");
   std::vector<std::vector<Part>> parts;
   for (const auto& machine : machines) parts.push_back(parts_of(machine));
-  const forests::Options options{model_weight, most_cells};
+  const forests::Options options{model_weight, memory};
   std::vector<Answer> answers(count);
   std::vector<std::string> problems(count);
+  std::vector<char> too_large(count, 0);
   unlocked([&] {
     parallel_for(count, workers, check_signals, [&](std::size_t index, Poll& poll) {
       try {
         answers[index] = forests::search(*spaces[index], parts[index], options, poll);
       } catch (const Error& error) {
         problems[index] = error.what();
+        too_large[index] = error.kind == ErrorKind::TooLarge;
       }
     });
   });
@@ -55,8 +58,8 @@ std::vector<Found> search_forests(const std::vector<const ForestColumns*>& space
   found.reserve(count);
   for (std::size_t index = 0; index < count; ++index) {
     Answer& answer = answers[index];
-    found.emplace_back(std::move(problems[index]), answer.value, give(std::move(answer.edges)),
-                       answer.part);
+    found.emplace_back(std::move(problems[index]), too_large[index] != 0, answer.value,
+                       give(std::move(answer.edges)), answer.part);
   }
   return found;
 }
@@ -74,14 +77,14 @@ bool run_search(const Forest& forest, std::span<const Part> parts, const forests
 
 Ranked rank_forest(const ForestColumns& forest, const Ints& said,
                    const std::vector<GivenPart>& machine, double model_weight, std::size_t k,
-                   std::size_t most_cells, std::size_t most_links) {
+                   std::size_t memory) {
   if (said.shape(0) != forest.symbol.size()) {
     throw space_error("the column of words has other symbols than the forest");
   }
   const auto parts = parts_of(machine);
   auto result = unlocked([&] {
     Poll poll(check_signals);
-    const forests::RankedOptions options{{model_weight, most_cells}, k, most_links};
+    const forests::RankedOptions options{{model_weight, memory}, k};
     return forests::RankedSearch(forest, view(said), options, poll).find(parts);
   });
   std::vector<Array<Index>> derivations;
@@ -105,12 +108,14 @@ void bind_forest_search(nb::module_& module) {
   nb::class_<forests::SearchHandle>(module, "ForestSearch",
                                     "The search of forests, for other modules.");
   module.attr("FOREST_SEARCH") = forests::SearchHandle{run_search};
-  module.def("search_forests", &search_forests, nb::arg("forests"), nb::arg("machines"),
-             nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
-             "Return for each forest why it cannot be searched, or nothing, the best value, the "
-             "edges of a derivation from the top down, and its part.");
+  module.def(
+      "search_forests", &search_forests, nb::arg("forests"), nb::arg("machines"),
+      nb::arg("model_weight"), nb::arg("memory"), nb::arg("workers"),
+      "Return for each forest why it cannot be searched, or nothing, whether that would take "
+      "more than so many bytes, the best value, the "
+      "edges of a derivation from the top down, and its part.");
   module.def("rank_forest", &rank_forest, nb::arg("forest"), nb::arg("said"), nb::arg("machine"),
-             nb::arg("model_weight"), nb::arg("k"), nb::arg("most_cells"), nb::arg("most_links"),
+             nb::arg("model_weight"), nb::arg("k"), nb::arg("memory"),
              "Return the derivations of the best sentences, and how much less than the best was "
              "looked for each time and whether that was all.");
   module.def("plan_forest", &plan_forest, nb::arg("forest"), nb::arg("alignment"),

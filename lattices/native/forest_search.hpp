@@ -21,8 +21,8 @@ struct Part {
 
 struct Options {
   double model_weight = 0.0;
-  // the most cells that the tables of one part may ask memory for
-  std::size_t most_cells = 0;
+  // bytes that one search may take
+  std::size_t memory = 0;
 };
 
 struct Answer {
@@ -48,6 +48,8 @@ class FilledPart {
                                            NearLinks& links, Poll& poll) = 0;
 
   double value() const { return (top + shift) / denominator; }
+  // of the tables
+  std::size_t bytes = 0;
 
   double denominator = 1.0;
   // the best gain of the tables, and what takes back what the last column carries for deletions
@@ -59,12 +61,15 @@ class FilledTables : public FilledPart {
  public:
   FilledTables(const Forest& forest, const Part& part, const Options& options, Poll& poll)
       : bias_(weighted(forest, options.model_weight * part.denominator)),
-        tables_(forest, *part.alignment, bias_, poll) {
-    if (tables_.cells() > options.most_cells) {
-      throw engine_error("the forest and a reference of " + std::to_string(part.alignment->length) +
-                         " words take tables of " + std::to_string(tables_.cells()) +
-                         " cells, more than " + std::to_string(options.most_cells));
+        tables_(forest, *part.alignment, bias_, poll),
+        left_(options.memory) {
+    bytes = tables_.cells() * sizeof(Real);
+    if (bytes > left_) {
+      throw too_large(std::to_string(forest.num_nodes()) + " nodes and a reference of " +
+                          std::to_string(part.alignment->length) + " words",
+                      static_cast<double>(bytes), left_);
     }
+    left_ -= bytes;
     tables_.fill(poll);
     denominator = part.denominator;
     top = static_cast<double>(tables_.top());
@@ -72,7 +77,7 @@ class FilledTables : public FilledPart {
   }
 
   Derivation derivation(Poll& poll) override {
-    TiedLinks links;
+    TiedLinks links(left_);
     Exactly aim{top};
     Traceback(tables_, tables_.forest().symbol, aim, links, poll)();
     return links.best(tables_.forest(), poll);
@@ -95,11 +100,15 @@ class FilledTables : public FilledPart {
 
   std::vector<double> bias_;
   Tables<Real> tables_;
+  // what the tables leave of the memory
+  std::size_t left_;
 };
 
 // `longest`: the words of the longest sentence of the forest
+// `kept`: tables of other parts that take their share of the memory
 inline std::unique_ptr<FilledPart> fill_part(const Forest& forest, const Part& part, double longest,
-                                             const Options& options, Poll& poll) {
+                                             Options options, std::size_t kept, Poll& poll) {
+  options.memory -= std::min(options.memory, kept);
   if (options.model_weight == 0.0 && fits_single(*part.alignment, longest)) {
     return std::make_unique<FilledTables<float>>(forest, part, options, poll);
   }
@@ -115,7 +124,9 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
   const double longest = longest_sentence(forest);
   std::vector<std::pair<Index, std::unique_ptr<FilledPart>>> best;
   for (std::size_t number = 0; number < parts.size(); ++number) {
-    auto filled = fill_part(forest, parts[number], longest, options, poll);
+    std::size_t kept = 0;
+    for (const auto& [_, other] : best) kept += other->bytes;
+    auto filled = fill_part(forest, parts[number], longest, options, kept, poll);
     const double value = filled->value();
     if (value < answer.value || value == kMinusInfinity) continue;
     if (value > answer.value) best.clear();

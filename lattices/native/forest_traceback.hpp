@@ -43,6 +43,8 @@ struct Derivation {
 // over one symbol, or from the last to an item. State 0 is the one before the first symbol.
 class TiedLinks {
  public:
+  explicit TiedLinks(std::size_t memory) : memory_(memory) {}
+
   Index new_item() { return items_++; }
   Index new_state() { return states_++; }
   Index first_state(double) { return 0; }
@@ -65,7 +67,8 @@ class TiedLinks {
  private:
   // What a link reads, if not the item of a tail.
   static constexpr Index kWord = -1, kDone = -2;
-  static constexpr std::size_t kMostLinks = std::size_t{1} << 26;
+  // links are numbered by 32 bits
+  static constexpr std::size_t kMostLinks = (std::size_t{1} << 31) - 1;
 
   struct Link {
     std::int32_t from, to;
@@ -80,9 +83,9 @@ class TiedLinks {
   };
 
   void add(Index from, Index to, Index what) {
-    if (links_.size() == kMostLinks) {
-      throw engine_error("more than " + std::to_string(kMostLinks) +
-                         " ways to come to the best value tie");
+    if (links_.size() >= std::min(kMostLinks, memory_ / sizeof(Link))) {
+      throw too_large("the ways to come to the best value, which tie,",
+                      static_cast<double>(memory_), memory_);
     }
     links_.push_back({from, to, what, -1});
   }
@@ -141,6 +144,7 @@ class TiedLinks {
     return found;
   }
 
+  std::size_t memory_;
   Index items_ = 0, states_ = 0;
   std::size_t begin_ = 0;
   std::vector<Link> links_;
@@ -170,7 +174,7 @@ class NearLinks {
     Index origin = kNone, part = 0;
   };
 
-  explicit NearLinks(std::size_t most_links) : most_(most_links) {}
+  explicit NearLinks(std::size_t memory) : memory_(memory) {}
 
   // The part of the machine whose links come next.
   void begin_part(Index part) { part_ = part; }
@@ -204,9 +208,9 @@ class NearLinks {
     add({.head = state, .tail = {before, item}, .symbol = {-1, -2}, .part = part_});
   }
   void add(const Link& link) {
-    if (links_.size() == most_) {
-      throw engine_error("the product with the machine has more than " + std::to_string(most_) +
-                         " links near the best value");
+    if (links_.size() >= memory_ / kBytes) {
+      throw too_large("the links of the product with the machine near the best value",
+                      static_cast<double>(memory_), memory_);
     }
     links_.push_back(link);
   }
@@ -241,7 +245,10 @@ class NearLinks {
   double weight(const Edge& edge) const { return links_[edge].score; }
 
  private:
-  std::size_t most_;
+  // of a link, of the node it leads to and of that node's best derivation
+  static constexpr std::size_t kBytes = 2 * sizeof(Link);
+
+  std::size_t memory_;
   Index nodes_ = 0, begin_ = kNone, part_ = 0;
   std::vector<Link> links_;
   std::vector<Index> offset_, incoming_, top_down_;

@@ -1,6 +1,8 @@
 // Intersection: handles of machines, and the search of a batch.
 #include "lattices/native/intersection.hpp"
 
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -66,8 +68,10 @@ AutomatonRows automaton_rows(const Ints& src, const Ints& dst, const Ints& label
 
 using GivenPart =
     std::tuple<std::variant<const AlignmentColumns*, const AutomatonRows*>, double, double>;
-// Values, parts (-1 where no path is complete), and the arcs of all paths with their offsets.
-using FoundPaths = std::tuple<Array<double>, Array<Index>, Array<std::int64_t>, Array<Index>>;
+// Values, parts (-1 where no path is complete), the arcs of all paths with their offsets, and
+// which lattices are too large, and why.
+using FoundPaths = std::tuple<Array<double>, Array<Index>, Array<std::int64_t>, Array<Index>,
+                              std::vector<std::pair<std::size_t, std::string>>>;
 
 Part part_of(const GivenPart& given) {
   const auto& [automaton, denominator, bonus] = given;
@@ -76,7 +80,7 @@ Part part_of(const GivenPart& given) {
 
 FoundPaths search_lattices(const std::vector<const LatticeColumns*>& lattices,
                            const std::vector<std::vector<GivenPart>>& machines, double model_weight,
-                           std::size_t most_cells, int workers) {
+                           std::size_t memory, int workers) {
   const std::size_t count = lattices.size();
   if (machines.size() != count) throw option_error("not as many machines as lattices");
   std::vector<std::vector<Part>> parts(count);
@@ -84,13 +88,23 @@ FoundPaths search_lattices(const std::vector<const LatticeColumns*>& lattices,
     for (const auto& part : machines[place]) parts[place].push_back(part_of(part));
   }
   std::vector<BestPath> found(count);
+  std::vector<std::string> problems(count);
   unlocked([&] {
-    const SearchOptions options{model_weight, most_cells};
+    const SearchOptions options{model_weight, memory};
     Pool<Intersection> pool;
     parallel_for(count, workers, check_signals, [&](std::size_t place, Poll& poll) {
-      pool.take()->search(*lattices[place], parts[place], options, found[place], poll);
+      try {
+        pool.take()->search(*lattices[place], parts[place], options, found[place], poll);
+      } catch (const Error& error) {
+        if (error.kind != ErrorKind::TooLarge) throw;
+        problems[place] = error.what();
+      }
     });
   });
+  std::vector<std::pair<std::size_t, std::string>> too_large;
+  for (std::size_t place = 0; place < count; ++place) {
+    if (!problems[place].empty()) too_large.emplace_back(place, std::move(problems[place]));
+  }
   std::vector<double> values;
   std::vector<Index> numbers, arcs;
   std::vector<std::int64_t> offset{0};
@@ -101,7 +115,7 @@ FoundPaths search_lattices(const std::vector<const LatticeColumns*>& lattices,
     offset.push_back(static_cast<std::int64_t>(arcs.size()));
   }
   return {give(std::move(values)), give(std::move(numbers)), give(std::move(offset)),
-          give(std::move(arcs))};
+          give(std::move(arcs)), std::move(too_large)};
 }
 
 }  // namespace
@@ -116,9 +130,10 @@ void bind_intersection(nb::module_& module) {
       .def(nb::new_(&automaton_rows), nb::arg("src"), nb::arg("dst"), nb::arg("label"),
            nb::arg("gain"), nb::arg("initial"), nb::arg("final"), nb::arg("order"));
   module.def("search_lattices", &search_lattices, nb::arg("lattices"), nb::arg("machines"),
-             nb::arg("model_weight"), nb::arg("most_cells"), nb::arg("workers"),
+             nb::arg("model_weight"), nb::arg("memory"), nb::arg("workers"),
              "Return the value of the best path of each lattice, the part of the machine it comes\n"
-             "from (-1 where no path is complete), and where its arcs begin in a column of all.\n"
+             "from (-1 where no path is complete), where its arcs begin in a column of all, and\n"
+             "which lattices are too large for so many bytes, and why.\n"
              "\n"
              "A machine is a sequence of parts (automaton, denominator, bonus).");
 }

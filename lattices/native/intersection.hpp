@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,8 +37,8 @@ struct BestPath {
 // How a search values a path, and what it may use.
 struct SearchOptions {
   double model_weight = 0.0;
-  // cells (lattice states x machine states) that one search may ask memory for
-  std::size_t most_cells = std::size_t{1} << 28;
+  // bytes that one search may take
+  std::size_t memory = std::numeric_limits<std::size_t>::max();
 };
 
 // Searches, one after the other, in memory that is kept from one to the next.
@@ -49,7 +52,8 @@ struct SearchOptions {
 //                  score(arc) + W(q', d)         for tight pairs of an arc q -> q' and c -> d )
 //
 // and each cell remembers which one it was. Cost: that of `fill`, and O(arcs into a state x arcs
-// into a machine state) for every cell on a best path.
+// into a machine state) for every cell on a best path. Memory: a gain and a fifth of a byte a cell,
+// and 16 bytes a cell for those blocks of 64 cells that a best path touches.
 class Intersection {
  public:
   // The best of all parts of a machine; incomplete if no path is.
@@ -60,26 +64,13 @@ class Intersection {
     best.arcs.clear();
     for (std::size_t number = 0; number < parts.size(); ++number) {
       const Part& part = parts[number];
-      check_cells(lattice, part, options.most_cells);
       const bool better = std::visit(
           [&](const auto* automaton) {
-            return search_part(lattice, *automaton, part, options.model_weight, best, poll);
+            return search_part(lattice, *automaton, part, options, best, poll);
           },
           part.automaton);
       if (better) best.part = static_cast<Index>(number);
     }
-  }
-
-  // Whether the cells of lattice and machine are no more than so many.
-  static bool fits(const Lattice& lattice, std::span<const Part> parts, std::size_t most) {
-    return std::ranges::all_of(parts, [&](const Part& part) { return fits(lattice, part, most); });
-  }
-
-  static std::size_t num_states(const Part& part) {
-    if (const auto* alignment = std::get_if<const Alignment*>(&part.automaton)) {
-      return (*alignment)->num_states();
-    }
-    return std::get<const AutomatonRows*>(part.automaton)->size();
   }
 
  private:
@@ -89,50 +80,76 @@ class Intersection {
     Index cell;  // the next one; -1 at the end
   };
 
-  template <class T>
-  static T* make(Room<T>& room, std::size_t cells) {
-    try {
-      return room.make(cells);
-    } catch (const std::bad_alloc&) {
-      throw engine_error("there is no memory for " + std::to_string(cells) + " cells of " +
-                         std::to_string(sizeof(T)) + " bytes");
+  // The suffixes of cells on a best path, in blocks that are made when one of their cells is.
+  class Blocks {
+   public:
+    // Begin anew with blocks of so many cells, for which so many bytes are left.
+    void reset(std::size_t cells, std::size_t memory) {
+      cells_ = cells;
+      left_ = memory;
+      chunk_ = 0;
+      used_ = 0;
     }
-  }
+    // A new block, or null if there is no memory left for it.
+    Suffix* make() {
+      const std::size_t bytes = cells_ * sizeof(Suffix);
+      if (bytes > left_) return nullptr;
+      left_ -= bytes;
+      if (used_ + cells_ > kChunk) {
+        ++chunk_;
+        used_ = 0;
+      }
+      if (chunk_ == chunks_.size()) chunks_.emplace_back(new Suffix[kChunk]);
+      return chunks_[chunk_].get() + std::exchange(used_, used_ + cells_);
+    }
+
+   private:
+    static constexpr std::size_t kChunk = 64 * 64;
+    std::vector<std::unique_ptr<Suffix[]>> chunks_;
+    std::size_t cells_ = 0, left_ = 0, chunk_ = 0, used_ = 0;
+  };
 
   static Error overflow() {
     return space_error("the weighted scores of a lattice are too large to be added up");
   }
 
-  static bool fits(const Lattice& lattice, const Part& part, std::size_t most) {
-    const std::size_t states = std::max<std::size_t>(num_states(part), 1);
-    return static_cast<std::size_t>(lattice.num_nodes()) <= most / states;
+  static std::string product_of(const Lattice& lattice, std::size_t cells) {
+    return std::to_string(lattice.num_nodes()) + " lattice states x " + std::to_string(cells) +
+           " machine states";
   }
 
-  static void check_cells(const Lattice& lattice, const Part& part, std::size_t most) {
-    if (fits(lattice, part, most)) return;
-    throw engine_error(std::to_string(lattice.num_nodes()) + " lattice states x " +
-                       std::to_string(num_states(part)) + " machine states are more than " +
-                       std::to_string(most) + " cells");
+  // What the gains of `cells` a state, and the bits and blocks of the way back, take of the memory;
+  // refuse if that is too much.
+  template <class Real>
+  static std::size_t check_memory(const Lattice& lattice, double cells, std::size_t memory) {
+    const double blocks = std::ceil(cells / 64.0);
+    const double bytes = lattice.num_nodes() * (cells * sizeof(Real) +
+                                                blocks * (sizeof(std::uint64_t) + sizeof(Suffix*)));
+    // cells of a row have 32 bits
+    if (bytes > static_cast<double>(memory) || cells > 1e9) {
+      throw too_large(product_of(lattice, static_cast<std::size_t>(cells)), bytes, memory);
+    }
+    return memory - static_cast<std::size_t>(bytes);
   }
 
   bool search_part(const Lattice& lattice, const AutomatonRows& machine, const Part& part,
-                   double model_weight, BestPath& best, Poll& poll) {
-    return search_rows<double>(lattice, machine, part, model_weight, best, poll, doubles_.room);
+                   const SearchOptions& options, BestPath& best, Poll& poll) {
+    return search_rows<double>(lattice, machine, part, options, best, poll, doubles_.room);
   }
 
   bool search_part(const Lattice& lattice, const Alignment& alignment, const Part& part,
-                   double model_weight, BestPath& best, Poll& poll) {
+                   const SearchOptions& options, BestPath& best, Poll& poll) {
     const double steps = static_cast<double>(alignment.num_states()) + lattice.num_nodes();
     // model scores are no whole numbers
     const double total =
-        model_weight == 0.0 ? steps * alignment.largest_gain() : kLargestTotal<double>;
+        options.model_weight == 0.0 ? steps * alignment.largest_gain() : kLargestTotal<double>;
     if (total <= kLargestTotal<std::int16_t>) {
-      return search_alignment(lattice, alignment, part, model_weight, best, poll, shorts_);
+      return search_alignment(lattice, alignment, part, options, best, poll, shorts_);
     }
     if (total <= kLargestTotal<float>) {
-      return search_alignment(lattice, alignment, part, model_weight, best, poll, floats_);
+      return search_alignment(lattice, alignment, part, options, best, poll, floats_);
     }
-    return search_alignment(lattice, alignment, part, model_weight, best, poll, doubles_);
+    return search_alignment(lattice, alignment, part, options, best, poll, doubles_);
   }
 
   // What is kept from one search to the next.
@@ -144,11 +161,14 @@ class Intersection {
 
   template <class Real>
   bool search_alignment(const Lattice& lattice, const Alignment& alignment, const Part& part,
-                        double model_weight, BestPath& best, Poll& poll, Rows<Real>& rows) {
+                        const SearchOptions& options, BestPath& best, Poll& poll,
+                        Rows<Real>& rows) {
+    // before tables are made whose size has 32 bits
+    check_memory<Real>(lattice, static_cast<double>(alignment.num_states()), options.memory);
     rows.gains.assign(alignment);
     auto with = [&](auto order) {
       return search_rows<Real>(lattice, AlignmentRows<Real, order>(alignment, rows.gains), part,
-                               model_weight, best, poll, rows.room);
+                               options, best, poll, rows.room);
     };
     switch (alignment.order) {
       case 1:
@@ -163,10 +183,12 @@ class Intersection {
   // Search one part; where it is better than the best so far, take its place.
   template <class Real, class Machine>
   bool search_rows(const Lattice& lattice, const Machine& machine, const Part& part,
-                   double model_weight, BestPath& best, Poll& poll, Room<Real>& room) {
-    const Bias<Real> bias{model_weight * part.denominator};
+                   const SearchOptions& options, BestPath& best, Poll& poll, Room<Real>& room) {
+    const Bias<Real> bias{options.model_weight * part.denominator};
     const std::size_t size = machine.size();
-    Real* rows = make(room, size * lattice.num_nodes());
+    blocks_.reset(std::min<std::size_t>(size, 64),
+                  check_memory<Real>(lattice, static_cast<double>(size), options.memory));
+    Real* rows = room.make(size * lattice.num_nodes());
     dispatch([&] { machine.fill(lattice, bias, rows, poll); });
     Real total = kWorst<Real>;
     finals_.clear();
@@ -182,7 +204,7 @@ class Intersection {
     const double value = (static_cast<double>(total) + part.bonus) / part.denominator;
     if (!std::isfinite(value)) throw overflow();
     if (value < best.value) return false;
-    const Suffix* first = trace(lattice, machine, bias, rows, total, poll);
+    const Suffix* first = trace(lattice, machine, bias, rows, total, poll, options.memory);
     if (first == nullptr) throw overflow();
     if (value == best.value && first->model <= best.model) return false;
     best.value = value;
@@ -194,20 +216,26 @@ class Intersection {
   // Find the tight cells, from the end; return that of the beginning.
   template <class Real, class Machine>
   const Suffix* trace(const Lattice& lattice, const Machine& machine, Bias<Real> bias,
-                      const Real* rows, Real total, Poll& poll) {
+                      const Real* rows, Real total, Poll& poll, std::size_t memory) {
     const std::size_t size = machine.size(), words = (size + 63) / 64;
-    suffix_ = make(suffixes_, size * lattice.num_nodes());
+    block_ = rooms_.make(words * (finals_.back() + 1));
     tight_.assign(words * (finals_.back() + 1), 0);
     touched_.assign(finals_.back() / 64 + 1, 0);
     // offer a cell the suffix that begins with an arc and goes on at another cell
     auto offer = [&](Index state, Index cell, const Suffix& suffix) {
       auto& word = tight_[state * words + cell / 64];
+      auto& block = block_[state * words + cell / 64];
       const auto bit = std::uint64_t{1} << (cell % 64);
-      Suffix& known = suffix_[state * size + cell];
-      if ((word & bit) != 0 && suffix.model <= known.model) return;
+      if ((word & bit) != 0 && suffix.model <= block[cell % 64].model) return;
+      if (word == 0) {
+        block = blocks_.make();
+        if (block == nullptr) {
+          throw too_large(product_of(lattice, size), static_cast<double>(memory), memory);
+        }
+        touched_[state / 64] |= std::uint64_t{1} << (state % 64);
+      }
       word |= bit;
-      touched_[state / 64] |= std::uint64_t{1} << (state % 64);
-      known = suffix;
+      block[cell % 64] = suffix;
     };
     for (const Index state : finals_) {
       const Real extra = bias(lattice.final[state]);
@@ -221,7 +249,7 @@ class Intersection {
       poll(lattice.incoming(state).size());
       const Real* row = rows + state * size;
       const Real value = row[cell];
-      const double model = suffix_[state * size + cell].model;
+      const double model = suffix_of(words, state, cell).model;
       const auto target = machine.target(cell);
       machine.silent_into(target, [&](Index source, Real gain) {
         if (row[source] + gain == value) offer(state, source, {model, -1, cell});
@@ -251,9 +279,9 @@ class Intersection {
     const Suffix* first = nullptr;
     machine.beginnings([&](Index cell, Real gain) {
       const bool known = (tight_[lattice.start * words + cell / 64] >> (cell % 64) & 1) != 0;
-      const std::size_t here = lattice.start * size + cell;
-      if (!known || rows[here] != gain) return;
-      if (first == nullptr || suffix_[here].model > first->model) first = &suffix_[here];
+      if (!known || rows[lattice.start * size + cell] != gain) return;
+      const Suffix& here = suffix_of(words, lattice.start, cell);
+      if (first == nullptr || here.model > first->model) first = &here;
     });
     return first;
   }
@@ -280,15 +308,22 @@ class Intersection {
         arcs.push_back(suffix->arc);
         state = lattice.dst[suffix->arc];
       }
-      suffix = suffix_ + (state * size + suffix->cell);
+      suffix = &suffix_of((size + 63) / 64, state, suffix->cell);
     }
+  }
+
+  // The suffix of a cell that has one; `words` of 64 cells make a row.
+  const Suffix& suffix_of(std::size_t words, Index state, Index cell) const {
+    return block_[state * words + cell / 64][cell % 64];
   }
 
   Rows<std::int16_t> shorts_;
   Rows<float> floats_;
   Rows<double> doubles_;
-  Room<Suffix> suffixes_;
-  Suffix* suffix_ = nullptr;
+  // where the suffixes of each 64 cells are, if one of them is on a best path
+  Room<Suffix*> rooms_;
+  Suffix** block_ = nullptr;
+  Blocks blocks_;
   // cells on a best path, and the states that have some
   std::vector<std::uint64_t> tight_, touched_;
   std::vector<Index> finals_;

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <limits>
 #include <utility>
 
 #include "lattices/native/best.hpp"
@@ -29,9 +30,9 @@ GivenRows give_rows(Rows&& rows) {
 // The k best derivations of a root; `write` appends what an edge stands for.
 template <template <class> class Filter, class Space, class G, class Ranking, class Write>
 Rows search(const Space& space, const G& graph, const Ranking& ranking, Index root, std::size_t k,
-            Write write) {
+            Write write, std::size_t memory = std::numeric_limits<std::size_t>::max()) {
   Poll poll(check_signals);
-  LazyKBest<G, Ranking, Filter> search(graph, ranking, poll);
+  LazyKBest<G, Ranking, Filter> search(graph, ranking, poll, memory);
   const std::vector<Index> found = search.best(root, k);
   if constexpr (!G::linear) search.made().check_sizes(space, found);
   Rows rows;
@@ -101,14 +102,25 @@ struct ProductGains {
 };
 
 Rows best_in_product(const Lattice& lattice, std::span<const Index> word, const RowAutomaton& given,
-                     double weight, std::size_t k) {
+                     double weight, std::size_t k, std::size_t memory) {
+  using Ranking = ByMerit<Product, ProductGains>;
   const OrderedAutomaton automaton(given);
+  // a byte of the product and a node of the search for each pair
+  const double pairs = static_cast<double>(lattice.num_nodes()) * automaton.num_states();
+  const double bytes = pairs * (1 + LazyKBest<Product, Ranking, OneForEachSentence>::node_bytes());
+  if (bytes > static_cast<double>(memory)) {
+    throw too_large(std::to_string(lattice.num_nodes()) + " lattice states x " +
+                        std::to_string(automaton.num_states()) + " machine states",
+                    bytes, memory);
+  }
   const Product graph(lattice, word, automaton);
-  const ByMerit<Product, ProductGains> ranking{graph, {}, 1.0, weight};
-  return search<OneForEachSentence>(lattice, graph, ranking, Product::root, k,
-                                    [](std::vector<Index>& row, const Product::Edge& edge) {
-                                      if (edge.arc != kNone) row.push_back(edge.arc);
-                                    });
+  const Ranking ranking{graph, {}, 1.0, weight};
+  return search<OneForEachSentence>(
+      lattice, graph, ranking, Product::root, k,
+      [](std::vector<Index>& row, const Product::Edge& edge) {
+        if (edge.arc != kNone) row.push_back(edge.arc);
+      },
+      memory - static_cast<std::size_t>(bytes));
 }
 
 Rows ranked_derivations(const Forest& forest, std::span<const Index> said,
@@ -166,13 +178,13 @@ void bind_kbest(nb::module_& module) {
   module.def(
       "best_in_product",
       [](const LatticeColumns& lattice, const Ints& word, const RowAutomatonColumns& automaton,
-         double weight, std::size_t k) {
+         double weight, std::size_t k, std::size_t memory) {
         check_length(view(word), lattice.src.size(), "the column of words");
-        return give_rows(
-            unlocked([&] { return best_in_product(lattice, view(word), automaton, weight, k); }));
+        return give_rows(unlocked(
+            [&] { return best_in_product(lattice, view(word), automaton, weight, k, memory); }));
       },
       nb::arg("lattice"), nb::arg("word"), nb::arg("automaton"), nb::arg("weight"), nb::arg("k"),
-      "Return the arcs of the sentences of the highest gain + weight * score.");
+      nb::arg("memory"), "Return the arcs of the sentences of the highest gain + weight * score.");
 }
 
 }  // namespace lattices

@@ -153,7 +153,11 @@ struct ByMerit {
 template <Derivable G, class Value>
 class Derivations {
  public:
-  explicit Derivations(const G& graph) : graph_(&graph) {}
+  // So many bytes may be taken.
+  explicit Derivations(const G& graph, std::size_t memory)
+      : graph_(&graph),
+        memory_(memory),
+        most_(std::min<std::size_t>(std::numeric_limits<Index>::max(), memory / kBytes)) {}
 
   const G& graph() const { return *graph_; }
   Index size() const { return static_cast<Index>(made_.size()); }
@@ -182,9 +186,9 @@ class Derivations {
       at = static_cast<Index>(parts_.size());
       parts_.insert(parts_.end(), std::ranges::begin(parts), std::ranges::end(parts));
     }
-    constexpr std::size_t most = std::numeric_limits<Index>::max();
-    if (made_.size() >= most || parts_.size() >= most) {
-      throw space_error("the k best need more than 2147483647 partial derivations");
+    if (made_.size() >= most_ || parts_.size() >= std::numeric_limits<Index>::max()) {
+      throw too_large(std::to_string(made_.size()) + " partial derivations of the k best",
+                      static_cast<double>(made_.size() * kBytes), memory_);
     }
     made_.push_back({value, edge, at, kNone, moved});
     return size() - 1;
@@ -236,8 +240,11 @@ class Derivations {
     typename G::Edge edge;
     Index parts, next, moved;
   };
+  // of a derivation while its vector grows, and of its place in a heap
+  static constexpr std::size_t kBytes = 3 * sizeof(Derivation) + sizeof(Value) + sizeof(Index);
 
   const G* graph_;
+  std::size_t memory_, most_;
   std::vector<Derivation> made_;
   std::vector<Index> parts_;
 };
@@ -273,12 +280,20 @@ class LazyKBest {
  public:
   using Value = typename Ranking::Value;
 
-  LazyKBest(const G& graph, const Ranking& ranking, Poll& poll)
-      : graph_(graph), ranking_(ranking), poll_(poll), made_(graph), nodes_(graph.num_nodes()) {
+  // Derivations may take so many bytes.
+  LazyKBest(const G& graph, const Ranking& ranking, Poll& poll,
+            std::size_t memory = std::numeric_limits<std::size_t>::max())
+      : graph_(graph),
+        ranking_(ranking),
+        poll_(poll),
+        made_(graph, memory),
+        nodes_(graph.num_nodes()) {
     for (const Index node : graph.bottom_up()) find_best(node);
   }
 
   const Derivations<G, Value>& made() const { return made_; }
+  // What the search takes for each node, before it has derivations.
+  static constexpr std::size_t node_bytes() { return sizeof(Node); }
 
   // The k best derivations of a node, best first, or all of them.
   std::vector<Index> best(Index node, std::size_t k) {

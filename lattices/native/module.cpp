@@ -1,10 +1,14 @@
 // The extension module lattices._native.
+#include <nanobind/stl/string.h>
+
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/border.hpp"
 
 NB_MODULE(_native, module) {
   module.doc() = "Searches and algorithms over lattices and forests.";
   lattices::set_up_module();
+  module.def("in_bytes", &lattices::in_bytes, nb::arg("bytes"),
+             "Return a number of bytes for people, as 2.1 GB.");
   lattices::bind_spaces(module);
   lattices::bind_inside(module);
   lattices::bind_paths(module);

@@ -104,8 +104,9 @@ class Product {
     const auto states = static_cast<std::size_t>(lattice.num_nodes());
     const auto size = static_cast<std::size_t>(automaton.num_states());
     if (size > 0 && states > (std::numeric_limits<Index>::max() - 1) / size) {
-      throw engine_error(
-          "the product of the lattice with the machine has more than 2147483647 pairs");
+      throw too_large("more than 2147483647 pairs of a lattice state and a machine state",
+                      static_cast<double>(states) * static_cast<double>(size),
+                      std::numeric_limits<Index>::max());
     }
     ending_.assign(states, 0);
     for (Index state = lattice.num_nodes() - 1; state >= 0; --state) {

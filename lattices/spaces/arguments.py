@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from numbers import Integral, Real
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 from lattices.errors import ArgumentTypeError, OptionError, argument
 from lattices.spaces.forest import Forest
@@ -83,9 +83,9 @@ class Each(Kind):
     def check(self, function: str, name: str, value: object) -> None:
         """Raise if it is no sequence, or if one of its members is not of the kind."""
         super().check(function, name, value)
-        assert isinstance(value, Sequence)
-        if not self.kind.known.issuperset(map(type, value)):
-            for place, each in enumerate(value):
+        members = cast("Sequence[object]", value)
+        if not self.kind.known.issuperset(map(type, members)):
+            for place, each in enumerate(members):
                 self.kind.check(function, f"{name}[{place}]", each)
 
 

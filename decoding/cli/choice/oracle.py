@@ -63,7 +63,7 @@ A summary of the corpus goes to standard error: what the model's own best would 
 and what the oracles score, under every metric.
 
 BLEU is searched by labels, within --budget and --memory; all other metrics that search have
-a machine, whose best is always exact.
+a machine, whose best is always exact, or fails where it takes more than --memory.
 
 The best sentences need not make the best corpus, under BLEU and where references of several
 lengths are given for a segment. With --corpus the sentences are chosen together, for the score
@@ -153,7 +153,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory",
         metavar="SIZE",
         type=size,
-        help="maximum memory of such a search, such as 500M (default: 2G)",
+        help="maximum memory of a search, such as 500M (default: 2G); beyond it, a result is not "
+        "proven where that has a meaning, and the segment fails elsewhere",
     )
     add_breakdown(parser)
     add_running(parser)
@@ -194,7 +195,10 @@ def _check_curve(arguments: argparse.Namespace) -> None:
         "--model-weight": arguments.model_weight != 0,
         "--resume": arguments.resume,
         "--summary": arguments.summary,
+        # nothing is searched: the k best of the model are scored
         "--engine": arguments.at and arguments.engine != "auto",
+        "--budget": arguments.at and arguments.budget is not None,
+        "--memory": arguments.at and arguments.memory is not None,
         **_breakdown_options(arguments),
     }
     for other, there in given.items():
@@ -253,24 +257,22 @@ def run(arguments: argparse.Namespace) -> int:
         check_requirements(ENGINES.get(arguments.engine))
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
-    if arguments.at or arguments.densities:
-        return _write_curve(arguments, metrics, references)
     search: dict[str, Any] = {
-        "k": arguments.k,
-        "worst": arguments.worst,
-        "model_weight": arguments.model_weight,
         "engine": arguments.engine,
         "budget": arguments.budget or DEFAULT_BUDGET,
     }
     # only if given: a run without it resumes what a version without it began
     if arguments.memory is not None:
         search["memory"] = arguments.memory
-    settings = {name: search[name] for name in ("k", "worst", "model_weight")}
+    if arguments.at or arguments.densities:
+        return _write_curve(arguments, metrics, references, search)
+    settings = {name: getattr(arguments, name) for name in ("k", "worst", "model_weight")}
+    if not arguments.corpus:
+        search = {**settings, **search}
     job: Job[Any] = output.OracleLines(
         metrics, references, line_format(arguments), search, looks_into
     )
     if arguments.corpus:
-        search = {name: value for name, value in search.items() if name not in settings}
         job = output.CorpusLines(metrics, references, line_format(arguments), search)
     decision = output.CorpusDecision(metrics)
     decide: Callable[[Iterator[Any]], Iterator[Any]] = iter
@@ -309,7 +311,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_curve(
-    arguments: argparse.Namespace, metrics: tuple[Metric, ...], references: References | None
+    arguments: argparse.Namespace,
+    metrics: tuple[Metric, ...],
+    references: References | None,
+    search: dict[str, Any],
 ) -> int:
     """Write the table of oracles among more and more sentences or arcs."""
     from decoding.cli.output.oracle import CurveSums
@@ -318,7 +323,7 @@ def _write_curve(
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
-    curve = CurveSums(CurveJob(metrics, references, sizes, densities, arguments.engine))
+    curve = CurveSums(CurveJob(metrics, references, sizes, densities, **search))
     summary = tallied(arguments, curve, curve.tally(), references, "searched")
     picture = line_plots(curve.panels(summary), picture_format) if arguments.plot else b""
     write_report(arguments, curve.report(summary).written(arguments.format), picture)

@@ -122,7 +122,10 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         error("-k and --spaces exclude one another")
     if arguments.unique and not arguments.k:
         error("--unique goes with -k")
-    lines, spaces = ("format", "summary", "resume", "refs", "metric"), ("to", "write_option")
+    lines, spaces = (
+        ("format", "summary", "resume", "refs", "metric", "normalise"),
+        ("to", "write_option"),
+    )
     if arguments.k or arguments.spaces:
         wrong = [name for name in lines if getattr(arguments, name)]
         with_what = "lines, not with -k or --spaces"

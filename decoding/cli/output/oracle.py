@@ -21,6 +21,7 @@ from decoding.plain_json import json_text
 from decoding.plots import BEST_K, Panel, oracle_panel
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn
+from lattices.errors import OptionError
 from lattices.formats.references import References
 
 #: what is counted of a segment
@@ -291,14 +292,13 @@ class CorpusDecision:
     Attributes
     ----------
     metrics : tuple of Metric
-    choice : CorpusChoice, optional
-    sentence_stats : float64 column, optional
-        The sum over the sentence oracles, under all metrics one after the other.
+    decided : tuple of CorpusChoice and float64 column, optional
+        What was chosen, and the sum over the sentence oracles, under all metrics one after the
+        other; None while there is nothing to choose from.
     """
 
     metrics: tuple[Metric, ...]
-    choice: CorpusChoice | None = None
-    sentence_stats: FloatColumn | None = None
+    decided: tuple[CorpusChoice, FloatColumn] | None = None
 
     def decide(
         self, outcomes: Iterator[Done[KeptSegment] | Failure]
@@ -307,20 +307,23 @@ class CorpusDecision:
         waiting = list(outcomes)
         kept = [outcome.result for outcome in waiting if isinstance(outcome, Done)]
         places: Iterator[int] = iter(())
+        exact = False
         if kept:
-            self.choice = choose([segment.candidates for segment in kept], self.metrics[0])
-            self.sentence_stats = sum_of(each.stats[each.candidates.sentence] for each in kept)
-            places = iter(self.choice.places.tolist())
+            choice = choose([segment.candidates for segment in kept], self.metrics[0])
+            self.decided = choice, sum_of(each.stats[each.candidates.sentence] for each in kept)
+            places, exact = iter(choice.places.tolist()), choice.exact
         for outcome in waiting:
-            yield outcome if isinstance(outcome, Failure) else self._chosen(outcome, next(places))
+            if isinstance(outcome, Failure):
+                yield outcome
+            else:
+                yield self._chosen(outcome, next(places), exact)
 
-    def _chosen(self, outcome: Done[KeptSegment], place: int) -> Done[Lines]:
+    def _chosen(self, outcome: Done[KeptSegment], place: int, exact: bool) -> Done[Lines]:
         segment = outcome.result
-        assert self.choice is not None
         both = (segment.stats[place], segment.stats[segment.candidates.first])
         sums = sums_of(
             self.metrics,
-            (1, self.choice.exact, segment.arcs, segment.decomposes, segment.unscored, False),
+            (1, exact, segment.arcs, segment.decomposes, segment.unscored, False),
             *(_split(row, self.metrics) for row in both),
         )
         lines = Lines(segment.texts[place], sums, segment.candidates.engine)
@@ -328,17 +331,18 @@ class CorpusDecision:
 
     def conclude(self, summary: dict[str, Any]) -> dict[str, Any]:
         """Return the summary as it is written."""
-        assert self.choice is not None
-        assert self.sentence_stats is not None
+        if self.decided is None:
+            raise OptionError("there is no segment to choose from")
+        choice, sentence_stats = self.decided
         whole = conclude(summary)
-        rows = _split(self.sentence_stats, self.metrics)
+        rows = _split(sentence_stats, self.metrics)
         for metric, row in zip(self.metrics, rows, strict=True):
             whole["metrics"][str(metric)]["sentence_oracles"] = metric.score(row)
-        whole["metrics"][whole["metric"]]["bound"] = self.choice.bound
+        whole["metrics"][whole["metric"]]["bound"] = choice.bound
         return {
             **whole,
             "sentence_oracles": whole["metrics"][whole["metric"]]["sentence_oracles"],
-            "bound": self.choice.bound,
-            "gap": self.choice.gap,
+            "bound": choice.bound,
+            "gap": choice.gap,
             "corpus": True,
         }

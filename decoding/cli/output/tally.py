@@ -83,8 +83,8 @@ class Tally:
         Whose statistics are summed up, such as ``oracle`` and ``one_best``.
     records, segments : int
         Segments of the input, and those that have a result.
-    sums : list of float, optional
-        Of :func:`sums_of`, with these counts and kinds.
+    sums : list of float
+        Of :func:`sums_of`, with these counts and kinds; empty without segments.
     engines, unweighted
         All that lines have.
     failures : Failures
@@ -95,7 +95,7 @@ class Tally:
     kinds: tuple[str, ...]
     records: int = 0
     segments: int = 0
-    sums: list[float] | None = None
+    sums: list[float] = field(default_factory=list)
     engines: set[str] = field(default_factory=set)
     unweighted: dict[str, None] = field(default_factory=dict)
     failures: Failures = field(default_factory=Failures)
@@ -112,7 +112,7 @@ class Tally:
         self.engines.add(lines.engine)
         self.unweighted.update(dict.fromkeys(lines.unweighted))
         sums = lines.sums
-        self.sums = [*sums] if self.sums is None else list(map(operator.add, self.sums, sums))
+        self.sums = list(map(operator.add, self.sums, sums)) if self.sums else [*sums]
         return lines.text.encode("utf-8")
 
     def state(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Tally:
         if state is not None:
             self.started -= state["seconds"]
             self.records, self.segments = state["records"], state["segments"]
-            self.sums = state["sums"]
+            self.sums = state["sums"] or []
             self.engines = set(state["engines"])
             self.unweighted = dict.fromkeys(state["unweighted"])
 
@@ -142,7 +142,6 @@ class Tally:
         ``judged`` is how many segments have statistics of the first kind. A kind that has those of
         fewer segments has no score: it could not be compared with the others.
         """
-        assert self.sums is not None
         widths = [1 + len(metric.stat_names) for metric in self.metrics] * len(self.kinds)
         counts, *rows = np.split(np.array(self.sums), np.cumsum([len(self.counts), *widths])[:-1])
         judged = int(rows[0][0])

@@ -13,8 +13,8 @@ from decoding.cli.arguments import (
     add_reference_ids,
     file_identity,
     identities_read,
-    opened_references,
     parsed_metric,
+    required_references,
 )
 from decoding.cli.terminal import detail, progress
 
@@ -177,8 +177,7 @@ def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Referen
     if arguments.ref is not None:
         yield "1", arguments.ref
         return
-    references = opened_references(arguments)
-    assert references is not None
+    references = required_references(arguments)
     if references.layout == "plain":
         for number in range(len(references)):
             yield str(number + 1), list(references.get("", number))

@@ -20,6 +20,7 @@ from decoding.cli.arguments import (
     parsed_metrics,
     positive,
     report_failures,
+    required_references,
 )
 from decoding.cli.terminal import note, print_summary, say
 
@@ -172,12 +173,10 @@ def run(arguments: argparse.Namespace) -> int:
     start = None if arguments.start is None else dict(read_weights(arguments.start))
     options = learner_options(kind, arguments.set)
     learner = kind(start=start, seed=arguments.seed, **options)
-    references = opened_references(arguments)
     dev = _held_out(arguments)
     if arguments.decoder is not None:
-        assert references is not None
-        return _run_decoder(arguments, learner, metrics, references, dev)
-    return _run_spaces(arguments, learner, metrics, references, dev)
+        return _run_decoder(arguments, learner, metrics, required_references(arguments), dev)
+    return _run_spaces(arguments, learner, metrics, opened_references(arguments), dev)
 
 
 def _check_usage(arguments: argparse.Namespace) -> None:

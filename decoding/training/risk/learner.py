@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -268,8 +268,7 @@ class Risk(PairLearner):
 
     @property
     def _ready_terms(self) -> RiskTerms:
-        assert self._terms is not None
-        return self._terms
+        return cast(RiskTerms, self._terms)
 
     def _accumulated(self, weights: FloatColumn) -> dict[int, DerivationList]:
         """Return the best paths under these and all earlier weights, for segments that need it."""
@@ -298,8 +297,8 @@ class Risk(PairLearner):
                 terms.scores(place, weights), temperature, beyond=self.beyond,
                 k=self.k, samples=self.samples, seed=[*seed, place],
             )  # fmt: skip
-            assert some is not None
-            found[place] = some
+            if some is not None:
+                found[place] = some
         return found
 
     def _shares(self, stand_ins: Sequence[tuple[bool, bool]]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -211,8 +211,8 @@ class RiskProblem:
         if self.graph is not None or beyond == "raise":
             self.exact_graph()
             return None
-        space = self.scored(score)
-        assert not isinstance(space, NBest)
+        # lists are always within the budget
+        space = cast("Lattice | Forest", self.scored(score))
         if beyond == "k-best":
             return best_list(space, self.evaluator, k)
         scale = self.scale(score, temperature)
