@@ -34,7 +34,8 @@ from lattices.interop import from_fst, from_networkx, to_fst, to_networkx
 from lattices.interop.arrow import from_arrow, to_arrow
 from lattices.interop.generate import from_generate
 from lattices.interop.hypotheses import from_hypotheses
-from lattices.interop.speech import from_k2, from_kaldi, from_pocketsphinx
+from lattices.interop.pocketsphinx import from_pocketsphinx
+from lattices.interop.speech import from_k2, from_kaldi
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.features import add_feature
 from lattices.tokens.posteriors import from_posteriors
