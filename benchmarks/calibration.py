@@ -42,8 +42,8 @@ each, was chosen by the held-out NCE of these lists, among six choices that diff
   confidence 1, and of these {unanimous}: each costs 23 bits, which no scale can
   change and the map does. It is why NCE is below 0 before.
 - `pocketsphinx`: the {small} utterances of the demonstration. Half of them are {few} words, of
-  which a dozen are wrong: numbers this small say no more than that the posteriors in these files
-  are good as they are, and that a map from so few words makes them no better.
+  which a dozen are wrong: numbers this small say no more than that these scores, divided by 20 as
+  PocketSphinx does for posteriors, are a little too flat, and that a map helps.
 
 ![Reliability diagrams](calibration.svg)
 """

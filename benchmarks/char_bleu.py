@@ -30,7 +30,7 @@ Lepage (2005) ask which order M of BLEU in characters is like order N in words, 
 sentences from Japanese, with 13 references each. Here the same is asked of all outputs of WMT15 for
 a language pair, with one reference: segment scores, not smoothed. By Pearson: the M of the highest
 correlation; by kappa: of the highest agreement over ten grades; by 90 %: the first M for which 90 %
-of the segments have BLEU_cM <= BLEU_w(N-1), as all have BLEU_wN <= BLEU_w(N-1).
+of the segments have BLEU_cM <= BLEU_w(N-1), as nearly all have BLEU_wN <= BLEU_w(N-1).
 
 {table}
 

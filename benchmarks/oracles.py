@@ -30,8 +30,8 @@ under one metric, on one core, averaged over the metrics.
 - `multi30k`: German-English phrase-based lattices at 10, 50 and 200 arcs per word, one
   reference. The best path of a model whose scores do not know the references.
 - `hifst`: Russian-English lattices of HiFST; references and lattices carry `<s>` and `</s>`.
-- `pocketsphinx`: the 19 utterances of the demonstration; the 1-best follows from the link
-  posteriors in the files.
+- `pocketsphinx`: the 19 utterances of the demonstration; the 1-best is what the
+  recogniser said.
 - `librispeech`: 10-best lists of ESPnet; the oracle is the best entry of each list.
 """
 

@@ -364,8 +364,8 @@ class Equivalents(Record):
     pearson, kappa : sequence of float
         Of segment scores, for M = 1, 2, ...; NaN where undefined.
     below : sequence of float
-        The share of segments whose score in M characters is at most that in N - 1 words, as
-        every score in N words is; none for N = 1.
+        The share of segments whose score in M characters is at most that in N - 1 words, as the
+        score in N words nearly always is; none for N = 1.
     share : float
         How many have to be below.
     """
@@ -431,9 +431,10 @@ def char_bleu_study(
 
     Segments are scored by themselves, with BLEU_wN for N = 1 .. max_n and BLEU_cM for M = 1 ..
     max_m. Three things say which M is like N (Denoual and Lepage 2005, section 4): Pearson's
-    correlation of the scores; Cohen's kappa of the scores cut into ten grades; and since
-    BLEU_wN <= BLEU_w(N-1) always, the first M for which BLEU_cM <= BLEU_w(N-1) on 90 % of the
-    segments.
+    correlation of the scores; Cohen's kappa of the scores cut into ten grades; and the first M for
+    which BLEU_cM <= BLEU_w(N-1) on 90 % of the segments, as BLEU_wN is on nearly all. It is where
+    the precision of N-grams is at most the mean of those before it; not always: "a b a" against
+    "b a b" has 0.667 for N = 1 and 0.816 for N = 2.
 
     Costs one count of n-grams in words and one in characters, whatever the number of orders, and
     O(segments) for each pair of orders.

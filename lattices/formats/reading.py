@@ -14,13 +14,12 @@ from lattices.errors import FormatError, OptionError, PluginError, UnknownNameEr
 from lattices.formats.base import Format, IndexedFormat, Record
 from lattices.formats.ids import SeenIds
 from lattices.formats.streams import (
-    STANDARD_INPUT,
     PathLike,
     display_name,
+    file_id,
     files_of,
     is_gzip,
     opened,
-    without_suffix,
 )
 from lattices.registry import Registry, lacking
 from lattices.spaces import Space
@@ -366,7 +365,8 @@ def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **optio
     """Return the lattice, n-best list or forest of one record.
 
     A segment that does not name itself is called by the stem of the file name if the format
-    has one segment a file, and by the number of the record otherwise.
+    has one segment a file (if there are more all the same, with their numbers: ``stem-1``), and by
+    the number of the record otherwise.
 
     Raises
     ------
@@ -397,10 +397,9 @@ def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **optio
         raise record.error(str(problem) or type(problem).__name__) from problem
     if space.id:
         return space
-    stem = format.single and record.path != STANDARD_INPUT
-    return space.replaced(
-        id=without_suffix(record.path, format.suffixes) if stem else str(record.number)
-    )
+    number = record.number
+    name = file_id(record.path, number, format.suffixes) if format.single else str(number)
+    return space.replaced(id=name)
 
 
 def parse_range(

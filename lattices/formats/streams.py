@@ -369,3 +369,17 @@ def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
     base = os.path.basename(name).removesuffix(".gz")
     found = max((suffix for suffix in suffixes if base.endswith(suffix)), key=len, default="")
     return base.removesuffix(found) or base
+
+
+def file_id(path: str, number: int, suffixes: tuple[str, ...]) -> str:
+    """Return the id of a segment by its file: the stem, with the number of one after the first.
+
+    Examples
+    --------
+    >>> file_id("talks/a.json", 0, (".json",)), file_id("talks/a.json", 2, (".json",))
+    ('a', 'a-2')
+    """
+    if path == STANDARD_INPUT:
+        return str(number)
+    stem = without_suffix(path, suffixes)
+    return f"{stem}-{number}" if number else stem

@@ -1,4 +1,4 @@
-"""Lattices of speech decoders that are held in memory: k2, Kaldi's FSTs, PocketSphinx.
+"""Lattices of speech decoders that are held in memory: k2 and Kaldi's FSTs.
 
 Each goes by the reader of its own file format, so that scores, features, times and errors are
 those of the file that the decoder would have written.
@@ -17,7 +17,6 @@ import numpy as np
 from lattices.arrays import ints
 from lattices.errors import OptionError, SpaceError
 from lattices.formats.base import Record
-from lattices.formats.htk.slf import FORMAT as SLF
 from lattices.formats.kaldi.binary import FORMAT as KALDI
 from lattices.formats.kaldi.k2 import FORMAT as K2
 from lattices.formats.reading import parse_record
@@ -26,8 +25,6 @@ from lattices.vocabulary import Vocabulary
 
 #: the word of a number: a mapping, a list, or a table with ``get`` (k2) or ``find`` (OpenFst)
 Symbols: TypeAlias = Any
-#: no links out of one state have more together, where posteriors were computed at all
-_MOST_POSTERIOR = 1.5
 
 
 def from_k2(
@@ -124,7 +121,7 @@ def from_kaldi(
     SpaceError
         If the lattice is empty or cyclic, or a label has no word.
     """
-    data = b"_ " + _written(fst.write)
+    data = b"_ " + written(fst.write)
     found = parse_record(
         KALDI, Record(data, type(fst).__name__, 0, 0), Vocabulary(), labels="numbers",
         acoustic_scale=acoustic_scale, lm_scale=lm_scale, frame_shift=frame_shift,
@@ -134,53 +131,7 @@ def from_kaldi(
     return _named(found, symbols, vocabulary, {"id": id})
 
 
-def from_pocketsphinx(
-    lattice: Any, *, vocabulary: Vocabulary | None = None, id: str = "", **options: Any
-) -> Lattice:
-    """Return the lattice of a PocketSphinx decoder, after an utterance.
-
-    Scores are the logarithms of its posteriors, as in the SLF files that it writes. PocketSphinx
-    computes posteriors when it looks for its own best path (``decoder.hyp()``), and has 1 for every
-    link before. A decoder that is given is asked for its best path first.
-
-    Parameters
-    ----------
-    lattice
-        The decoder, or ``decoder.get_lattice()`` after ``decoder.hyp()``.
-    vocabulary : Vocabulary, optional
-        Grows by the new words.
-    id : str
-        Of the segment.
-    **options
-        Of the format ``htk``.
-
-    Raises
-    ------
-    SpaceError
-        If the decoder has no lattice, before the end of an utterance, or the lattice has no
-        posteriors.
-    """
-    if hasattr(lattice, "get_lattice"):
-        lattice.hyp()
-        lattice = lattice.get_lattice()
-    if lattice is None:
-        raise SpaceError("the decoder has no lattice; it has one after the end of an utterance")
-    record = Record(_written(lattice.write_htk), "pocketsphinx", 1, 0)
-    words = Vocabulary() if vocabulary is None else vocabulary
-    found = parse_record(SLF, record, words, **options)
-    if not isinstance(found, Lattice):
-        raise SpaceError(f"{type(found).__name__}, expected a lattice")
-    if "posterior" in found.feature_names and found.features is not None:
-        column = found.features[:, [found.feature_names.index("posterior")]].toarray().ravel()
-        # they are 1 for every link before they are computed
-        if np.bincount(found.src, column).max(initial=0.0) > _MOST_POSTERIOR:
-            raise SpaceError(
-                "the lattice has no posteriors yet: call decoder.hyp() first, or give the decoder"
-            )
-    return found.replaced(id=id)
-
-
-def _written(write: Callable[[str], Any]) -> bytes:
+def written(write: Callable[[str], Any]) -> bytes:
     """Return the bytes of what is written to a file, for objects that know nothing else."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "lattice")

@@ -62,7 +62,7 @@ from lattices.formats.confusion.slots import (
 )
 from lattices.formats.fields import finite_number, is_whole, number_column
 from lattices.formats.kaldi.costs import key_of
-from lattices.formats.streams import STANDARD_INPUT, without_suffix
+from lattices.formats.streams import file_id
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -106,8 +106,7 @@ class Mesh(Format):
         drop_zeros = choice(options, "zeros", ("drop", "error")) == "drop"
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
         found = _Lines(record)
-        alone = not record.number and record.path != STANDARD_INPUT
-        fallback = without_suffix(record.path, self.suffixes) if alone else ""
+        fallback = file_id(record.path, record.number, self.suffixes)
         try:
             return lattice_of(
                 found.alternatives(vocabulary),

@@ -375,7 +375,7 @@ class _Reader(Tables):
             score=floats(score),
             final=floats(final),
             start=start,
-            features=_dense_rows(columns, len(src)) if columns else None,
+            features=dense_rows(columns, len(src)) if columns else None,
             feature_names=tuple(columns),
             times=times,
             id=self.header.get("UTTERANCE", ""),
@@ -505,7 +505,7 @@ def _without_gaps(column: FloatColumn) -> FloatColumn:
     return floats(np.where(np.isnan(column), 0.0, column))
 
 
-def _dense_rows(columns: Mapping[str, FloatColumn], rows: int) -> FeatureMatrix:
+def dense_rows(columns: Mapping[str, FloatColumn], rows: int) -> FeatureMatrix:
     """Return a sparse matrix that stores every entry: links have the same few fields."""
     data = np.stack([_without_gaps(column) for column in columns.values()], axis=1).ravel()
     width = len(columns)

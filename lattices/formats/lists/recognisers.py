@@ -1,6 +1,8 @@
 """Results of speech recognisers as JSON: vosk, openai-whisper, whisper.cpp, ESPnet 1; read only.
 
-Objects may follow one another, over as many lines as they like. Told by their keys:
+Objects may follow one another, over as many lines as they like. An utterance is named by the file,
+further ones with their numbers (``talk``, ``talk-1``), those of ESPnet by themselves. Told by their
+keys:
 
 ``alternatives``
     vosk with ``SetMaxAlternatives``: a list; ``confidence`` is the score, a log-likelihood.
@@ -8,12 +10,11 @@ Objects may follow one another, over as many lines as they like. Told by their k
     vosk without: one hypothesis, whose score is the sum of the logarithms of ``conf``. What is
     ``partial`` is left out.
 ``segments``
-    openai-whisper: one hypothesis, named by the file. The score is the log-probability of the
-    tokens, the sum of ``avg_logprob * (tokens + 1)`` over segments, which is how whisper has
-    averaged it.
+    openai-whisper: one hypothesis. The score is the log-probability of the tokens, the sum of
+    ``avg_logprob * (tokens + 1)`` over segments, which is how whisper has averaged it.
 ``transcription``
-    whisper.cpp: one hypothesis, named by the file. The score is the sum of the logarithms of the
-    ``p`` of tokens, which ``--output-json-full`` writes, else 0.
+    whisper.cpp: one hypothesis. The score is the sum of the logarithms of the ``p`` of tokens,
+    which ``--output-json-full`` writes, else 0.
 ``utts``
     ESPnet 1 (``data.json``): for each utterance a list of ``rec_text`` with ``score``; ``<eos>`` is
     no word. ``text`` is the reference.
@@ -23,7 +24,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -53,6 +53,8 @@ class RecogniserJson(Format):
     description = "JSON of vosk, openai-whisper, whisper.cpp and ESPnet 1"
     kind = "nbest"
     suffixes = (".json",)
+    single = True
+    concatenated = True
     writable = False
 
     def sniff(self, head: bytes) -> bool:
@@ -85,19 +87,16 @@ class RecogniserJson(Format):
         fields = decoded(record)
         if not isinstance(fields, dict):
             raise record.error(f"{fields!r:.40}, expected an object")
-        name = ""
         references: tuple[str, ...] = ()
         if "output" in fields:
             outputs = typed(fields, "output", list)
             hypotheses = [_espnet(each) for each in outputs]
-            name = str(fields.get("id", ""))
             texts = dict.fromkeys(each["text"] for each in outputs if "text" in each)
             references = tuple(text for text in texts if isinstance(text, str))
         elif "alternatives" in fields:
             hypotheses = [_vosk(each) for each in typed(fields, "alternatives", list)]
         elif "segments" in fields or "transcription" in fields:
             hypotheses = [_whisper(fields)]
-            name = os.path.basename(record.path).removesuffix(".gz").removesuffix(".json")
         elif "text" in fields:
             words = typed(fields, "result", list, [])
             posteriors = [max(_number(word, "conf"), _SMALLEST) for word in words]
@@ -106,7 +105,7 @@ class RecogniserJson(Format):
         else:
             raise record.error(f"none of the keys {', '.join(_KEYS)} or text in the object")
         return NBest.from_hypotheses(
-            hypotheses, vocabulary=vocabulary, id=name, references=references
+            hypotheses, vocabulary=vocabulary, id=str(fields.get("id", "")), references=references
         )
 
 

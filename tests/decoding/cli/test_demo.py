@@ -27,12 +27,12 @@ def test_demo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     assert "\x1b" not in printed
     (block,) = [block for block in blocks if block.startswith("s036")]
     reference, chosen, best = (line.split() for line in block.splitlines())
-    assert chosen[:3] == ["1-best", "16.7", "%"]
+    assert chosen[:3] == ["1-best", "25.0", "%"]
     assert best[:3] == ["oracle", "0.0", "%"]
-    assert chosen[3:5] == ["she", "[was]"]
+    assert chosen[-6:-3] == ["{that}", "[didn't]", "[you]"]
     assert best[3:] == reference[1:]
     scores = {row[0]: row[1:5:2] for row in cells(printed) if row and row[-1] == "better"}
-    assert scores == {"WER": ["9.6", "2.3"], "WRR": ["90.4", "97.7"], "4-GRR": ["83.8", "95.9"]}
+    assert scores == {"WER": ["9.6", "2.3"], "WRR": ["90.4", "97.7"], "4-GRR": ["85.3", "96.0"]}
     assert "fstmetrics oracle " in printed.splitlines()[-1]
 
 

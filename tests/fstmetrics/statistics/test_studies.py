@@ -95,10 +95,16 @@ def test_words_of_one_letter_without_blanks_are_characters() -> None:
         assert one.pearson[one.order - 1] == pytest.approx(1)
         assert one.kappa[one.order - 1] == pytest.approx(1)
         if one.order > 1:
-            # what always holds in words
+            # what nearly always holds in words
             assert one.below[one.order - 1] == 1
             assert one.first_below is not None
             assert one.first_below <= one.order
+
+
+def test_a_higher_order_may_score_higher() -> None:
+    # both bigrams match, but not all words: 0.667 for one word, 0.816 for two
+    _, two = char_bleu_study(["a b a"] * 3, [["b a b"]] * 3, max_n=2, max_m=2, spaces=False)
+    assert two.below == (1.0, 0.0)
 
 
 def test_the_first_order_that_is_below_often_enough() -> None:

@@ -82,7 +82,8 @@ def test_good_files_are_good(tmp_path: Path, fmt_name: str) -> None:
     file = tmp_path / "good"
     file.write_bytes(good(fmt_name, tmp_path))
     spaces = list(read(file, fmt_name))
-    assert len(spaces) == (1 if FORMATS.get(fmt_name).single else 2)
+    one = FORMATS.get(fmt_name).single and fmt_name != "asr-json"
+    assert len(spaces) == (1 if one else 2)
     assert "cat" in spaces[0].vocabulary
 
 

@@ -157,7 +157,7 @@ def test_several_meshes(tmp_path: Path) -> None:
         "align 0 x\u00a0y 1\r\nnumaligns 0\r\n"
     ).encode()
     found = read_bytes(tmp_path, data, None, "lone.mesh")
-    assert [space.id for space in found] == ["lone", "b c", "2"]
+    assert [space.id for space in found] == ["lone", "b c", "lone-2"]
     assert [list(sentences(space)) for space in found] == [[("a",)], [("x\u00a0y",)], [()]]
     both = written(FORMAT, *confusion_networks())
     assert both == b"".join(written(FORMAT, each) for each in confusion_networks())

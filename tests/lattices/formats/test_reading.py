@@ -19,8 +19,8 @@ from lattices.formats import (
     write,
 )
 from lattices.formats.base import Format, Record
-from lattices.spaces import Lattice
-from lattices.testing import check_format, sample_lattices
+from lattices.spaces import Lattice, Space
+from lattices.testing import check_format, sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
 from tests.lattices.algorithms.comparing import packed, problems
 
@@ -310,3 +310,61 @@ def test_listing_covers_everything_and_survives_a_broken_plugin(
         "",
         "not available: No module named 'x'",
     )
+
+
+#: a file of each format that is not written; every other is written
+WRITTEN_ELSEWHERE = {
+    "asr-json": b'{"alternatives": [{"text": "hi", "confidence": 2.5}]}',
+    "espnet": b"u1 hi\n",
+    "fairseq": b"H-0\t-0.5\thi\n",
+    "joshua-forest": b"# target ||| features\n1 1\n1\nhi ||| lm=-1\n",
+    "json-rows": b'{"text": "hi", "score": -1}\n',
+    "moses-graph": b"0 hyp=0 stack=0 forward=1 fscore=-1\n"
+    b"0 hyp=1 stack=1 back=0 score=-1 transition=-1 forward=-1 fscore=-1 covered=0-0 out=hi\n",
+    "sphinx": b"# -logbase 1.0001\nFrames 2\nNodes 2\n0 hi 0 0 0\n1 </s> 1 1 1\n"
+    b"Initial 0\nFinal 1\nEdges\n0 1 -5\nEnd\n",
+    "srilm-nbest": b"-1 -1 1 hi\n",
+}
+SAMPLES: dict[str, Space] = {
+    **dict.fromkeys(("lattice", "any"), sample_lattices()[1]),
+    **dict.fromkeys(("mesh", "sausages"), confusion_networks()[1]),
+    "nbest": sample_nbests()[0],
+    "forest": sample_forests()[1],
+}
+
+
+@pytest.mark.parametrize("name", FORMATS.names())
+def test_no_segment_of_a_folder_is_lost(name: str, tmp_path: Path) -> None:
+    """A file of one segment names it, if nothing else does; what is refused is told."""
+    fmt, folder = FORMATS.get(name), tmp_path / "folder"
+    folder.mkdir()
+    for stem in ("one.a", "two"):
+        file = folder / "".join((stem, *fmt.suffixes[:1]))
+        if fmt.writable:
+            beside = {"ark": str(tmp_path / f"{stem}.ark")} if "ark" in fmt.write_options else {}
+            space = SAMPLES.get(name, SAMPLES[fmt.kind]).replaced(id="")
+            write(file, [space], fmt, lossy=True, **beside)
+        else:
+            file.write_bytes(WRITTEN_ELSEWHERE[name])
+    problems: list[FormatError] = []
+    ids = [space.id for space in read(folder, fmt, on_error=problems.append)]
+    assert len(ids) + len(problems) == 2
+    if fmt.single:
+        assert ids == ["one.a", "two"]
+    else:
+        assert ids
+        assert all("is that of" in problem.problem for problem in problems)
+
+
+def test_several_segments_of_a_file_differ(tmp_path: Path) -> None:
+    slf = tmp_path / "two.slf"
+    slf.write_bytes(2 * SLF)
+    assert [space.id for space in read(slf)] == ["two", "two-1"]
+    vosk = tmp_path / "talk.json"
+    vosk.write_bytes(2 * b'{"result": [], "text": "hi"}\n')
+    assert [space.id for space in read(vosk)] == ["talk", "talk-1"]
+    vosk.write_bytes(b'{"partial": "h"}\n{"result": [], "text": "hi"}\n')
+    assert [space.id for space in read(vosk)] == ["talk"]
+    mesh = tmp_path / "net.mesh"
+    mesh.write_bytes(2 * b"numaligns 1\nposterior 1\nalign 0 hi 1\n")
+    assert [space.id for space in read(mesh)] == ["net", "net-1"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -150,50 +148,3 @@ def test_kaldi_decoder(tmp_path: Path) -> None:
 def test_rustfst() -> None:
     fst = doors.rustfst_fst()
     assert found(from_fst(fst)) == [(("a",), -0.75), (("b",), -1.75)]
-
-
-# in a process of its own: the decoder writes to the standard streams
-PROGRAM = """
-import sys
-import numpy as np, pocketsphinx
-import lattices
-
-time = np.arange(32000) / 16000
-sound = 3000 * np.sin(900 * time) * (1 + np.sin(19 * time))
-sound += np.random.default_rng(0).normal(0, 600, 32000)
-decoder = pocketsphinx.Decoder(loglevel="FATAL", samprate=16000)
-try:
-    lattices.from_pocketsphinx(decoder)
-except lattices.SpaceError:
-    print("no lattice yet")
-decoder.start_utt()
-decoder.process_raw(sound.astype(np.int16).tobytes(), full_utt=True)
-decoder.end_utt()
-try:
-    lattices.from_pocketsphinx(decoder.get_lattice())
-except lattices.SpaceError as problem:
-    print(problem)
-asked = lattices.from_pocketsphinx(decoder)
-decoder.hyp()
-decoder.get_lattice().write_htk(sys.argv[1])
-[read] = lattices.read(sys.argv[1])
-for found in (asked, *map(lattices.from_pocketsphinx, (decoder, decoder.get_lattice()))):
-    assert found.num_arcs == read.num_arcs > 100
-    assert (found.score == read.score).all() and (found.times == read.times).all()
-    assert lattices.best(found) == lattices.best(read)
-print("the same")
-"""
-
-
-@pytest.mark.door
-def test_pocketsphinx(tmp_path: Path) -> None:
-    pytest.importorskip("pocketsphinx")
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path / "noise.slf")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    first, second, third, *_ = done.stdout.split("\n")
-    assert (first, third) == ("no lattice yet", "the same"), done.stderr
-    assert "no posteriors yet: call decoder.hyp() first" in second
