@@ -442,7 +442,7 @@ class SourceMetric(Metric, Protocol):
     """A metric that may depend on the source of a segment."""
 
     def with_source(self, source: str) -> Metric:
-        """Return the metric for a segment with this source, or raise if there must be one."""
+        """Return the metric for a segment with this source, itself if it depends on none."""
 
 
 def takes_source(metric: Metric) -> TypeGuard[SourceMetric]:
@@ -465,10 +465,11 @@ def for_segment(metric: Metric, spaces: Sequence[Space]) -> Metric:
         return metric
     said = (space.source or str(space.metadata.get("source", "")) for space in spaces)
     sources = list(dict.fromkeys(filter(None, said)))
-    if len(sources) > 1:
-        raise OptionError(f"the spaces of a segment have two sources, {sources[0]!r:.60} and "
-                          f"{sources[1]!r:.60}")  # fmt: skip
-    return metric.with_source("".join(sources))
+    found = metric.with_source(sources[0] if sources else "")
+    if len(sources) > 1 and found is not metric:
+        one, other, *_ = sources
+        raise OptionError(f"spaces of one segment have two sources, {one!r:.60} and {other!r:.60}")
+    return found
 
 
 def by_denominator(evaluator: Evaluator) -> list[Evaluator] | None:

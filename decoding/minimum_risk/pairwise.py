@@ -352,12 +352,12 @@ class Numerator:
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
         """Return the numerator of each candidate (columns) against each sentence (rows)."""
         metric = self.metric
-        scores = metric.pair_scores(candidates, evidence)
+        scores = score_matrix(candidates, evidence, metric)
         possible = np.array([
             [metric.possible(len(metric.units(evidence.tokens(entry))))]
             for entry in range(len(evidence))
         ])  # fmt: skip
-        # without a word of reference, a rate is 1 and its numerator, an error rate the number
+        # against an empty sentence an error rate is the number of errors, a rate 1 and its gain
         found = scores * np.maximum(possible, 1)
         if not metric.error_rate:
             found -= possible == 0

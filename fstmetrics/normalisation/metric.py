@@ -186,9 +186,9 @@ class Normalised:
 
     def with_source(self, source: str) -> Normalised:
         """Return the metric for a segment with this source, if the one inside takes any."""
-        if not takes_source(self.metric):
-            return self
-        return replace(self, metric=self.metric.with_source(source))
+        inner = self.metric
+        found = inner.with_source(source) if takes_source(inner) else inner
+        return self if found is inner else replace(self, metric=found)
 
     def against(self, references: Iterable[Reference]) -> NormalisedEvaluator:
         """Return an evaluator for one segment."""

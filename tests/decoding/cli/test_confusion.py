@@ -124,17 +124,20 @@ def test_given_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_more_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The best path is a local minimum; the second best leads to a lower one."""
-    arcs: list[Arc] = [(0, 1, "b", 0.2), (1, 2, "c", 0.0), (0, 2, "b", 0.1), (0, 2, "a", 0.0)]
+    """The best path is a local minimum; another one leads to a lower one."""
+    arcs: list[Arc] = [
+        (0, 1, "a", 0.1), (1, 2, "a", 0.0), (1, 2, "b", 0.2), (0, 2, "c", 0.3), (0, 2, "d", 0.1),
+    ]  # fmt: skip
     source, out = tmp_path / "a.jsonl", tmp_path / "o.jsonl"
     source.write_text(lattice_line("s0", arcs))
-    total = sum(math.exp(score) for score in (0.2, 0.1, 0.0))
+    one, three = math.exp(0.1), math.exp(0.3)
     assert run(source, "-o", out, "-q") == 0
-    assert rows(out)[0]["text"] == "b c"
-    assert rows(out)[0]["expected_edits"] == pytest.approx((math.exp(0.1) + 2) / total)
+    assert rows(out)[0]["text"] == "a b"
+    edits = (3 * one + 2 * three) / (2 * one + 2 * three)
+    assert rows(out)[0]["expected_edits"] == pytest.approx(edits)
     assert run(source, "--starts", 3, "-o", out, "-q") == 0
-    assert rows(out)[0]["text"] == "b"
-    assert rows(out)[0]["expected_edits"] == pytest.approx((math.exp(0.2) + 1) / total)
+    assert rows(out)[0]["text"] == "a"
+    assert rows(out)[0]["expected_edits"] == pytest.approx(1.0)
     assert run(source, "--starts", 2, "--no-decode", "-o", out) == 2
     assert "--starts goes neither with" in capsys.readouterr().err
 

@@ -371,7 +371,7 @@ def test_edits_or_rates(tmp_path: Path) -> None:
     row = {"id": "0", "nbest": [{"words": text, "score": 0.0} for text in texts]}
     path.write_text(json.dumps(row) + "\n")
     for flags, line in (
-        ([], "0\t0.9375\ta\n"),
+        ([], "0\t0.5625\ta\n"),
         (["--set", "normalised=false"], "0\t1.25\ta b c d\n"),
     ):
         assert run(path, "--metric", "wer", "--method", "pairwise", *flags, "-q", "-o", out) == 0

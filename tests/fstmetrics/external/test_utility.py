@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from fstmetrics import Normalised, Utility, corpus_score
-from fstmetrics.contract import nbest_stats
+from fstmetrics.contract import for_segment, nbest_stats
 from lattices import Hypothesis, NBest, OptionError
 
 Pairs = list[tuple[str, str]]
@@ -71,7 +73,12 @@ def test_sources() -> None:
     assert utility.with_source("a b").against(["c", "a b"]).score("a b") == 2
     lower = Normalised(utility, "lower").with_source("a b")
     assert lower.pair_scores(listed("A b", "b"), listed("C", "A B")).tolist() == [[1, 0], [2, 1]]
+    spaces = [replace(listed("a"), source=source) for source in ("a", "", "b")]
+    assert for_segment(utility, spaces[:2]).against(["a"]).score("a") == 2
+    with pytest.raises(OptionError, match="two sources, 'a' and 'b'"):
+        for_segment(Normalised(utility, "lower"), spaces)
     # others do not ask
+    assert for_segment(Utility(common, "mine"), spaces) == Utility(common, "mine")
     assert Utility(common, "mine").with_source("").against(["a"]).score("a") == 1.0
 
 
