@@ -14,7 +14,7 @@ from typing import TypeAlias
 import pytest
 
 import lattices
-from decoding import sample_data
+from tests.lattices.real_spaces import BUNDLED
 
 Model: TypeAlias = Callable[[Sequence[str]], int]
 CONFIG = {"ascale": 20.0, "lw": 6.5, "bestpathlw": 9.5, "wip": 0.65, "logbase": 1.0001}
@@ -116,14 +116,12 @@ SAID = {
     "s045": "there was a long silence before anyone in there and spoke again",
     "s046": "our team lost the final match but the players receive the warm welcome and tell him",
 }
-REFERENCES = dict(
-    line.split(" ", 1) for line in (sample_data() / "refs.txt").read_text().splitlines()
-)
+REFERENCES = dict(line.split(" ", 1) for line in (BUNDLED / "refs.txt").read_text().splitlines())
 
 
 def test_packaged_lattices_have_the_answer_of_the_decoder() -> None:
     for name, reference in REFERENCES.items():
-        [lattice] = lattices.read(sample_data() / f"{name}.slf.gz")
+        [lattice] = lattices.read(BUNDLED / f"{name}.slf.gz")
         assert (lattice.id, lattices.best(lattice).text) == (name, SAID.get(name, reference))
 
 
