@@ -123,7 +123,7 @@ class Enumerating:
     def can_run(self, space, machine):
         return True if isinstance(space, Forest) else "I search forests alone"
 
-    def best(self, problems, *, model_weight=0.0, workers=1):
+    def best(self, problems, *, model_weight=0.0, workers=1, memory=0):
         return [self._best(*problem, model_weight) for problem in problems]
 
     def _best(self, forest, machine, model_weight):
@@ -219,7 +219,7 @@ def test_an_engine_for_lattices_alone_may_take_the_lattice_of_a_forest(mine):
         def can_run(self, space, machine):
             return True
 
-        def best(self, problems, *, model_weight=0.0, workers=1):
+        def best(self, problems, *, model_weight=0.0, workers=1, memory=0):
             return [
                 search_expanded(self, space, machine, model_weight=model_weight)
                 if isinstance(space, Forest)
