@@ -11,7 +11,7 @@ from fstmetrics import CER, GRR, TBLEU, WER, WRR, AffixSimilarity
 from lattices import Lattice
 from lattices._native import plan_forest
 from lattices.algorithms import to_characters
-from lattices.errors import EngineError, OptionError
+from lattices.errors import EngineError, OptionError, TooLargeError
 from lattices.intersection import expanded
 from lattices.intersection.kernel import ENGINE
 from lattices.spaces import Forest

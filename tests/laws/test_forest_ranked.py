@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fstmetrics import GRR, WER, WRR, AffixSimilarity
 from lattices import Lattice
-from lattices.errors import EngineError
+from lattices.errors import EngineError, TooLargeError
 from lattices.intersection.kernel import ENGINE
 from lattices.intersection.ranked import rank_forest
 from lattices.spaces import Forest
