@@ -30,7 +30,7 @@ from fstmetrics.contract import can_search, decomposes, for_segment, has_matches
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words, density, path_count, path_lengths
 from lattices.arrays import FloatColumn
-from lattices.errors import OptionError, argument
+from lattices.errors import OptionError, TooLargeError, argument
 from lattices.formats.references import References
 from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
@@ -612,7 +612,7 @@ class SegmentConsensus:
         Those of the model's best.
     oracle_stats : tuple of float64 columns or None, or None
         Under each metric, those of the sentence of the space that is best under it; None for a
-        metric that cannot search the space.
+        metric that cannot search the space, or not in the memory that a search may take.
     arcs : int
         The arcs of a lattice, the edges of a forest, the words of an n-best list.
     unscored : bool
@@ -739,4 +739,7 @@ def _same_segment(segment: Segment, table: Mapping[str, Space], where: str) -> S
 def _oracle_stats(space: Space, evaluator: Evaluator) -> FloatColumn | None:
     if not isinstance(space, NBest) and not can_search(evaluator):
         return None
-    return oracle(space, evaluator).stats
+    try:
+        return oracle(space, evaluator).stats
+    except TooLargeError:
+        return None  # the decision stands without it, and the summary has no oracle

@@ -14,7 +14,7 @@ import numpy as np
 
 from lattices import _native
 from lattices.arrays import FloatColumn
-from lattices.errors import OptionError
+from lattices.errors import OptionError, TooLargeError
 from lattices.interop import from_fst, to_fst
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
@@ -163,6 +163,11 @@ def minimize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool = Fa
     return _deterministic(lattice, delta, minimal=True)
 
 
+#: states beyond which a deterministic lattice is refused: there may be exponentially many, and
+#: OpenFst ends the interpreter where an allocation fails
+MOST_STATES = 1_000_000
+
+
 def _check(lattice: Lattice, delta: float, drop_features: bool, verb: str) -> None:
     if not 0 < delta < np.inf:
         raise OptionError(f"delta={delta}, expected a positive number")
@@ -184,7 +189,12 @@ def _deterministic(lattice: Lattice, delta: float, minimal: bool) -> Lattice:
     alive = pushed.arcs > -np.inf
     # what the dead arcs weigh is of no account: they go when the automaton is connected
     losses = lattice.replaced(score=np.where(alive, pushed.arcs, 0.0), final=pushed.final)
-    fst = pynini.determinize(to_fst(losses).connect().rmepsilon(), delta=delta)
+    fst = pynini.determinize(to_fst(losses).connect().rmepsilon(), delta=delta, nstate=MOST_STATES)
+    if fst.num_states() >= MOST_STATES:
+        raise TooLargeError(
+            f"lattice {lattice.id!r} takes {MOST_STATES:,} states or more to be deterministic; "
+            "prune it"
+        )
     if minimal:
         fst.minimize(delta=delta)
     found = from_fst(

@@ -11,8 +11,8 @@ from fstmetrics import CER, GRR, TBLEU, WER, WRR, AffixSimilarity
 from lattices import Lattice
 from lattices._native import plan_forest
 from lattices.algorithms import to_characters
-from lattices.errors import EngineError, OptionError
-from lattices.intersection import expanded, kernel
+from lattices.errors import EngineError, OptionError, TooLargeError
+from lattices.intersection import expanded
 from lattices.intersection.kernel import ENGINE
 from lattices.spaces import Forest
 from tests.strategies import small_forests
@@ -169,9 +169,8 @@ def test_what_cannot_be_searched(monkeypatch):
     likely = Forest.from_edges([(0, [], ["a"], -10.0)], id="seg")
     with pytest.raises(EngineError, match=r"'seg': no derivation has a finite value"):
         oracle(likely, WER().against(["a"]), model_weight=1e308)
-    monkeypatch.setattr(kernel, "MOST_FOREST_CELLS", 10)
-    with pytest.raises(EngineError, match=r"1 words take tables of .* more than 10"):
-        oracle(forest, WER().against(["a"]))
+    with pytest.raises(TooLargeError, match=r"'seg': .*1 words take .* and 10 bytes are allowed"):
+        oracle(forest, WER().against(["a"]), memory=10)
 
 
 def test_the_oracle_of_a_forest_carries_what_that_of_a_lattice_does():

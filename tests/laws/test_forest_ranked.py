@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from fstmetrics import GRR, WER, WRR, AffixSimilarity
 from lattices import Lattice
-from lattices.errors import EngineError
-from lattices.intersection import ranked
+from lattices.errors import EngineError, TooLargeError
 from lattices.intersection.kernel import ENGINE
 from lattices.intersection.ranked import rank_forest
 from lattices.spaces import Forest
@@ -110,14 +109,15 @@ def test_any_of_many_ties():
     assert sorted(texts(9)) == ["a", "a c", "b", "b a", "c", "d"]
 
 
-def test_reference_lattices_and_huge_products_are_refused(monkeypatch):
+def test_reference_lattices_and_huge_products_are_refused():
     forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0], [0])], id="seg")
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
     with pytest.raises(EngineError, match="reference lattices"):
         rank_forest(forest, WER().against([lattice]).machine(forest.vocabulary), 2, 0.0)
-    monkeypatch.setattr(ranked, "MOST_LINKS", 1)
-    with pytest.raises(EngineError, match=r"'seg'.*more than 1 links"):
-        rank_forest(forest, WER().against(["a"]).machine(forest.vocabulary), 2, 0.0)
+    machine = WER().against(["a"]).machine(forest.vocabulary)
+    for memory in (1, 1000):  # no room for the tables, or for the product
+        with pytest.raises(TooLargeError, match=r"'seg'.* of memory or more.*allow more"):
+            rank_forest(forest, machine, 2, 0.0, memory=memory)
 
 
 def test_deep_forests_and_wordless_ones():

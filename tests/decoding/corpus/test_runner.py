@@ -16,11 +16,10 @@ from decoding.corpus.outcomes import NO_REFERENCES, Failures
 from decoding.corpus.runner import Done, Earlier, Failure, Segment, _without_repeats, run
 from fstmetrics import GRR, WER
 from fstmetrics.references import tokens_of
-from lattices import Hypothesis, Lattice, NBest
+from lattices import Hypothesis, Lattice, NBest, write
 from lattices.algorithms import best_words
 from lattices.errors import EngineError, OptionError, SpaceError
 from lattices.formats.ids import SeenIds
-from lattices.intersection import kernel
 from tests.decoding.cli.commandline import CAT, cats, lattice_line
 
 
@@ -287,17 +286,22 @@ def test_the_job_says_who_answered() -> None:
     assert [result.engine for result in both] == ["kernel", "scorer"]
 
 
-def test_where_the_kernel_cannot_another_engine_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "MOST_CELLS", 8)
-    pytest.importorskip("pynini")
-    small = Lattice.from_arcs([(0, 1, "a")], finals=[1], references=["a"])
-    results = OracleJob((WER(),))([Segment(0, "", 0, lattice()), Segment(1, "", 0, small)])
-    assert [(each.engine, each.oracles[0].text) for each in results] == [
-        ("openfst", "the cat"),
-        ("kernel", "a"),
-    ]
-    with pytest.raises(EngineError, match="more than 8 cells"):
-        OracleJob((WER(),), engine="kernel")([Segment(0, "", 0, lattice())])
+@pytest.mark.parametrize("engine", ["auto", "kernel", "openfst"])
+def test_a_segment_that_is_too_large_fails_alone(tmp_path: Path, engine: str) -> None:
+    if engine == "openfst":
+        pytest.importorskip("pynini")
+    small = Lattice.from_arcs([(0, 1, "a")], finals=[1], references=["a"], id="small")
+    arcs = [(state, state + 1, "a") for state in range(300)]
+    large = Lattice.from_arcs(arcs, finals=[300], references=["a " * 300], id="large")
+    write(tmp_path / "three.jsonl", [small.replaced(id="s0"), large, small])
+    job = OracleJob((WER(),), engine=engine, memory=50_000)
+    first, failed, last = run(job, [tmp_path / "three.jsonl"])
+    assert isinstance(first, Done)
+    assert isinstance(last, Done)
+    assert first.result.engine == ("kernel" if engine == "auto" else engine)
+    assert isinstance(failed, Failure)
+    assert "301 lattice states x 30" in failed.reason
+    assert "50.0 kB are allowed" in failed.reason
 
 
 def test_a_metric_without_a_machine_is_refused_for_lattices() -> None:

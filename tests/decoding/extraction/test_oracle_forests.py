@@ -123,7 +123,7 @@ class Enumerating:
     def can_run(self, space, machine):
         return True if isinstance(space, Forest) else "I search forests alone"
 
-    def best(self, problems, *, model_weight=0.0, workers=1):
+    def best(self, problems, *, model_weight=0.0, workers=1, memory=0):
         return [self._best(*problem, model_weight) for problem in problems]
 
     def _best(self, forest, machine, model_weight):
@@ -184,8 +184,8 @@ def test_a_third_partys_engine_searches_forests(mine, metric, model_weight):
         assert (theirs.engine, ours.engine) == ("mine", "kernel")
         assert (theirs.hypothesis, theirs.score) == (ours.hypothesis, ours.score)
         assert theirs.exact
-    # it cannot rank, so the kernel does
-    assert oracle_kbest(forest, evaluator, 2, engine="mine")[0].engine == "rows"
+    with pytest.raises(EngineError, match="mine finds the best sentence alone"):
+        oracle_kbest(forest, evaluator, 2, engine="mine")
     lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1], id="seg")
     with pytest.raises(EngineError, match="lattice 'seg': mine: I search forests alone"):
         oracle(lattice, metric.against(["a"]), engine="mine")
@@ -219,7 +219,7 @@ def test_an_engine_for_lattices_alone_may_take_the_lattice_of_a_forest(mine):
         def can_run(self, space, machine):
             return True
 
-        def best(self, problems, *, model_weight=0.0, workers=1):
+        def best(self, problems, *, model_weight=0.0, workers=1, memory=0):
             return [
                 search_expanded(self, space, machine, model_weight=model_weight)
                 if isinstance(space, Forest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import subprocess
 import sys
@@ -9,9 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from decoding import worst
-from fstmetrics import GRR
+from decoding import (
+    EditDistance,
+    ExactRisk,
+    Search,
+    corpus_oracle,
+    density_curve,
+    hope_fear,
+    mbr,
+    oracle,
+    oracle_kbest,
+    oracles,
+    worst,
+)  # fmt: skip
+from fstmetrics import GRR, WER
 from lattices import Forest, Lattice, OptionError
+from lattices.errors import TooLargeError
 
 
 def many_references(count: int = 50, words: int = 15) -> tuple[Lattice, list[str]]:
@@ -113,3 +127,79 @@ def test_a_worker_is_small(shared_data: Path, tmp_path: Path) -> None:
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert 10.0 < float(run.stdout) < 80.0
+
+
+#: functions that have the argument, and what they find
+SEARCHES = {
+    "oracle": lambda space, judge, **given: oracle(space, judge, **given),
+    "oracles": lambda space, judge, **given: oracles([space], [judge], workers=2, **given),
+    "oracle_kbest": lambda space, judge, **given: oracle_kbest(space, judge, 2, **given),
+    "worst": lambda space, judge, **given: worst(space, judge, **given),
+    "hope_fear": lambda space, judge, **given: hope_fear(space, judge, **given),
+    "corpus_oracle": lambda space, judge, **given: corpus_oracle(
+        [space], [judge.references], judge.metric, **given
+    ),
+    "density_curve": lambda space, judge, **given: density_curve(space, judge, [2], **given),
+    "edit": lambda space, judge, **given: mbr(space, WER(), method=EditDistance(**given)),
+    "exact": lambda space, judge, **given: mbr(space, WER(), method=ExactRisk(**given)),
+    "search": lambda space, judge, **given: mbr(space, WER(), method=Search(**given)),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("kind", ["lattice", "forest"])
+def test_every_search_honours_the_memory(name: str, kind: str) -> None:
+    lattice, references = many_references(2, 5)
+    # densities are for lattices
+    of_forest = kind == "forest" and name != "density_curve"
+    space = Forest.from_lattice(lattice) if of_forest else lattice
+    judge = GRR().against(references)
+    assert SEARCHES[name](space, judge, memory=10**8)
+    try:
+        found = SEARCHES[name](space, judge, memory=100)
+    except (TooLargeError, OptionError) as problem:
+        told = str(problem)
+    else:
+        # what is not refused is labelled
+        exact = any(each.exact for each in (found if isinstance(found, list) else [found]))
+        told = "called exact" if exact else "labelled: beyond the memory"
+    assert "memory" in told
+
+
+#: a search that is allowed more memory than the process can have
+NO_MEMORY = """
+import resource, sys
+from decoding import oracles
+from fstmetrics import WER
+from lattices import Lattice
+from lattices.errors import TooLargeError
+
+lattice = Lattice.from_arcs([(at, at + 1, "a") for at in range(40_000)], finals=[40_000], id="long")
+judge = WER().against(["a " * 20_000])
+resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9))
+try:
+    oracles([lattice] * 2, [judge] * 2, workers=int(sys.argv[1]), memory=10**12)
+except TooLargeError as problem:
+    print(problem)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is Linux's")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_allocation_that_fails_is_an_error(workers: int) -> None:
+    command = [sys.executable, "-c", NO_MEMORY, str(workers)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "not enough memory" in run.stdout
+
+
+def test_no_assert_is_left_in_the_library() -> None:
+    root = Path(__file__).resolve().parents[3]
+    for package in ("lattices", "fstmetrics", "decoding"):
+        for path in (root / package).rglob("*.py"):
+            found = [
+                each
+                for each in ast.walk(ast.parse(path.read_text()))
+                if isinstance(each, ast.Assert)
+            ]
+            assert not found, f"{path}: raise an error of lattices.errors instead"

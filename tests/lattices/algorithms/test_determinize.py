@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lattices.algorithms.determinize import determinize, minimize, push
-from lattices.errors import MissingDependencyError, OptionError, SpaceError
+from lattices.errors import MissingDependencyError, OptionError, SpaceError, TooLargeError
 from lattices.interop import from_fst, to_fst
 from lattices.spaces import Lattice
 from tests.strategies import small_lattices
@@ -174,3 +174,16 @@ def test_pushing_leaves_dead_ends_alone() -> None:
     dead = dict(zip(lattice.vocabulary.decode(lattice.label), range(3), strict=True))["b"]
     assert push(lattice).score[dead] == -2.0
     assert push(lattice, to_final=True).final.tolist().count(-np.inf) == 3
+
+
+def test_what_explodes_is_refused(monkeypatch):
+    """A word that was an "a" twelve words before the end takes 2**12 states to be remembered."""
+    arcs = []
+    for begin in range(20):
+        tail = 100 + 40 * begin
+        arcs += [(begin, begin + 1, "a"), (begin, begin + 1, "b"), (begin, tail, "a")]
+        arcs += [(tail + at, tail + at + 1, word) for at in range(12) for word in "ab"]
+    lattice = Lattice.from_arcs(arcs, finals=[112 + 40 * begin for begin in range(20)], id="seg")
+    monkeypatch.setattr(sys.modules[determinize.__module__], "MOST_STATES", 1000)
+    with pytest.raises(TooLargeError, match="'seg' takes 1,000 states or more"):
+        determinize(lattice)
