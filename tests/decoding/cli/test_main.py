@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 import decoding
 import lattices
 from decoding.cli import main as cli
-from tests.decoding.cli.commandline import cats, lattice_line
+from tests.decoding.cli.commandline import EVERY, cats, every_input, lattice_line
 
 HEAVY = {"numpy", "scipy", "networkx", "lattices", "fstmetrics"}
 
@@ -448,3 +449,86 @@ def test_an_id_counts_once(
     assert cli.main([command, str(one), str(two), *options]) == 1
     error = capsys.readouterr().err
     assert f"{two}:2: segment 's1': the id is that of {one}:1 already" in error
+
+
+def test_every_command_has_a_line() -> None:
+    assert list(EVERY) == list(cli.COMMANDS)
+
+
+def _new(folder: Path, before: set[Path]) -> dict[str, bytes]:
+    """Return what was written, and remove it."""
+    found = {path.name: path.read_bytes() for path in set(folder.iterdir()) - before}
+    for name in found:
+        (folder / name).unlink()
+    return found
+
+
+class _Calls:
+    """Counts calls, and interrupts the last of those that are left."""
+
+    def __init__(self, left: int = 0) -> None:
+        self.left, self.made = left, 0
+
+    def __call__(self, *_: object) -> None:
+        self.made += 1
+        if self.made == self.left:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    def run(self, argv: list[str]) -> int:
+        sys.setprofile(self)
+        try:
+            return cli.main(argv)
+        finally:
+            sys.setprofile(None)
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_an_interrupt_at_any_moment(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Between any two calls: no traceback, files are whole, hidden ones are those of --resume."""
+    monkeypatch.chdir(tmp_path)
+    every_input(tmp_path)
+    argv = EVERY[command].replace("OUT", "out").split()
+    before = set(tmp_path.iterdir())
+    # modules are loaded before anything is interrupted
+    assert cli.main(argv) == 0
+    whole = _new(tmp_path, before)
+    counted = _Calls()
+    assert counted.run(argv) == 0
+    assert _new(tmp_path, before).get("out") == whole.get("out")
+    draw = Random(command)
+    for _ in range(8):
+        capfd.readouterr()
+        code = _Calls(draw.randint(1, counted.made)).run(argv)
+        assert code in (0, 130)
+        assert "Traceback" not in capfd.readouterr().err
+        found = _new(tmp_path, before)
+        assert found.keys() <= {*whole, ".out.journal", ".out.partial"}
+        if "out" in found:
+            assert found["out"] == whole["out"]
+
+
+@pytest.mark.parametrize("command", [each for each, line in EVERY.items() if "OUT" in line])
+def test_what_cannot_be_written_is_one_line(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    every_input(tmp_path)
+    (tmp_path / "folder").mkdir()
+    before = set(tmp_path.iterdir())
+    for target, problem in (
+        ("/dev/full", "/dev/full: No space left on device"),
+        ("none/out", "none: no such directory"),
+        ("/proc/out", "/proc/out: "),
+        ("x" * 300, f"{'x' * 300}: File name too long"),
+    ):
+        assert cli.main(EVERY[command].replace("OUT", target).split()) == 2, target
+        *notes, said = capsys.readouterr().err.splitlines()
+        assert said.startswith(f"fstmetrics: error: {problem}")
+        assert not any("Traceback" in line for line in notes)
+        assert set(tmp_path.iterdir()) == before, target
