@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
@@ -532,3 +534,46 @@ def test_what_cannot_be_written_is_one_line(
         assert said.startswith(f"fstmetrics: error: {problem}")
         assert not any("Traceback" in line for line in notes)
         assert set(tmp_path.iterdir()) == before, target
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("whose", ["the command", "all"])
+def test_signals_end_a_command_and_its_workers(name: str, whose: str, tmp_path: Path) -> None:
+    """As the shell counts them, whether they are sent to one process or to its whole group."""
+    path = cats(tmp_path / "a.jsonl", 20_000)
+    argv = ["oracle", str(path), "--workers", "2", "-o", "out", "--summary", "s.json"]
+    command = [sys.executable, "-m", "decoding.cli.main", *argv]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        while not (tmp_path / ".out.partial").exists():
+            time.sleep(0.01)
+        time.sleep(0.3)
+        number = getattr(signal, name)
+        os.kill(process.pid, number) if whose == "the command" else os.killpg(process.pid, number)
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    assert process.returncode == 128 + number, said
+    assert "Traceback" not in said
+    assert "error" not in said
+    # the workers have ended, too: nobody is left in the group
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    assert {each.name for each in tmp_path.iterdir()} <= {"a.jsonl", ".out.partial", ".out.journal"}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
+def test_signals_that_are_ignored_end_nobody(tmp_path: Path) -> None:
+    """As nohup has them, and shells for what runs in the background."""
+    path = cats(tmp_path / "a.jsonl", 4000)
+    run = [sys.executable, "-m", "decoding.cli.main", "oracle", str(path), "--workers", "2"]
+    ignoring = ["sh", "-c", 'trap "" HUP INT; exec "$@"', "sh", *run, "-q", "-o", "out"]
+    with subprocess.Popen(ignoring, cwd=tmp_path, start_new_session=True) as process:
+        while not (tmp_path / ".out.partial").exists():
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGHUP)
+        os.killpg(process.pid, signal.SIGINT)
+    assert process.returncode == 0
+    assert (tmp_path / "out").read_text().count("\n") == 4000
