@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -620,13 +620,20 @@ def required_references(arguments: argparse.Namespace) -> References:
 
 def write_report(arguments: argparse.Namespace, report: bytes, picture: bytes = b"") -> None:
     """Write a report to the output, and its picture, if it has one, to the file of ``--plot``."""
+    write_files((arguments.plot if picture else None, picture), (arguments.output, report))
+
+
+def write_files(*files: tuple[str | None, bytes]) -> None:
+    """Write contents to files, all or none of them; where there is no name nothing is written."""
     from lattices.formats.streams import created
 
-    if picture:
-        with created(arguments.plot) as output:
-            output.write(picture)
-    with created(arguments.output) as output:
-        output.write(report)
+    with ExitStack() as stack:
+        for path, content in files:
+            if path:
+                output = stack.enter_context(created(path))
+                output.write(content)
+                # a full disk is noticed before any of them takes its name
+                output.flush()
 
 
 def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:

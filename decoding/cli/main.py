@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 import time
 import warnings
@@ -53,6 +54,8 @@ COMMANDS = {
 }
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
+#: what is added to the number of a signal that has ended a command, as shells do
+SIGNALLED = 128
 
 _EPILOG = """\
 examples:
@@ -114,18 +117,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; ``argv`` is the process's own by default."""
     if argv is None:
         _mend_streams()
+        _catch_signals()
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        return _interrupted(interrupt)
     except BrokenPipeError:
         _discard_output()
         return BROKEN_PIPE
     except Exception as problem:
         if isinstance(problem.__cause__, KeyboardInterrupt):
             # that of an extension module that was being loaded
-            return INTERRUPTED
+            return _interrupted(problem.__cause__)
         if not _is_expected(problem):
             raise
         say(f"error: {_in_one_line(problem)}")
@@ -133,6 +137,27 @@ def main(argv: Sequence[str] | None = None) -> int:
             _discard_output()
         return 2
     return code
+
+
+class _Terminated(KeyboardInterrupt):
+    """What ends a command as an interrupt does: its argument is the signal."""
+
+
+def _catch_signals() -> None:
+    """End in order when asked to, or when the terminal is closed: no file is left half-written."""
+
+    def terminate(number: int, _: object) -> None:
+        raise _Terminated(number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # nohup has commands ignore it
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, terminate)
+
+
+def _interrupted(interrupt: KeyboardInterrupt) -> int:
+    return SIGNALLED + interrupt.args[0] if isinstance(interrupt, _Terminated) else INTERRUPTED
 
 
 def _run(given: Sequence[str]) -> int:

@@ -287,6 +287,7 @@ def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -
         "references": file_stamps(arguments.refs or []),
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,
+        **({"partial references": True} if arguments.partial_refs else {}),
         "metrics": [str(metric) for metric in metrics],
         "metric files": file_stamps(_files_named_by(metrics)),
     }

@@ -241,7 +241,8 @@ def journalled(
     """
     name = os.fspath(path)
     target = Path(os.path.realpath(path))
-    is_file = name != STANDARD and (target.is_file() or not target.exists())
+    with naming(name):
+        is_file = name != STANDARD and (target.is_file() or not target.exists())
     if not is_file or not _has_locks():
         if resume and is_file:
             raise OptionError(

@@ -15,10 +15,10 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from decoding.corpus.inputs import Batch, Inputs, Pace, batches, parsed, without_first
 from decoding.corpus.outcomes import Done, Failure, Segment
@@ -35,12 +35,18 @@ from lattices.formats.ids import SeenIds
 from lattices.formats.streams import PathLike
 from lattices.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
 __all__ = ["Done", "Earlier", "Failure", "Inputs", "Job", "Segment", "run"]
 
 R = TypeVar("R")
 
 #: what a job may raise because of one segment; anything else is a fault of the program
 SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
+
+#: seconds after the death of a worker in which a signal may still arrive
+GRACE = 0.2
 
 #: from the segments of one batch to one result each; picklable, for worker processes
 Job: TypeAlias = Callable[[Sequence[Segment]], Sequence[R]]
@@ -239,10 +245,27 @@ def _worked(
     elif workers == 1:
         yield from map(work, left)
     else:
-        from concurrent.futures import ProcessPoolExecutor  # imports multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import Pipe
 
-        with ProcessPoolExecutor(workers, initializer=_employ, initargs=(work,)) as pool:
-            yield from _in_order(lambda batch: pool.submit(_employed, batch), left, workers)
+        end, stop = Pipe(duplex=False)
+        with (
+            end,
+            stop,
+            ProcessPoolExecutor(workers, initializer=_employ, initargs=(work, end)) as pool,
+        ):
+
+            def submit_held(batch: Batch) -> Future[_Worked]:
+                with _signals_held():
+                    return pool.submit(_employed, batch)
+
+            try:
+                yield from _in_order(submit_held, left, workers)
+            except BaseException:
+                # the pool would wait for those at work, and forever for one that waits for a lock
+                # which another has died with
+                stop.send(None)
+                raise
 
 
 def _in_order(
@@ -258,6 +281,8 @@ def _in_order(
         while pending:
             yield pending.popleft().result()
     except BrokenExecutor as problem:
+        # a signal that has ended a worker was for this process, too
+        time.sleep(GRACE)
         raise EngineError(
             "a worker process died, perhaps for lack of memory: try fewer workers"
         ) from problem
@@ -269,22 +294,45 @@ def _in_order(
 _work: _Work
 
 
-def _employ(work: _Work) -> None:
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Put off what would end this process: Python drops what is raised while it forks."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ending())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ending() -> list[signal.Signals]:
+    """Return the signals that Python has a handler for: those that end a process in order."""
+    return [number for number in signal.valid_signals() if callable(signal.getsignal(number))]
+
+
+def _employ(work: _Work, end: Connection) -> None:
     """Make a worker process ready: the job comes once, not with every batch."""
     global _work
     _work = work
-    # an interrupt ends a worker without a word: the parent has its own to say
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # a signal ends a worker without a word: the parent has its own to say; what the parent ignores,
+    # as nohup has it do, ends neither
+    ending = _ending()
+    for number in ending:
+        signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, args=[end], daemon=True).start()
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
 
 
-def _end_with_parent() -> None:
-    """End this process when its parent is killed: its queue would wait for more forever."""
+def _end_with_parent(end: Connection) -> None:
+    """End this process when its parent says so or is killed: its queue would wait forever."""
     import multiprocessing.connection
 
     parent = multiprocessing.parent_process()
     if parent is not None:
-        multiprocessing.connection.wait([parent.sentinel])
+        multiprocessing.connection.wait([parent.sentinel, end])
         os._exit(1)
 
 

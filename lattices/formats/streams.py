@@ -246,7 +246,9 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
         return
     name = os.fspath(path)
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
+    with naming(name):
+        is_special = target.exists() and not target.is_file()
+    if is_special:
         # a pipe or a device cannot be replaced, only written to
         with _written(target, "w", name) as file, _compressed(file, target) as stream:
             yield stream

@@ -21,6 +21,7 @@ from decoding.cli.arguments import (
     positive,
     report_failures,
     settling,
+    write_files,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes, sentences_taken
 
@@ -98,7 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
         fit_calibration,
     )
     from decoding.plots import line_plots, plot_format, reliability_panel
-    from lattices.formats.streams import created
     from lattices.registry import check_requirements
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
@@ -132,14 +132,11 @@ def run(arguments: argparse.Namespace) -> int:
         kinds = {"before": report.before, "held out": report.mapped}
         panel = reliability_panel(f"Reliability of {report.mapped.words} words", kinds)
         picture = line_plots([panel], picture_format)
-    for path, content in (
+    write_files(
         (arguments.plot, picture),
         (arguments.summary, document({**report.to_dict(), "failed": len(failures)}).encode()),
         (arguments.output, report.calibration.to_json().encode()),
-    ):
-        if path:
-            with created(path) as output:
-                output.write(content)
+    )
     if not arguments.quiet:
         print(_for_people(report, len(failures)), file=sys.stderr)
     return 1 if failures else 0

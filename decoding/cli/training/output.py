@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from decoding.cli.tables import headings, table
@@ -30,13 +31,15 @@ def write_results(
     arguments: argparse.Namespace, weights: Mapping[str, float], learner: Learner
 ) -> None:
     """Write the weights, and the table and the plot of all rounds if they were asked for."""
-    if arguments.history is not None:
-        columns = all_rounds(learner).as_columns()
-        rows = [columns, *zip(*columns.values(), strict=True)]
-        with created(arguments.history) as stream:
-            for row in rows:
+    with ExitStack() as stack:
+        # takes its name after the weights have theirs
+        if arguments.history is not None:
+            columns = all_rounds(learner).as_columns()
+            stream = stack.enter_context(created(arguments.history))
+            for row in [columns, *zip(*columns.values(), strict=True)]:
                 stream.write("\t".join(map(_cell, row)).encode("utf-8") + b"\n")
-    write_weights_as_asked(arguments, weights, arguments.output)
+            stream.flush()
+        write_weights_as_asked(arguments, weights, arguments.output)
     if arguments.plot:
         from decoding.plots import plot
 

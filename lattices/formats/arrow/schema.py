@@ -250,9 +250,13 @@ def _labels(space: Space) -> Array:
 
 
 def _renumbered(space: Space, words: Vocabulary) -> Array:
-    used, places = np.unique(_labels(space), return_inverse=True)
-    spelt = [space.vocabulary.word(label) for label in used.tolist()]
-    return ints(words.add_all(spelt))[places]
+    used, first, places = np.unique(_labels(space), return_index=True, return_inverse=True)
+    # in the order of the space: that of its vocabulary depends on what was read before
+    order = np.argsort(first)
+    spelt = [space.vocabulary.word(label) for label in used[order].tolist()]
+    numbers = np.empty(len(used), np.int32)
+    numbers[order] = words.add_all(spelt)
+    return numbers[places]
 
 
 def _matrix(name: str, matrix: FeatureMatrix | None) -> Row:

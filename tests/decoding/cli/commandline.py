@@ -48,3 +48,49 @@ def words(path: Path, *lines: str) -> Path:
     """Write lines of text."""
     path.write_text("".join(line + "\n" for line in lines))
     return path
+
+
+#: a command line of each command, for files of :func:`every_input`; OUT is what it writes
+EVERY = {
+    "oracle": "oracle a.jsonl --metric bleu wer -o OUT --summary s.json",
+    "mbr": "mbr a.jsonl -o OUT --matrix m.jsonl",
+    "tune-mbr": "tune-mbr a.jsonl -o OUT",
+    "train": "train a.jsonl --metric wer -o OUT --history h.tsv",
+    "rescore": "rescore a.jsonl --weights weights -o OUT",
+    "score": "score h1 h2 --refs refs --metric wer --intervals -o OUT",
+    "compare": "compare h1 h2 --refs refs --metric wer -o OUT",
+    "report": "report a.jsonl --metric wer -o OUT",
+    "correlate": "correlate h1 h2 h3 --refs refs --human human -o OUT",
+    "calibrate": "calibrate a.jsonl -o OUT --summary s.json",
+    "study": "study sweep h1 --refs refs --metric grr --option n --values 1,2 -o OUT",
+    "info": "info a.jsonl -o OUT",
+    "convert": "convert a.jsonl --to jsonl -o OUT",
+    "features": "features n.jsonl --add more=values --to jsonl -o OUT",
+    "nbest": "nbest a.jsonl -k 3 --to jsonl -o OUT",
+    "prune": "prune a.jsonl --beam 1 --to jsonl -o OUT",
+    "sample": "sample a.jsonl -n 3 --to jsonl -o OUT",
+    "union": "union a.jsonl b.jsonl --to jsonl -o OUT",
+    "confusion": "confusion a.jsonl -o OUT",
+    "compile": "compile --ref the_cat -o OUT",
+    "formats": "formats",
+    "metrics": "metrics",
+    "demo": "demo",
+    "doctor": "doctor",
+    "completion": "completion bash",
+}
+
+
+def every_input(folder: Path) -> None:
+    """Write the files that the commands of ``EVERY`` read."""
+    arcs = [(*arc, {"lm": arc[3]}) for arc in CAT]
+    lines = [lattice_line(f"s{n}", arcs, ["the cat"]) for n in range(40)]
+    for name in ("a.jsonl", "b.jsonl"):
+        (folder / name).write_text("".join(lines))
+    lists = [{"id": str(n), "nbest": [{"words": "a hat"}, {"words": "the cat"}]} for n in range(9)]
+    (folder / "n.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lists))
+    words(folder / "values", *map(str, range(18)))
+    words(folder / "weights", "lm 1.0")
+    words(folder / "refs", *["the cat", "a hat on a cat"] * 10)
+    for name, line in (("h1", "the hat"), ("h2", "the cat"), ("h3", "a cat")):
+        words(folder / name, *[line] * 20)
+    words(folder / "human", "h1 1", "h2 2", "h3 3")

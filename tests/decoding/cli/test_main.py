@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,7 +19,7 @@ import pytest
 import decoding
 import lattices
 from decoding.cli import main as cli
-from tests.decoding.cli.commandline import cats, lattice_line
+from tests.decoding.cli.commandline import EVERY, cats, every_input, lattice_line
 
 HEAVY = {"numpy", "scipy", "networkx", "lattices._native", "fstmetrics._native"}
 
@@ -493,3 +496,129 @@ def test_a_small_file_that_unfolds_to_gigabytes_is_refused_in_a_sentence(tmp_pat
         assert len(said) >= len(lines)
         assert all(file in line for line in said)
         assert "Memory" not in done.stderr
+
+
+def test_every_command_has_a_line() -> None:
+    assert list(EVERY) == list(cli.COMMANDS)
+
+
+def _new(folder: Path, before: set[Path]) -> dict[str, bytes]:
+    """Return what was written, and remove it."""
+    found = {path.name: path.read_bytes() for path in set(folder.iterdir()) - before}
+    for name in found:
+        (folder / name).unlink()
+    return found
+
+
+class _Calls:
+    """Counts calls, and interrupts the last of those that are left."""
+
+    def __init__(self, left: int = 0) -> None:
+        self.left, self.made = left, 0
+
+    def __call__(self, *_: object) -> None:
+        self.made += 1
+        if self.made == self.left:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    def run(self, argv: list[str]) -> int:
+        sys.setprofile(self)
+        try:
+            return cli.main(argv)
+        finally:
+            sys.setprofile(None)
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_an_interrupt_at_any_moment(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Between any two calls: no traceback, files are whole, hidden ones are those of --resume."""
+    monkeypatch.chdir(tmp_path)
+    every_input(tmp_path)
+    argv = EVERY[command].replace("OUT", "out").split()
+    before = set(tmp_path.iterdir())
+    # modules are loaded before anything is interrupted
+    assert cli.main(argv) == 0
+    whole = _new(tmp_path, before)
+    counted = _Calls()
+    assert counted.run(argv) == 0
+    assert _new(tmp_path, before).get("out") == whole.get("out")
+    draw = Random(command)
+    for _ in range(8):
+        capfd.readouterr()
+        code = _Calls(draw.randint(1, counted.made)).run(argv)
+        assert code in (0, 130)
+        assert "Traceback" not in capfd.readouterr().err
+        found = _new(tmp_path, before)
+        assert found.keys() <= {*whole, ".out.journal", ".out.partial"}
+        if "out" in found:
+            assert found["out"] == whole["out"]
+
+
+@pytest.mark.parametrize("command", [each for each, line in EVERY.items() if "OUT" in line])
+def test_what_cannot_be_written_is_one_line(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    every_input(tmp_path)
+    (tmp_path / "folder").mkdir()
+    before = set(tmp_path.iterdir())
+    for target, problem in (
+        ("/dev/full", "/dev/full: No space left on device"),
+        ("none/out", "none: no such directory"),
+        ("/proc/out", "/proc/out: "),
+        ("x" * 300, f"{'x' * 300}: File name too long"),
+    ):
+        assert cli.main(EVERY[command].replace("OUT", target).split()) == 2, target
+        *notes, said = capsys.readouterr().err.splitlines()
+        assert said.startswith(f"fstmetrics: error: {problem}")
+        assert not any("Traceback" in line for line in notes)
+        assert set(tmp_path.iterdir()) == before, target
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("whose", ["the command", "all"])
+def test_signals_end_a_command_and_its_workers(name: str, whose: str, tmp_path: Path) -> None:
+    """As the shell counts them, whether they are sent to one process or to its whole group."""
+    path = cats(tmp_path / "a.jsonl", 20_000)
+    argv = ["oracle", str(path), "--workers", "2", "-o", "out", "--summary", "s.json"]
+    command = [sys.executable, "-m", "decoding.cli.main", *argv]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        while not (tmp_path / ".out.partial").exists():
+            time.sleep(0.01)
+        time.sleep(0.3)
+        number = getattr(signal, name)
+        os.kill(process.pid, number) if whose == "the command" else os.killpg(process.pid, number)
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    assert process.returncode == 128 + number, said
+    assert "Traceback" not in said
+    assert "error" not in said
+    # the workers have ended, too: nobody is left in the group
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    assert {each.name for each in tmp_path.iterdir()} <= {"a.jsonl", ".out.partial", ".out.journal"}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
+def test_signals_that_are_ignored_end_nobody(tmp_path: Path) -> None:
+    """As nohup has them, and shells for what runs in the background."""
+    path = cats(tmp_path / "a.jsonl", 4000)
+    run = [sys.executable, "-m", "decoding.cli.main", "oracle", str(path), "--workers", "2"]
+    ignoring = ["sh", "-c", 'trap "" HUP INT; exec "$@"', "sh", *run, "-q", "-o", "out"]
+    with subprocess.Popen(ignoring, cwd=tmp_path, start_new_session=True) as process:
+        while not (tmp_path / ".out.partial").exists():
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGHUP)
+        os.killpg(process.pid, signal.SIGINT)
+    assert process.returncode == 0
+    assert (tmp_path / "out").read_text().count("\n") == 4000

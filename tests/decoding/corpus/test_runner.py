@@ -177,7 +177,7 @@ def test_a_damaged_file_stands_in_its_place(tmp_path: Path) -> None:
     damaged.write_bytes(gzip.compress(good.read_bytes() * 200)[:-9])
     (tmp_path / "3.txt").write_text("nothing like a lattice\n")
     cats(tmp_path / "4.jsonl", 1)
-    outcomes = list(run(sizes, [tmp_path]))
+    outcomes = list(run(sizes, sorted(tmp_path.iterdir())))
     files = [(outcome.position, outcome.path) for outcome in outcomes if outcome.position < 0]
     assert files == [(-1, str(damaged)), (-1, str(tmp_path / "3.txt"))]
     assert outcomes[0].path == str(good)

@@ -321,6 +321,20 @@ def test_columns_of_other_tools(tmp_path: Path, fmt: Format) -> None:
 
 
 @BOTH
+def test_the_bytes_do_not_depend_on_what_was_read_before(tmp_path: Path, fmt: Format) -> None:
+    """Segments share the vocabulary of a batch, and batches are as large as time allows."""
+    vocabulary = Vocabulary()
+    vocabulary.add_all(["hat", "the", "cat"])
+    written = set()
+    for known in (Vocabulary(), vocabulary):
+        arcs = [(0, 1, "the"), (0, 1, "a"), (1, 2, "cat"), (1, 2, "hat")]
+        space = Lattice.from_arcs(arcs, finals=[2], id="x", vocabulary=known)
+        write(tmp_path / "x", [space], fmt)
+        written.add((tmp_path / "x").read_bytes())
+    assert len(written) == 1
+
+
+@BOTH
 def test_files_that_are_not_ours(tmp_path: Path, fmt: Format) -> None:
     path = tmp_path / "x"
     _put(fmt, pa.table({"name": ["a"]}), path)
