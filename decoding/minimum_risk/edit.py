@@ -384,7 +384,7 @@ def edit(
         ready = edit_space(listed[0], scale)
     else:
         ready = joined_edit_space(listed, scale, system_weights)
-    changes = index(iterations)
+    changes = min(index(iterations), 2**31 - 1)
     if changes < 0:
         raise OptionError(f"{argument('iterations')} is {iterations}, expected 0 or more")
     if index(starts) < 1 or (starts > 1 and (start is not None or not decode)):

@@ -32,6 +32,10 @@ from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
 
 
+#: of whole numbers: searches are native
+_MOST, _MOST_BUDGET = 2**31 - 1, 2**63 - 1
+
+
 class TrainingTask:
     """What a learner is fitted to: spaces, the references of each, and the metric.
 
@@ -211,7 +215,12 @@ class Learner(ABC):
     _task: str = field(init=False, default="", repr=False)
 
     def __post_init__(self) -> None:
-        """Set up the state of a learner that has seen nothing."""
+        """Set up the state of a learner that has seen nothing; refuse numbers that none takes."""
+        for each in fields(self):
+            most = _MOST_BUDGET if each.name == "budget" else _MOST
+            value = getattr(self, each.name) if each.init and each.name != "seed" else None
+            if isinstance(value, int) and value > most:
+                raise OptionError(f"{each.name} is at most {most}, not {value}")
         if self.start is not None:
             self.start = {name: float(value) for name, value in self.start.items()}
             if not np.isfinite(list(self.start.values())).all():
