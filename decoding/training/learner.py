@@ -31,7 +31,6 @@ from lattices.records import shown
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
 
-
 #: of whole numbers: searches are native
 _MOST, _MOST_BUDGET = 2**31 - 1, 2**63 - 1
 
