@@ -105,9 +105,7 @@ class MBRLines:
             {
                 **word._asdict(),
                 "alternatives": [
-                    [each.word, each.posterior]
-                    for each in alternatives
-                    if each.word != word.word
+                    [each.word, each.posterior] for each in alternatives if each.word != word.word
                 ],
             }
             for word, alternatives in zip(
