@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fstmetrics.contract import METRIC, Metric, quality, scores_of
+from fstmetrics.contract import Metric, quality, scores_of
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
 from lattices.records import Record
@@ -281,7 +281,6 @@ TIES = ("drop", "split")
 _SIDES = {"two-sided": "two-sided", "better": "greater", "worse": "less"}
 
 
-@takes(metric=METRIC)
 def sign_test(
     metric: Metric,
     stats_a: FloatColumn,
@@ -332,7 +331,6 @@ def sign_test(
     return _compared(metric, one, other, *scores, "sign", ties, alternative)
 
 
-@takes(metric=METRIC)
 def substitution_test(
     metric: Metric,
     stats_a: FloatColumn,
@@ -438,7 +436,7 @@ def generator(seed: Seed) -> np.random.Generator:
         raise OptionError(f"seed={seed!r:.60}, expected a whole number from 0") from None
 
 
-@takes(metric=METRIC, samples=WHOLE, level=NUMBER)
+@takes(samples=WHOLE, level=NUMBER)
 def bootstrap(
     metric: Metric,
     stats: FloatColumn,
@@ -488,7 +486,7 @@ def bootstrap(
     return Estimate(score, percentiles(scores, level), spread, samples)
 
 
-@takes(metric=METRIC, samples=WHOLE, level=NUMBER)
+@takes(samples=WHOLE, level=NUMBER)
 def paired_bootstrap(
     metric: Metric,
     stats_a: FloatColumn,
@@ -582,7 +580,7 @@ def paired_bootstrap(
     )
 
 
-@takes(metric=METRIC, trials=WHOLE)
+@takes(trials=WHOLE)
 def randomization(
     metric: Metric,
     stats_a: FloatColumn,
