@@ -764,7 +764,8 @@ def _number(item: str) -> Decimal:
         number = Decimal(item)
     except InvalidOperation:
         number = Decimal("nan")
-    if not number.is_finite():
+    # what Decimal holds may be too large for a float
+    if not math.isfinite(float(number)):
         raise argparse.ArgumentTypeError(f"{item!r} is not a number")
     return number
 

@@ -68,6 +68,8 @@ from lattices.vocabulary import EPSILON
 FOREST_STATES = 100_000
 
 _NO_TIMES = floats([])
+#: to which posteriors are told apart
+_DIGITS = 12
 
 
 class EditSpace(NamedTuple):
@@ -145,11 +147,27 @@ class EditSpace(NamedTuple):
             return Hypothesis(found.tokens, found.score, found.features)
         return Hypothesis(self.lattice.vocabulary.decode(words), -math.inf)
 
+    def bins(
+        self, times: FloatColumn, words: IntColumn
+    ) -> tuple[IntColumn, FloatColumn, IntColumn, IntColumn]:
+        """Return what :func:`edit_bins` does, alternatives of equal posteriors by their words.
+
+        A vocabulary's order depends on what was read before, and so on the number of workers.
+        """
+        label, number, offset, chosen = edit_bins(self.lattice.columns, self.scale, times, words)
+        place = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
+        posterior = -number[:, 0].round(_DIGITS)
+        if not ((np.diff(place) == 0) & (np.diff(posterior) == 0)).any():
+            return label, number, offset, chosen
+        names = [self.lattice.vocabulary.word(each) for each in label.tolist()]
+        order = np.lexsort((np.unique(names, return_inverse=True)[1], posterior, place))
+        return ints(label[order]), floats(number[order]), offset, ints(np.argsort(order)[chosen])
+
     def network(self, words: IntColumn) -> ConfusionNetwork:
         """Return the confusion network to which the recursion aligns the space for a sentence."""
         lattice = self.lattice
         times = _NO_TIMES if lattice.times is None else lattice.times
-        label, number, offset, chosen = edit_bins(lattice.columns, self.scale, times, words)
+        label, number, offset, chosen = self.bins(times, words)
         posterior = number[:, 0]
         begin = end = bin_begin = bin_end = None
         if lattice.times is not None:
@@ -400,7 +418,7 @@ def edit(
         ready = edit_space(listed[0], scale)
     else:
         ready = joined_edit_space(listed, scale, system_weights)
-    changes = index(iterations)
+    changes = min(index(iterations), 2**31 - 1)
     if changes < 0:
         raise OptionError(f"{argument('iterations')} is {iterations}, expected 0 or more")
     if index(swaps) < 0:

@@ -100,6 +100,8 @@ class Method(ABC):
             most = _MOST_BUDGET if each.name == "budget" else _MOST
             if isinstance(value, int) and value > most:
                 raise OptionError(f"{argument(each.name)} is at most {most}, not {value}")
+            if each.name == "seed" and isinstance(value, int) and value < 0:
+                raise OptionError(f"{argument(each.name)} is 0 or more, not {value}")
 
     @abstractmethod
     def decide(

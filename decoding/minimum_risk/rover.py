@@ -29,7 +29,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from decoding._native import edit_bins
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
 from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
@@ -146,9 +145,7 @@ def _voted(
     lattice = space.lattice
     # with times an alternative has the sums of begins and of ends of its words; with this potential
     # in their place, which rises along an arc by its confidence, they differ by the confidences
-    label, number, offset, chosen = edit_bins(
-        lattice.columns, space.scale, _potential(lattice), words
-    )
+    label, number, offset, chosen = space.bins(_potential(lattice), words)
     counted = number[:, 0]
     confident = np.where(label == EPSILON, null * counted, number[:, 2] - number[:, 1])
     bins = np.repeat(np.arange(len(offset) - 1), np.diff(offset))

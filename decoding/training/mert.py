@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -264,6 +265,10 @@ class MERT(Learner):
         if isinstance(self.fixed, str):
             raise OptionError(f"fixed is a list of names, not the text {self.fixed!r}")
         self.fixed = sorted(self.fixed)
+        if not isinstance(self.bounds, Mapping):
+            raise OptionError(
+                f"bounds has two numbers for each name, it is not {self.bounds!r:.60}"
+            )
         self.bounds = {name: _checked_bounds(name, pair) for name, pair in self.bounds.items()}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -441,9 +446,15 @@ class MERT(Learner):
 
 
 def _checked_bounds(name: str, pair: Sequence[float | None]) -> Bounds:
-    if len(pair) != 2 or any(each is not None and math.isnan(each) for each in pair):
+    if (
+        not isinstance(pair, Sequence)
+        or len(pair) != 2
+        or not all(each is None or isinstance(each, Real) for each in pair)
+        or any(each is not None and math.isnan(each) for each in pair)
+    ):
         raise OptionError(f"the bounds of {name} are {pair!r}, expected two numbers")
-    low, high = (None if each is None or math.isinf(each) else float(each) for each in pair)
-    if low is not None and high is not None and low > high:
+    low = -math.inf if pair[0] is None else float(pair[0])
+    high = math.inf if pair[1] is None else float(pair[1])
+    if low > high or low == math.inf or high == -math.inf:
         raise OptionError(f"the weight of {name} cannot be from {low} to {high}")
-    return low, high
+    return None if math.isinf(low) else low, None if math.isinf(high) else high

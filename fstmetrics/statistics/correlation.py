@@ -51,6 +51,7 @@ from fstmetrics.statistics.significance import (
     checked_samples,
     checked_stats,
     draws,
+    generator,
     percentiles,
     qualities_of,
     resampled_sums,
@@ -252,7 +253,7 @@ def graded_kappa(
     interval, known = None, 0
     if samples:
         shares = np.bincount(columns[0] * k + columns[1], minlength=k * k) / points
-        rng = np.random.default_rng(seed)
+        rng = generator(seed)
         tables = rng.multinomial(points, shares, size=checked_samples(samples))
         interval, known = _interval(_kappas(tables.reshape(-1, k, k), weights), level)
     return Correlation(value, "kappa", points, float("nan"), interval, known)
@@ -401,7 +402,7 @@ def wmt_tau(
     totals = counts.sum(axis=0)
     interval, known = None, 0
     if samples and len(counts):
-        rng = np.random.default_rng(seed)
+        rng = generator(seed)
         sums = resampled_sums(counts.astype(np.float64), checked_samples(samples), rng, on_drawn)
         interval, known = _interval(_taus(sums, variant), level)
     value = float(_taus(totals[np.newaxis].astype(np.float64), variant)[0])
@@ -482,7 +483,7 @@ def correlate(
     value, p_value = measure.with_p_value(one, other)
     if not samples:
         return Correlation(value, method, len(one), p_value)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     checked_samples(samples)
     drawn = (
         draws(len(one), samples, rng, on_drawn)
@@ -566,9 +567,7 @@ def correlate_systems(
     )
     if found.note or of_systems or not samples:
         return found
-    sums = resampled_sums(
-        np.hstack(matrices), checked_samples(samples), np.random.default_rng(seed), on_drawn
-    )
+    sums = resampled_sums(np.hstack(matrices), checked_samples(samples), generator(seed), on_drawn)
     rows = sums.reshape(-1, columns)
     resampled = qualities_of(metric, rows).reshape(samples, len(matrices))
     fixed = np.broadcast_to(np.asarray(human, dtype=np.float64), resampled.shape)

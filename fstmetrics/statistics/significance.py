@@ -32,6 +32,7 @@ from fstmetrics.contract import Metric, quality, scores_of
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
 from lattices.records import Record
+from lattices.spaces.arguments import NUMBER, WHOLE, takes
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,11 @@ def qualities_of(metric: Metric, rows: FloatColumn) -> FloatColumn:
 
 def checked_stats(metric: Metric, stats: FloatColumn) -> FloatColumn:
     """Return statistics of two segments or more as a matrix, or raise OptionError."""
-    matrix = np.asarray(stats, dtype=np.float64)
     columns = len(metric.stat_names)
+    try:
+        matrix = np.asarray(stats, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise OptionError(f"statistics that are no numbers: {problem}") from None
     if matrix.ndim != 2 or matrix.shape[1] != columns:
         raise OptionError(
             f"statistics of shape {matrix.shape}, expected one row a segment of {columns} columns"
@@ -424,6 +428,15 @@ def _compared(
 Seed = int | np.random.Generator
 
 
+def generator(seed: Seed) -> np.random.Generator:
+    """Return a generator of random numbers, or raise OptionError if a seed makes none."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise OptionError(f"seed={seed!r:.60}, expected a whole number from 0") from None
+
+
+@takes(samples=WHOLE, level=NUMBER)
 def bootstrap(
     metric: Metric,
     stats: FloatColumn,
@@ -466,13 +479,14 @@ def bootstrap(
     0.2222 [0.0000, 0.5000]
     """
     rows = checked_stats(metric, stats)
-    sums = resampled_sums(rows, checked_samples(samples), np.random.default_rng(seed))
+    sums = resampled_sums(rows, checked_samples(samples), generator(seed))
     scores = checked_scores(metric, sums)
     spread = float(scores.std(ddof=1)) if samples > 1 else float("nan")
     score = float(metric.score(rows.sum(axis=0)))
     return Estimate(score, percentiles(scores, level), spread, samples)
 
 
+@takes(samples=WHOLE, level=NUMBER)
 def paired_bootstrap(
     metric: Metric,
     stats_a: FloatColumn,
@@ -495,6 +509,10 @@ def paired_bootstrap(
 
     and without the absolute values, in the direction of ``alternative``, if one-sided. Interval
     and p-value agree but for the skew of the distribution and for chance.
+
+    Resamples of few segments vary too little: of 400 pairs of systems that are alike, under WER,
+    p was at most 0.05 in 12 % with 10 segments, in 8 % with 20 and in 5 % with 50.
+    :func:`randomization` and :func:`sign_test` were below 5 % with 10 to 150.
 
     Cost: ``samples * segments``; 1,000 resamples of 3,000 segments take about 50 ms, and what it
     takes to score 2,000 rows.
@@ -539,7 +557,7 @@ def paired_bootstrap(
     """
     one, other = checked_pair(metric, stats_a, stats_b)
     checked_alternative(alternative)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     sums = resampled_sums(np.hstack((one, other)), checked_samples(samples), rng, on_drawn)
     columns = one.shape[1]
     better = qualities_of(metric, sums[:, :columns]) - qualities_of(metric, sums[:, columns:])
@@ -562,6 +580,7 @@ def paired_bootstrap(
     )
 
 
+@takes(trials=WHOLE)
 def randomization(
     metric: Metric,
     stats_a: FloatColumn,
@@ -621,7 +640,7 @@ def randomization(
     """
     one, other = checked_pair(metric, stats_a, stats_b)
     checked_alternative(alternative)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     moved = shuffled_sums(one - other, checked_samples(trials), rng, on_drawn)
     shuffled_a = qualities_of(metric, one.sum(axis=0) - moved)
     shuffled_b = qualities_of(metric, other.sum(axis=0) + moved)

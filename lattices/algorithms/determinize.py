@@ -93,6 +93,8 @@ def push(lattice: Lattice, to_final: bool = False) -> Lattice:
 
 #: losses that differ by less count as equal when states are merged
 DELTA = 2.0**-20
+#: OpenFst has delta in single precision
+_MOST_DELTA = float(np.finfo(np.float32).max)
 
 
 @takes(lattice=LATTICE)
@@ -169,8 +171,8 @@ MOST_STATES = 1_000_000
 
 
 def _check(lattice: Lattice, delta: float, drop_features: bool, verb: str) -> None:
-    if not 0 < delta < np.inf:
-        raise OptionError(f"delta={delta}, expected a positive number")
+    if not 0 < delta <= _MOST_DELTA:
+        raise OptionError(f"delta={delta}, expected a positive number up to {_MOST_DELTA}")
     carried = {
         "features": lattice.features is not None or lattice.final_features is not None,
         "times": lattice.times is not None,

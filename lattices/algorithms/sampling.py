@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from operator import index
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from lattices import _native
 from lattices.algorithms.paths import Paths, hypotheses
 from lattices.arrays import ints
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
 from lattices.spaces import Forest, Hypothesis, Lattice
 from lattices.spaces.arguments import GRAPH, takes
 
@@ -26,8 +27,8 @@ def sample_paths(
     >>> sample_paths(lattice, 3, np.random.default_rng(0)).arcs.tolist()
     [0, 0, 0]
     """
-    if index(n) < 0:
-        raise OptionError(f"n is {n}, expected 0 or more")
+    if not 0 <= index(n) <= sys.maxsize:
+        raise OptionError(f"{argument('n')} is {n}, expected from 0 to {sys.maxsize}")
     if not isinstance(rng, np.random.Generator):
         raise OptionError(
             f"rng is a {type(rng).__name__}, expected a numpy.random.Generator: "

@@ -104,10 +104,7 @@ class MBRLines:
             {
                 **word._asdict(),
                 "alternatives": [
-                    [each.word, each.posterior]
-                    # of equals by words: a vocabulary's order depends on what was read before
-                    for each in sorted(alternatives, key=lambda one: (-one.posterior, one.word))
-                    if each.word != word.word
+                    [each.word, each.posterior] for each in alternatives if each.word != word.word
                 ],
             }
             for word, alternatives in zip(

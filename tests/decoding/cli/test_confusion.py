@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import decoding
-from lattices import Lattice, read
+from lattices import Lattice, read, write
 from tests.decoding.cli.commandline import CAT, Arc, command, lattice_line, words
 
 #: two paths with one word in the first place that together outweigh the best path
@@ -172,3 +173,14 @@ def test_recognized_speech(tmp_path: Path) -> None:
     lines = [line.split() for line in out.read_text().splitlines()]
     assert sorted({line[0] for line in lines}) == [path.name.split(".")[0] for path in files]
     assert all(len(line) == 6 and float(line[3]) >= 0.0 for line in lines)
+
+
+@pytest.mark.parametrize("style", ["jsonl", "mesh", "sausages"])
+def test_alternatives_of_equal_posteriors_come_by_their_words(style: str, tmp_path: Path) -> None:
+    """Not by a vocabulary, whose order depends on what was read before, and so on the workers."""
+    path, output = tmp_path / "ties.jsonl", tmp_path / "out"
+    arcs = [(0, 1, "the", 0.0), (0, 1, "z", -1.0), (0, 1, "b", -1.0)]
+    write(path, [Lattice.from_arcs(arcs, finals=[1], id="s1")])
+    assert run(path, "--format", style, "-q", "-o", output) == 0
+    found = re.findall(r"\b(?:the|z|b)\b", output.read_text())
+    assert found[-3:] == ["the", "b", "z"]

@@ -1,4 +1,4 @@
-"""Spaces whose scores add up to infinity: an error each, and the rest goes on."""
+"""Scores that add up to infinity, and options that are too large: an error each."""
 
 from __future__ import annotations
 
@@ -75,3 +75,33 @@ def test_only_what_overflows_fails(
         assert f"'{name}' overflow: " in line
         assert f" add up to {size}" in line or " is infinite" in line
         assert "1e+308" in line
+
+
+TOO_LARGE = str(10**20)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["sample", "-n", TOO_LARGE], f"-n is {TOO_LARGE}, expected from 0 to "),
+        (["mbr", "--method", "pairwise", "--set", "seed=-1"], "--set seed is 0 or more, not -1"),
+        (["train", "--learner", "mira", "--set", f"workers={TOO_LARGE}"], "workers is at most 2"),
+        (["train", "--learner", "risk", "--set", f"budget={TOO_LARGE}"], "budget is at most 9"),
+        (["study", "sweep", "--option", "order", "--values", "1e400"], "'1e400' is not a number"),
+    ],
+)
+def test_options_that_no_search_takes(
+    command: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(lattice_line("u", CAT, ["the cat"]))
+    place = 2 if command[0] == "study" else 1
+    references = ["--refs", str(path), "--metric", "bleu"] if command[0] == "study" else []
+    assert main([*command[:place], str(path), *command[place:], *references]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_as_many_changes_as_it_takes(tmp_path: Path) -> None:
+    path, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    path.write_text(lattice_line("u", CAT, ["the cat"]))
+    assert main(["confusion", str(path), "--iterations", TOO_LARGE, "-q", "-o", str(output)]) == 0

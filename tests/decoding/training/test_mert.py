@@ -285,6 +285,10 @@ def test_a_damaged_checkpoint_is_one_clear_error(tmp_path):
         ({"bounds": {"lm": (1.0, 0.0)}}, "cannot be from 1.0 to 0.0"),
         ({"bounds": {"lm": (0.0, float("nan"))}}, "expected two numbers"),
         ({"bounds": {"lm": (0.0,)}}, "expected two numbers"),
+        ({"bounds": {"lm": None}}, "expected two numbers"),
+        ({"bounds": {"lm": ("1", None)}}, "expected two numbers"),
+        ({"bounds": {"lm": (float("inf"), None)}}, "cannot be from inf to inf"),
+        ({"bounds": [1, 2]}, "two numbers for each name"),
         ({"start": {"lm": float("inf")}}, "not finite"),
     ],
 )

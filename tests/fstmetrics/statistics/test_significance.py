@@ -357,6 +357,7 @@ def test_a_real_difference_is_found() -> None:
         (lambda a, b: (a[0], b[0]), "statistics of shape"),
         (lambda a, b: (a[:, :2], b), "statistics of shape"),
         (lambda a, b: (a * np.nan, b), "not finite"),
+        (lambda a, b: ("x", b), "statistics that are no numbers"),
     ],
 )
 def test_statistics_that_do_not_fit(test, change, message) -> None:
@@ -374,6 +375,11 @@ def test_statistics_that_do_not_fit(test, change, message) -> None:
         (randomization, {"alternative": ""}, "alternative=''"),
         (sign_test, {"ties": "keep"}, "ties='keep'"),
         (substitution_test, {"alternative": "x"}, "alternative='x'"),
+        (paired_bootstrap, {"samples": "many"}, "samples is the string 'many', expected a whole"),
+        (paired_bootstrap, {"level": None}, "level is None, expected a number"),
+        (paired_bootstrap, {"seed": -1}, "seed=-1, expected a whole number from 0"),
+        (randomization, {"trials": 2.5}, "trials is a float, expected a whole number"),
+        (randomization, {"seed": "x"}, "seed='x', expected a whole number"),
     ],
 )
 def test_options_outside_their_range(test, options, message) -> None:
