@@ -37,7 +37,10 @@ trained for BLEU and for 4-GRR.
 *Seeds* is the number of runs: scores are their means, *spread* is the lowest and the highest
 BLEU, and *p* the p-value of the difference from the BLEU of the shipped weights, by paired
 bootstrap, for the run whose BLEU is the median. {seeded} From the
-shipped weights there is one seed each, to save time.{missing}
+shipped weights MERT has one seed, to save time.{missing}
+
+All learners end with their best round, by the metric they are trained for on the training
+segments, and with the weights they began with if no round is better.
 
 {chosen}
 
