@@ -37,7 +37,7 @@ OBJECTIVES: dict[str, Metric] = {"BLEU": BLEU(), "BLEU-SBP": BLEUSBP(), "4-GRR":
 REPORTED: dict[str, Metric] = {**OBJECTIVES, "WER": WER()}
 LEARNERS = ("mert", "mira", "pro", "perceptron", "softmax-margin", "risk")
 #: the same within a document of 9 segments
-WITHIN = {f"{name} in a document": name for name in ("mira", "pro", "perceptron")}
+WITHIN = {f"{name} in a document": name for name in ("mira", "perceptron")}
 DECAY = 0.9
 #: options of a learner on some corpus that differ from its own; chosen for time, not for scores
 OPTIONS: dict[tuple[str, str], dict[str, Any]] = {}

@@ -31,8 +31,8 @@ MIRA and the perceptron search lattices and forests with the metric; BLEU, smoot
 counts of n-grams, is searched by labels. For BLEU, softmax-margin and risk take the best sentences
 of each space. *In a document* means `document=0.9`: sentences are judged by what they do to the
 BLEU of a running document of 9 segments, and lattices and forests are searched to first order
-around it. All but MERT judge single sentences, for which BLEU and BLEU-SBP are one number: they are
-trained for BLEU and for 4-GRR.
+around it. PRO does so for BLEU by itself. All but MERT judge single sentences, for which BLEU and
+BLEU-SBP are one number: they are trained for BLEU and for 4-GRR.
 
 *Seeds* is the number of runs: scores are their means, *spread* is the lowest and the highest
 BLEU, and *p* the p-value of the difference from the BLEU of the shipped weights, by paired
