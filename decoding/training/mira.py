@@ -46,7 +46,7 @@ def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatCo
     --------
     >>> multipliers(floats([[2.0]]), floats([1.0]), 9.0).tolist()
     [0.5]
-    >>> multipliers(floats([[2.0, 0.0], [0.0, 1.0]]), floats([1.0, -1.0]), 0.25).tolist()
+    >>> multipliers(floats([[2.0, 0.0], [0.0, 1.0]]), floats([1.0, -1.0]), 0.25).round(9).tolist()
     [0.25, 0.0]
     """
     count = len(lacking)
