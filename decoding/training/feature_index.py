@@ -190,10 +190,14 @@ class LearnerCorpus:
         OptionError
             If the judge is not BLEU.
         """
-        metric = self._metric
-        if not isinstance(metric, BLEU) or not isinstance(self._evaluators[0], BLEUEvaluator):
-            raise OptionError(f"a document is for BLEU, not for {metric}")
-        self.document = DocumentBLEU(metric, floats(statistics), segments)
+        if not self.has_documents:
+            raise OptionError(f"a document is for BLEU, not for {self._metric}")
+        self.document = DocumentBLEU(cast(BLEU, self._metric), floats(statistics), segments)
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether the judge is BLEU."""
+        return isinstance(self._metric, BLEU) and isinstance(self._evaluators[0], BLEUEvaluator)
 
     def score(self, weights: FloatColumn) -> float:
         """Return the metric of the task for the best sentences under the weights."""

@@ -15,12 +15,12 @@ from decoding.training.hope_fear import HopeFear, first_best, hope_fears
 from decoding.training.optimisation import OnlineLearner, Wanted, highest_entries
 from decoding.training.pair_updates import Constraint, constraint, margin
 from lattices.algorithms import best
-from lattices.arrays import FloatColumn, floats
+from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest
 
-#: pairs of multipliers that are looked at for each of them, at most
-_PATIENCE = 10_000
+#: how often each multiplier is let in, at most
+_PATIENCE = 100
 
 
 def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatColumn:
@@ -29,9 +29,9 @@ def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatCo
     The maximum of ``lacking @ a - a @ gram @ a / 2`` over all ``a >= 0`` with a sum of at most
     ``most``: the dual of the least change of weights that satisfies the constraints, which have
     one slack among them at the price of ``most``. One constraint has
-    ``min(most, max(0, lacking / gram))``. Solved by moving what violates the conditions of
-    optimality, two multipliers at a time (Platt 1998), as Hildreth's method does with one
-    at a time where nothing ties them together.
+    ``min(most, max(0, lacking / gram))``. Solved exactly, by active sets: what violates the
+    conditions of optimality most is let in, and the best of all that are in is found by a linear
+    system. (Two at a time, as Platt 1998 does, hardly move where constraints contradict.)
 
     Parameters
     ----------
@@ -46,31 +46,69 @@ def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatCo
     --------
     >>> multipliers(floats([[2.0]]), floats([1.0]), 9.0).tolist()
     [0.5]
-    >>> multipliers(floats([[2.0, 0.0], [0.0, 1.0]]), floats([1.0, -1.0]), 0.25).tolist()
+    >>> multipliers(floats([[2.0, 0.0], [0.0, 1.0]]), floats([1.0, -1.0]), 0.25).round(9).tolist()
     [0.25, 0.0]
     """
     count = len(lacking)
-    # the last one is the slack: it costs nothing and changes nothing
-    found = np.zeros(count + 1)
-    found[count] = most
-    slope = np.append(lacking, 0.0)
+    if count == 1 and gram[0][0] > 0.0:
+        return floats([min(most, max(0.0, float(lacking[0] / gram[0][0])))])
+    unit = max(
+        most * float(np.diag(gram).max(initial=0.0)), float(np.abs(lacking).max(initial=0.0))
+    )
+    if not unit:
+        return floats(np.zeros(count))
+    # shares of the whole; the last one is the slack, which costs nothing and changes nothing
     square = np.zeros((count + 1, count + 1))
-    square[:count, :count] = gram
-    near = 1e-10 * max(1.0, float(np.abs(lacking).max(initial=0.0)))
-    own = np.diag(square)
+    square[:count, :count] = most / unit * gram
+    wanted = np.append(lacking / unit, 0.0)
+    share = np.append(np.zeros(count), 1.0)
+    near = 1e-10 * float(np.abs(wanted).max())
     for _ in range(_PATIENCE * (count + 1)):
-        up = int(np.argmax(slope))
-        rise = np.where(found > 0.0, slope[up] - slope, 0.0)
-        if rise.max() <= near:
+        slope = wanted - square @ share
+        held = share > 0.0
+        best = int(np.argmax(slope))
+        if held[best] or slope[best] - slope[held].max() <= near:
             break
-        # the partner that gains most by itself (Fan et al. 2005)
-        bend = np.maximum(own[up] + own - 2.0 * square[up], 1e-300)
-        down = int(np.argmax(rise * np.minimum(rise / bend, found)))
-        step = min(float(found[down]), float(rise[down] / bend[down]))
-        found[up] += step
-        found[down] -= step
-        slope -= step * (square[up] - square[down])
-    return floats(found[:count])
+        held[best] = True
+        moved = True
+        while moved and held[best]:
+            moved, held = _moved(share, held, square, wanted)
+        if not held[best]:
+            break
+    return floats(most * share[:count])
+
+
+def _moved(
+    share: FloatColumn, held: Array, square: FloatColumn, wanted: FloatColumn
+) -> tuple[bool, Array]:
+    """Go towards the best that those which are held can do, until one of them has nothing left.
+
+    Tell whether one of them stopped it, and who is still held. Where there is no best, because
+    differences cancel out and more of all these is ever better, go that way.
+    """
+    some = np.flatnonzero(held)
+    size = len(some)
+    system = np.ones((size + 1, size + 1))
+    system[:size, :size] = square[np.ix_(some, some)]
+    system[size, size] = 0.0
+    goal = np.append(wanted[some], 1.0)
+    solved = np.linalg.lstsq(system, goal, rcond=1e-13)[0]
+    # what is left is at right angles to all that the system can do
+    left = (goal - system @ solved)[:size]
+    endless = float(np.abs(left).max()) > 1e-13 * max(1.0, float(np.abs(solved).max()))
+    way = left if endless else solved[:size] - share[some]
+    falls = way < 0.0
+    steps = np.full(size, np.inf)
+    steps[falls] = share[some][falls] / -way[falls]
+    far = float(steps.min())
+    if far >= 1.0 and not endless:
+        share[some] = solved[:size]
+        return False, held
+    share[some] += far * way
+    share[some[steps <= far]] = 0.0
+    held = held.copy()
+    held[some[steps <= far]] = False
+    return True, held
 
 
 @dataclass(kw_only=True, eq=False)

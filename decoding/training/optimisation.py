@@ -282,14 +282,15 @@ class OnlineLearner(DocumentLearner):
         order = self.random.permutation(len(task.spaces)).tolist()
         vector = corpus.vector(self.weights)
         moves, exact, hinge = 0, 0, 0.0
-        if self.document:
-            corpus.within(self.state["document"], self.document / (1.0 - self.document))
+        decay = self.decay(corpus)
+        if decay:
+            corpus.within(self.state["document"], decay / (1.0 - decay))
         for begin in range(0, len(order), self.batch):
             places = order[begin : begin + self.batch]
             found = self.wanted(corpus, places, vector)
             if corpus.document is not None:
                 for row in corpus.said(places, vector):
-                    corpus.document = corpus.document.moved(row, self.document)
+                    corpus.document = corpus.document.moved(row, decay)
             for wanted in found:
                 exact += wanted.exact
                 hinge += max(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -162,28 +162,38 @@ class DocumentLearner(PairLearner):
 
     Parameters
     ----------
-    document : float
+    document : float, optional
         Where the judge is BLEU: above 0, sentences are judged within a document of what the model
         says (:class:`fstmetrics.DocumentBLEU`), of ``document / (1 - document)`` segments; 9 for
         0.9, the decay of Chiang et al. (2008). Lattices and forests are then searched by its
         linear form. It begins with the mean over all segments under the first weights. Learners
         that move after every segment then add what the model says of that segment to it, and
         multiply all by ``document``; PRO takes the mean anew at the beginning of every round.
-        0, the default, judges every sentence by itself.
+        0 judges every sentence by itself. By default that is so, but for PRO, which has 0.9
+        wherever the metric is BLEU and no ``judge`` is given.
     """
 
-    document: float = 0.0
+    #: what ``document`` is for BLEU if it is not given
+    own_document: ClassVar[float] = 0.0
+    document: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        if not 0.0 <= self.document < 1.0:
+        if self.document is not None and not 0.0 <= self.document < 1.0:
             raise OptionError(f"document is from 0 to below 1, not {self.document}")
+
+    def decay(self, corpus: LearnerCorpus) -> float:
+        """Return what is left of a document after a segment; 0 if there is none."""
+        if self.document is not None:
+            return self.document
+        return self.own_document if self.judge is None and corpus.has_documents else 0.0
 
     def open_document(self, corpus: LearnerCorpus, weights: FloatColumn) -> None:
         """Judge sentences within what the model says under the weights, if that is asked for."""
-        if self.document:
-            size = self.document / (1.0 - self.document)
+        decay = self.decay(corpus)
+        if decay:
+            size = decay / (1.0 - decay)
             rows = corpus.said(range(len(corpus.spaces)), weights)
             corpus.within(size * rows.mean(axis=0), size)
 

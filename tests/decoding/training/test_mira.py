@@ -93,6 +93,18 @@ def test_multipliers_are_optimal(count, width, seed, most):
     assert np.abs(slope[used] - price).max(initial=0.0) <= 1e-6
 
 
+@pytest.mark.parametrize("most", [1.0, 100.0])
+def test_constraints_that_contradict_each_other_share_what_they_lack(most):
+    # along one feature: 43 times w should be 0.0017, and -118 times w 0.0003, at a high price
+    way = np.array([43.0, -118.0])
+    gram, lacking = np.outer(way, way), np.array([1.7e-3, 3.3e-4])
+    found = multipliers(gram, lacking, most)
+    # the price is paid in full, and both lack the same in the end
+    assert found.sum() == pytest.approx(most)
+    moved = float(found @ way)
+    assert lacking[0] - way[0] * moved == pytest.approx(lacking[1] - way[1] * moved, rel=1e-6)
+
+
 def test_one_constraint_is_clipped():
     learner = MIRA(start={"a": 0.0, "b": 1.0}, C=0.25)
     assert learner.update(Constraint({"a": 1.0, "b": 1.0}, 1.2)) == pytest.approx(

@@ -204,3 +204,16 @@ def test_which_pairs_are_kept_follows_from_the_space(kind, kept):
     }
     assert weights["auto"] == weights[kept]
     assert weights["largest"] != weights["random"]
+
+
+def test_bleu_is_judged_in_a_document_unless_it_is_told_otherwise():
+    spaces, references = noisy("list")
+    for metric, options, expected in (
+        (BLEU(order=2), {}, True),
+        (BLEU(order=2), {"document": 0.0}, False),
+        (BLEU(order=2), {"judge": "bleu:smooth=add-k"}, False),
+        (WER(), {}, False),
+        (BLEU(order=2), {"judge": "bleu:smooth=add-k", "document": 0.9}, True),
+    ):
+        judge = PRO(rounds=1, **options).fit(spaces, references, metric).history[0].details["judge"]
+        assert judge.endswith("in a document of 9 segments") == expected
