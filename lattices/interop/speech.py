@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lattices.arrays import ints
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import Record
 from lattices.formats.htk.slf import FORMAT as SLF
 from lattices.formats.kaldi.binary import FORMAT as KALDI
@@ -30,6 +30,7 @@ Symbols: TypeAlias = Any
 _MOST_POSTERIOR = 1.5
 
 
+@expecting("the automaton is an Fsa of k2")
 def from_k2(
     fsa: Any,
     symbols: Symbols = None,
@@ -88,6 +89,7 @@ def _k2_lines(fsa: Any, side: str) -> Iterator[str]:
     yield f"{fsa.shape[0] - 1}\n"
 
 
+@expecting("the lattice is one of Kaldi")
 def from_kaldi(
     fst: Any,
     symbols: Symbols = None,
@@ -134,6 +136,7 @@ def from_kaldi(
     return _named(found, symbols, vocabulary, {"id": id})
 
 
+@expecting("the lattice is one of pocketsphinx")
 def from_pocketsphinx(
     lattice: Any, *, vocabulary: Vocabulary | None = None, id: str = "", **options: Any
 ) -> Lattice:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, BinaryIO
 
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import (
     BYTE_ORDER_MARK,
     Format,
@@ -158,6 +158,7 @@ class Columns:
         )
 
 
+@expecting("rows are mappings from columns to values")
 def from_rows(
     rows: Iterable[Mapping[str, Any]], *, vocabulary: Vocabulary | None = None, **columns: Any
 ) -> list[NBest]:
