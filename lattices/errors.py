@@ -99,6 +99,26 @@ class FormatError(Error, ValueError):
         return (place if self.path else "") + self.problem
 
 
+@contextmanager
+def expecting(what: str) -> Iterator[None]:
+    """Say what was expected where Python only says that a value of another kind is of no use.
+
+    Examples
+    --------
+    >>> with expecting("an arc is (src, dst, word)"):
+    ...     src, dst, word = (0, 1)
+    Traceback (most recent call last):
+    lattices.errors.SpaceError: an arc is (src, dst, word): not enough values to unpack \
+(expected 3, got 2)
+    """
+    try:
+        yield
+    except Error:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        raise SpaceError(f"{what}: {problem}") from problem
+
+
 class OptionError(Error, ValueError):
     """An argument outside its range, or a metric specification that does not parse."""
 

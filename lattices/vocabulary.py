@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from lattices.arrays import IntColumn, ints
-from lattices.errors import SpaceError
+from lattices.errors import SpaceError, expecting
 
 EPSILON = 0
 EPSILON_NAME = "<eps>"
@@ -38,15 +38,23 @@ class Vocabulary:
     def __init__(self, words: Iterable[str] = ()) -> None:
         self._words: list[str] = [""]
         self._ids: dict[str, int] = {"": EPSILON}
-        for word in words:
-            self.add(word)
+        with expecting("a vocabulary is made of words"):
+            for word in words:
+                self.add(word)
 
     def add(self, word: str) -> int:
         """Return the number of ``word``, giving it the next free one if it is new."""
-        found = self._ids.get(word)
+        found = self._ids.get(word) if isinstance(word, str) else None
         if found is None:
             if not isinstance(word, str):
-                raise SpaceError(f"a word is a string, not {type(word).__name__}: {word!r}")
+                raise SpaceError(f"a word is a string, not {type(word).__name__}: {word!r:.80}")
+            if not word.isascii():
+                try:
+                    word.encode()
+                except UnicodeEncodeError:
+                    raise SpaceError(
+                        f"the word {word!a} has half of a surrogate pair, which no file can hold"
+                    ) from None
             found = self._ids[word] = len(self._words)
             self._words.append(word)
         return found
@@ -55,7 +63,11 @@ class Vocabulary:
         """Return the numbers of ``words``, adding the new ones: the fast way to fill a column."""
         get, add = self._ids.get, self.add
         # `or` would send epsilon, number 0, to add(), which answers 0 as well
-        return [get(word) or add(word) for word in words]
+        try:
+            return [get(word) or add(word) for word in words]
+        except TypeError as problem:
+            # one that no dictionary can hold
+            raise SpaceError(f"a word is a string: {problem}") from problem
 
     def id(self, word: str) -> int:
         """Return the number of ``word``, or -1 when it is not known; nothing is added."""

@@ -468,7 +468,8 @@ def _check_first(segments: Iterable[Segment], references: References | None) -> 
         except FormatError as found:
             problem = problem or found
         first, count = first or segment, count + 1
-    assert first is not None
+    if first is None:
+        return
     later = "; if only later ones have, --partial-refs goes on"
     if problem is not None and references is not None:
         known = ", ".join(map(repr, references.ids[:3]))

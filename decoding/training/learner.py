@@ -359,11 +359,11 @@ class Learner(ABC):
         seconds = time.monotonic() - begun
         done = Round(len(self.history) + 1, score, seconds, weights, details, held_out)
         self.history = History([*self.history, done])
-        assert self.chosen is not None
-        if _worth(task.metric, done) > _worth(task.metric, self.chosen):
-            self.chosen = done
+        chosen = self.chosen
+        if chosen is None or _worth(task.metric, done) > _worth(task.metric, chosen):
+            chosen = self.chosen = done
         if self.finished:
-            self.finish(self.chosen)
+            self.finish(chosen)
         return done
 
     def finish(self, chosen: Round) -> None:

@@ -36,6 +36,7 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.optional import require
 from lattices.spaces import Lattice, NBest, Space
+from lattices.spaces.arguments import SPACE
 
 __all__ = ["lattice_risk", "list_errors", "mwer_loss", "softmax_margin_loss"]
 
@@ -370,6 +371,7 @@ def _problem(space: Space | RiskProblem, evaluator: Evaluator | None, budget: in
         if evaluator is not None and evaluator is not space.evaluator:
             raise OptionError("a problem has its own evaluator")
         return space
+    SPACE.check("a loss", "space", space)
     if evaluator is None:
         raise OptionError("an evaluator is needed: metric.against(references)")
     if budget < 1:

@@ -65,6 +65,9 @@ def write(
         if problem.path:
             raise
         raise FormatError(problem.problem, name) from problem
+    except UnicodeEncodeError as problem:
+        text = problem.object[max(0, problem.start - 20) : problem.end]
+        raise FormatError(f"{text!a} ends with half of a surrogate pair", name) from problem
     losses.warn()
 
 

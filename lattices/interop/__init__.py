@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lattices.arrays import IntColumn, ints
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.json.fields import feature_objects
 from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
 from lattices.optional import require_pynini
@@ -194,6 +194,7 @@ def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = Fals
     return fst
 
 
+@expecting("the automaton is an Fst of pynini")
 def from_fst(
     fst: Any, vocabulary: Vocabulary | None = None, side: str = "output", **fields: Any
 ) -> Lattice:
@@ -282,6 +283,7 @@ def _add_features(
             mapping["features"] = row
 
 
+@expecting("the graph is one of networkx")
 def from_networkx(graph: Any, vocabulary: Vocabulary | None = None) -> Lattice:
     """Return the lattice of a directed acyclic ``networkx`` graph.
 

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from lattices.arrays import Array
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import split_words
 from lattices.interop.hypotheses import Tokenizer, text_maker
 from lattices.spaces import Hypothesis, NBest
+from lattices.spaces.arguments import WHOLE
 from lattices.vocabulary import Vocabulary
 
 
+@expecting("the output is what generate(..., return_dict_in_generate=True) returns")
 def from_generate(
     output: Any,
     tokenizer: Tokenizer,
@@ -67,7 +69,13 @@ def from_generate(
     >>> [(each.text, each.score) for each in nbest]
     [('cat', -0.1), ('hat', -0.2)]
     """
+    if _field(output, "sequences") is None:
+        raise SpaceError(
+            f"{type(output).__name__} has no sequences; generate(..., "
+            "return_dict_in_generate=True, output_scores=True) returns an object that has"
+        )
     sequences = _array(output.sequences)
+    WHOLE.check("from_generate", "num_return_sequences", num_return_sequences)
     if num_return_sequences < 1 or len(sequences) % num_return_sequences:
         raise OptionError(
             f"num_return_sequences={num_return_sequences} does not divide {len(sequences)} rows"

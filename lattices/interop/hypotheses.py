@@ -5,6 +5,7 @@ No decoder is imported: objects are known by their fields, or keys where they co
 ======================================  ==================================  =====================
 hypotheses                              score                               features
 ======================================  ==================================  =====================
+texts                                   none: all are equal
 ``(text, score)``                       as given
 ESPnet ``(text, tokens, ids, hyp)``     ``hyp.score``, the weighted sum     ``hyp.scores``
 pyctcdecode beams, SpeechBrain's        ``lm_score``, which is the sum of   ``logit``, ``lm``
@@ -14,8 +15,8 @@ torchaudio ``CTCHypothesis``            ``score``, the weighted sum
 NeMo ``Hypothesis``                     ``score``, a log-probability
 CTranslate2 results                     ``scores``, log-probabilities over
                                         ``length ** length_penalty``
-vLLM ``CompletionOutput``               ``cumulative_logprob``
-OpenAI choices                          the sum of ``logprobs``
+vLLM ``CompletionOutput``               ``cumulative_logprob``, or none
+OpenAI choices                          the sum of ``logprobs``, or none
 ======================================  ==================================  =====================
 """
 
@@ -25,7 +26,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import split_words
 from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
@@ -45,10 +46,11 @@ class _Found(NamedTuple):
     """What a hypothesis says: text, or words, or numbers of tokens."""
 
     said: Any
-    score: Any
+    score: Any = None
     features: Mapping[str, Any] = {}
 
 
+@expecting("hypotheses are a list of texts, of (text, score) or of a decoder's objects")
 def from_hypotheses(
     hypotheses: Any,
     tokenizer: Tokenizer = None,
@@ -59,7 +61,8 @@ def from_hypotheses(
 ) -> NBest:
     """Return the n-best list of one segment, of whatever objects its decoder has returned.
 
-    A batch is ``[from_hypotheses(each) for each in batch]``.
+    Hypotheses that all have no score, such as samples of a language model, have equal ones. A
+    batch is ``[from_hypotheses(each) for each in batch]``.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def from_hypotheses(
     Raises
     ------
     SpaceError
-        If an object has none of the fields that are known, or no score.
+        If an object has none of the fields that are known, or no score where others have one.
     OptionError
         If there are numbers of tokens, and no tokenizer to make words of them.
 
@@ -90,11 +93,17 @@ def from_hypotheses(
     >>> nbest = from_hypotheses([("a cat", -0.5), ("the cat", -1.5)], id="utterance-1")
     >>> nbest, nbest[1].text
     (<NBest 'utterance-1' of 2 hypotheses>, 'the cat')
+    >>> from_hypotheses(["a cat", "the cat", "a cat"]).score.tolist()
+    [0.0, 0.0, 0.0]
     """
     entries = []
-    for number, each in enumerate(_entries(hypotheses)):
-        found = each if isinstance(each, _Found) else _read(each, number, tokens)
-        score = _number(found.score)
+    read = [
+        each if isinstance(each, _Found) else _read(each, number, tokens)
+        for number, each in enumerate(_entries(hypotheses))
+    ]
+    scored = any(found.score is not None for found in read)
+    for number, found in enumerate(read):
+        score = _number(found.score) if scored else 0.0
         if not math.isfinite(score):
             raise SpaceError(f"hypothesis {number} has score {found.score!r}, expected a number")
         features = {name: _number(value) for name, value in found.features.items()}
@@ -128,7 +137,10 @@ def _entries(hypotheses: Any) -> list[Any]:
             pairs = zip(zip(said, numbers, strict=True), scores, strict=True)
             return [_Found(_Both(*both), score) for both, score in pairs]
     single = isinstance(hypotheses, str | Mapping) or not isinstance(hypotheses, Iterable)
-    if single or (isinstance(hypotheses, tuple) and hypotheses and isinstance(hypotheses[0], str)):
+    if not single and isinstance(hypotheses, tuple) and hypotheses:
+        # one that is not in a list
+        single = isinstance(hypotheses[0], str) and not isinstance(hypotheses[-1], str)
+    if single:
         raise SpaceError(f"{hypotheses!r:.80} is no list of hypotheses")
     return list(hypotheses)
 
@@ -144,14 +156,16 @@ def _read(each: Any, number: int, tokens: bool) -> _Found:
     """Return what a hypothesis says."""
     if isinstance(each, Hypothesis):
         return _Found(each.tokens, each.score, each.features)
+    if isinstance(each, str):
+        return _Found(each)
     if isinstance(each, tuple | list) and not hasattr(each, "_fields"):
         found = _of_tuple(each)
     else:
         found = _of_fields(each, tokens)
     if found is None:
         raise SpaceError(
-            f"hypothesis {number} is {each!r:.80}, expected (text, score) or an object with "
-            "text, words or tokens, and a score"
+            f"hypothesis {number} is {each!r:.80}, expected a text, (text, score) or an object "
+            "with text, words or tokens"
         )
     return found
 
@@ -190,7 +204,7 @@ def _of_fields(each: Any, tokens: bool) -> _Found | None:
         return _Found(said, score, parts)
     if score is None and _get(each, "logprobs") is not None:
         return _Found(said, _logprob(_get(each, "logprobs")))
-    return None if score is None else _Found(said, score)
+    return _Found(said, score)
 
 
 def _said(each: Any, tokens: bool) -> Any:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from lattices.arrays import Array, floats, ints
-from lattices.errors import SpaceError
+from lattices.errors import SpaceError, expecting
 from lattices.formats.base import Record, choice
 from lattices.formats.htk.slf import FORMAT as SLF
 from lattices.formats.htk.slf import dense_rows
@@ -36,6 +36,7 @@ _MOST_POSTERIOR = 1.5
 _TAGS = frozenset(("!SENT_START", "!SENT_END"))
 
 
+@expecting("the decoder, or its lattice, is one of pocketsphinx")
 def from_pocketsphinx(
     lattice: Any, *, vocabulary: Vocabulary | None = None, id: str = "", **options: Any
 ) -> Lattice:

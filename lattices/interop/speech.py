@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lattices.arrays import ints
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import Record
 from lattices.formats.kaldi.binary import FORMAT as KALDI
 from lattices.formats.kaldi.k2 import FORMAT as K2
@@ -27,6 +27,7 @@ from lattices.vocabulary import Vocabulary
 Symbols: TypeAlias = Any
 
 
+@expecting("the automaton is an Fsa of k2")
 def from_k2(
     fsa: Any,
     symbols: Symbols = None,
@@ -85,6 +86,7 @@ def _k2_lines(fsa: Any, side: str) -> Iterator[str]:
     yield f"{fsa.shape[0] - 1}\n"
 
 
+@expecting("the lattice is one of Kaldi")
 def from_kaldi(
     fst: Any,
     symbols: Symbols = None,

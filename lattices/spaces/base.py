@@ -10,8 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.arrays import Array, FloatColumn, column, floats
-from lattices.errors import SpaceError
+from lattices.errors import SpaceError, expecting
 from lattices.spaces.features import FeatureMatrix, Weights, frozen_matrix, weight_vector
+from lattices.vocabulary import Vocabulary
 
 S = TypeVar("S", bound="SpaceBase")
 
@@ -31,6 +32,7 @@ class SpaceBase:
     #: attributes that are made when they are needed, and made again after pickling
     _made: ClassVar[frozenset[str]] = frozenset(("columns", "feature_columns", "finals"))
 
+    vocabulary: Vocabulary
     score: FloatColumn
     features: FeatureMatrix | None
     feature_names: tuple[str, ...]
@@ -79,6 +81,14 @@ class SpaceBase:
             elif isinstance(value, csr_array):
                 value = frozen_matrix(value)
             self.__dict__[name] = value
+
+    def _take_names(self, *names: str) -> None:
+        """Make tuples of fields; check the vocabulary, by which all kinds have their words."""
+        if not isinstance(self.vocabulary, Vocabulary):
+            raise SpaceError(f"'vocabulary' is {self.vocabulary!r:.60}, expected a Vocabulary")
+        for name in names:
+            with expecting(f"{name!r} is a sequence"):
+                self.__dict__[name] = tuple(getattr(self, name))
 
     def _take_columns(self, kind: Callable[[Any, str], Array], *names: str) -> None:
         """Make columns of fields, of one dimension."""
@@ -134,6 +144,26 @@ class SpaceBase:
         if not np.isfinite(self.score).all():
             odd = int(np.flatnonzero(~np.isfinite(self.score))[0])
             raise SpaceError(f"{what} {odd} has score {self.score[odd]}, expected a finite number")
+
+
+#: states or nodes without arcs or edges that a space may have
+SPARE = 1_000_000
+
+
+def check_count(count: int, what: str, edges: int, those: str) -> None:
+    """Raise SpaceError for a number of states or nodes out of proportion to the arcs or edges.
+
+    One wrong digit must not ask for all the memory there is.
+
+    Examples
+    --------
+    >>> check_count(2**40, "states", 1, "arcs")
+    Traceback (most recent call last):
+    lattices.errors.SpaceError: 1099511627776 states for 1 arcs
+    """
+    check_whole([count], f"the number of {what}")
+    if not 0 < count <= SPARE + 2 * edges:
+        raise SpaceError(f"{count} {what} for {edges} {those}")
 
 
 def check_whole(numbers: Iterable[object], what: str) -> None:

@@ -161,9 +161,9 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
             raise OptionError(f"no weight for the features {', '.join(missing)}")
         vector = floats([weights[name] for name in names])
     else:
-        vector = floats(weights)
-        if vector.shape != (len(names),):
-            raise OptionError(f"{vector.size} weights for {len(names)} features")
+        vector = floats(weights, "the vector of weights")
+    if vector.shape != (len(names),):
+        raise OptionError(f"{vector.size} weights for {len(names)} features")
     if not np.isfinite(vector).all():
         raise OptionError("a weight is not finite")
     return vector
@@ -225,7 +225,7 @@ def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
     """
     if name in space.feature_names:
         raise SpaceError(f"there is a feature {name!r} already")
-    column = np.asarray(values, dtype=np.float64)
+    column = floats(values, f"the feature {name!r}")
     count = len(space.score)
     if column.shape != (count,):
         raise SpaceError(f"{name!r} has values of shape {column.shape}, expected ({count},)")

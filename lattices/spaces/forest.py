@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from lattices._native import (
     topological_numbers,
 )
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
-from lattices.errors import SpaceError
-from lattices.spaces.base import SpaceBase, check_whole
+from lattices.errors import SpaceError, expecting
+from lattices.spaces.base import SpaceBase, check_count, check_whole
 from lattices.spaces.features import (
     FeatureMatrix,
     checked_features,
@@ -115,8 +116,7 @@ class Forest(SpaceBase):
         put = self.__dict__.__setitem__
         self._take_columns(ints, "head", "tail", "tail_offset", "symbol", "symbol_offset")
         self._take_columns(floats, "score")
-        for name in ("feature_names", "categories", "references"):
-            put(name, tuple(getattr(self, name)))
+        self._take_names("feature_names", "categories", "references")
         self._check_columns()
         if self.features is not None:
             put(
@@ -135,7 +135,9 @@ class Forest(SpaceBase):
 
     def _check_columns(self) -> None:
         edges = self.num_edges
-        if self.num_nodes < 1 or not 0 <= self.root < self.num_nodes:
+        check_count(self.num_nodes, "nodes", edges, "edges")
+        check_whole([self.root], "the root")
+        if not 0 <= self.root < self.num_nodes:
             raise SpaceError(f"root {self.root}, expected one of {self.num_nodes} nodes")
         if self.score.shape != (edges,):
             raise SpaceError(f"{len(self.score)} scores for {edges} edges")
@@ -234,27 +236,32 @@ class Forest(SpaceBase):
         **rest
             ``categories``, ``spans``, ``id``, ``source``, ``references``, ``metadata``.
         """
-        rows = list(edges)
         words = Vocabulary() if vocabulary is None else vocabulary
-        named = [node for head, tails, *_ in rows for node in (head, *tails)]
-        check_whole(named, "a node")
+        with expecting("an edge is (head, tails, target side, score, features)"):
+            rows = list(edges)
+            named = [node for head, tails, *_ in rows for node in (head, *tails)]
+            tails = [list(row[1]) for row in rows]
+            sides = [
+                [~int(part) if isinstance(part, Integral) else words.add(part) for part in row[2]]
+                for row in rows
+            ]
+            score = floats([row[3] if len(row) > 3 else 0.0 for row in rows], "the scores of edges")
+            given = [row[4] if len(row) > 4 else None for row in rows]
+        check_whole([*named, root or 0], "a node")
         highest = max((*named, root or 0), default=0)
-        sides = [
-            [-1 - part if isinstance(part, int) else words.add(part) for part in row[2]]
-            for row in rows
-        ]
-        names = list(feature_names)
         features = None
-        if names or any(len(row) > 4 and row[4] for row in rows):
-            features = feature_matrix((row[4] if len(row) > 4 else None for row in rows), names)
+        with expecting("features are a mapping from names to numbers"):
+            names = list(feature_names)
+            if names or any(given):
+                features = feature_matrix(given, names)
         return cls(
             vocabulary=words,
             head=ints([row[0] for row in rows]),
-            tail=ints([tail for row in rows for tail in row[1]]),
-            tail_offset=ints(np.cumsum([0, *(len(row[1]) for row in rows)])),
+            tail=ints([tail for each in tails for tail in each]),
+            tail_offset=ints(np.cumsum([0, *map(len, tails)])),
             symbol=ints([symbol for side in sides for symbol in side]),
             symbol_offset=ints(np.cumsum([0, *map(len, sides)])),
-            score=floats([row[3] if len(row) > 3 else 0.0 for row in rows]),
+            score=score,
             num_nodes=highest + 1 if nodes is None else nodes,
             root=highest if root is None else root,
             features=features,
@@ -348,7 +355,8 @@ class Forest(SpaceBase):
         Hypothesis(tokens=('the', 'a'), score=-3.0, features={}, arcs=(1, 0), index=-1)
         """
         strings = self.vocabulary.strings
-        return Hypothesis(*path_fields(self.columns, self.feature_columns, strings, edges))
+        with expecting("edges are a sequence of their numbers"):
+            return Hypothesis(*path_fields(self.columns, self.feature_columns, strings, edges))
 
     def derivations(self) -> Iterator[Hypothesis]:
         """Iterate over every derivation: for small forests and for tests."""

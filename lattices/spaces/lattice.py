@@ -12,8 +12,8 @@ import numpy as np
 from lattices._native import FeatureColumns, LatticeColumns, path_fields, topological_numbers
 from lattices._native import normal_form as normal_form
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
-from lattices.errors import SpaceError
-from lattices.spaces.base import SpaceBase, check_whole
+from lattices.errors import SpaceError, expecting
+from lattices.spaces.base import SpaceBase, check_count, check_whole
 from lattices.spaces.features import (
     FeatureMatrix,
     Weights,
@@ -114,8 +114,8 @@ class Lattice(SpaceBase):
         put = self.__dict__.__setitem__
         self._take_columns(ints, "src", "dst", "label")
         self._take_columns(floats, "score", "final")
-        put("feature_names", tuple(self.feature_names))
-        put("references", tuple(self.references))
+        self._take_names("feature_names", "references")
+        check_whole([self.start], "the start state")
         put("start", int(self.start))
         self._check_lengths()
         found = self._normal_form()
@@ -240,33 +240,41 @@ class Lattice(SpaceBase):
         **rest
             ``start``, ``times``, ``id``, ``source``, ``references``, ``metadata``.
         """
-        rows = list(arcs)
         words = Vocabulary() if vocabulary is None else vocabulary
-        src = [row[0] for row in rows]
-        dst = [row[1] for row in rows]
-        ending = dict(finals) if isinstance(finals, Mapping) else dict.fromkeys(finals, 0.0)
-        check_whole([*src, *dst, *ending], "a state")
+        with expecting("finals are states, or a mapping from states to scores"):
+            ending = dict(finals) if isinstance(finals, Mapping) else dict.fromkeys(finals, 0.0)
+        with expecting("an arc is (src, dst, word, score, features), the last two optional"):
+            rows = list(arcs)
+            src = [row[0] for row in rows]
+            dst = [row[1] for row in rows]
+            label = words.add_all(row[2] for row in rows)
+            score = floats([row[3] if len(row) > 3 else 0.0 for row in rows], "the scores of arcs")
+            given = [row[4] if len(row) > 4 else None for row in rows]
+        start = rest.get("start", 0)
+        check_whole([*src, *dst, *ending, start], "a state")
         if states is None:
-            states = 1 + max((*src, *dst, *ending, rest.get("start", 0)))
+            states = 1 + max((*src, *dst, *ending, start))
+        check_count(states, "states", len(rows), "arcs")
+        if odd := [state for state in ending if not 0 <= state < states]:
+            raise SpaceError(f"final state {odd[0]} is not one of 0..{states - 1}")
         final = np.full(states, -np.inf)
-        for state, score in ending.items():
-            if not 0 <= state < states:
-                raise SpaceError(f"final state {state} is not one of 0..{states - 1}")
-            final[state] = score
-        names = list(feature_names)
+        with expecting("the score of a final state is a number"):
+            final[ints(list(ending))] = floats([*ending.values()], "the scores of final states")
         features = last = None
-        if final_features or any(len(row) > 4 and row[4] for row in rows) or names:
-            features = feature_matrix((row[4] if len(row) > 4 else None for row in rows), names)
-            known = final_features or {}
-            last = feature_matrix((known.get(state) for state in range(states)), names)
-            # the finals may have brought names the arcs do not use
-            features.resize((len(rows), len(names)))
+        with expecting("features are a mapping from names to numbers"):
+            names = list(feature_names)
+            if final_features or any(given) or names:
+                features = feature_matrix(given, names)
+                known = final_features or {}
+                last = feature_matrix((known.get(state) for state in range(states)), names)
+                # the finals may have brought names the arcs do not use
+                features.resize((len(rows), len(names)))
         return cls(
             vocabulary=words,
             src=ints(src),
             dst=ints(dst),
-            label=ints(words.add_all(row[2] for row in rows)),
-            score=floats([row[3] if len(row) > 3 else 0.0 for row in rows]),
+            label=ints(label),
+            score=score,
             final=floats(final),
             features=features,
             final_features=last,
@@ -344,7 +352,8 @@ class Lattice(SpaceBase):
         Hypothesis(tokens=('a', 'b'), score=-1.5, features={}, arcs=(0, 1), index=-1)
         """
         strings = self.vocabulary.strings
-        return Hypothesis(*path_fields(self.columns, self.feature_columns, strings, arcs))
+        with expecting("arcs are a sequence of their numbers"):
+            return Hypothesis(*path_fields(self.columns, self.feature_columns, strings, arcs))
 
     def paths(self) -> Iterator[Hypothesis]:
         """Iterate over every complete path, depth first: for small lattices and for tests."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from lattices._native import FeatureColumns
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
-from lattices.errors import SpaceError
+from lattices.errors import SpaceError, expecting
 from lattices.spaces.base import SpaceBase
 from lattices.spaces.features import (
     FeatureMatrix,
@@ -67,8 +67,7 @@ class NBest(SpaceBase):
         put = self.__dict__.__setitem__
         self._take_columns(ints, "label", "offset")
         self._take_columns(floats, "score")
-        put("feature_names", tuple(self.feature_names))
-        put("references", tuple(self.references))
+        self._take_names("feature_names", "references")
         if len(self.offset) != len(self.score) + 1 or self.offset[0] != 0:
             raise SpaceError(f"{len(self.offset)} offsets for {len(self.score)} hypotheses")
         if (np.diff(self.offset) < 0).any() or self.offset[-1] != len(self.label):
@@ -97,17 +96,21 @@ class NBest(SpaceBase):
         **rest: Any,
     ) -> NBest:
         """Build a list from hypotheses; ``vocabulary`` grows by the new words."""
-        entries = list(hypotheses)
         words = Vocabulary() if vocabulary is None else vocabulary
-        names = list(feature_names)
-        features = None
-        if names or any(entry.features for entry in entries):
-            features = feature_matrix((entry.features for entry in entries), names)
+        with expecting("hypotheses are objects of the class Hypothesis"):
+            entries = list(hypotheses)
+            names = list(feature_names)
+            features = None
+            if names or any(entry.features for entry in entries):
+                features = feature_matrix((entry.features for entry in entries), names)
+            label = words.add_all(token for entry in entries for token in entry.tokens)
+            sizes = [len(entry.tokens) for entry in entries]
+            score = floats([entry.score for entry in entries], "the scores of hypotheses")
         return cls(
             vocabulary=words,
-            label=ints(words.add_all(token for entry in entries for token in entry.tokens)),
-            offset=ints(np.cumsum([0, *(len(entry.tokens) for entry in entries)])),
-            score=floats([entry.score for entry in entries]),
+            label=ints(label),
+            offset=ints(np.cumsum([0, *sizes])),
+            score=score,
             features=features,
             feature_names=tuple(names),
             **rest,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lattices.arrays import Array, floats, ints
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, expecting
 from lattices.spaces import Lattice
 from lattices.tokens.language_model import (
     LanguageModel,
@@ -22,6 +22,7 @@ from lattices.vocabulary import Vocabulary
 _PAIRS = 16
 
 
+@expecting("posteriors are a matrix of numbers, tokens a table of their names")
 def from_posteriors(
     log_probs: Any,
     tokens: Sequence[str],

@@ -141,8 +141,10 @@ def list_column(batch: RecordBatch, name: str) -> ListColumn:
     if name in WORD_COLUMNS:
         inner, dictionary = inner.indices, inner.dictionary
     # to_numpy() would not say whose memory it is
-    memory, dtype = inner.buffers()[1], inner.type.to_pandas_dtype()
-    values = np.frombuffer(memory or b"", dtype)[inner.offset : inner.offset + len(inner)]
+    values = np.empty(0, dtype := np.dtype(inner.type.to_pandas_dtype()))
+    if len(inner):
+        place = inner.offset * dtype.itemsize
+        values = np.frombuffer(inner.buffers()[1], dtype, len(inner), place)
     if not values.flags.aligned:
         values = values.copy()
     as_column: Callable[[Array], Array] = floats if values.dtype == np.float64 else ints

@@ -32,6 +32,7 @@ from lattices.formats.base import Record
 from lattices.formats.json.fields import ENCODER
 from lattices.formats.json.lines import FORMAT as JSON_LINES
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.base import check_count
 from lattices.spaces.features import FeatureMatrix, sparse_rows
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -57,7 +58,6 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 FOREST_LISTS = ("head", "tail", "tail_offset", "slot", "span")
 #: the lists that a forest may not lack
 FOREST_NEEDED = ("label", "score", "offset", "head", "tail", "tail_offset", "slot")
-NODES_WITHOUT_EDGES = 1_000_000
 #: what the rows of each kind may not lack
 _NEEDED = {
     LATTICE: "label, score, src, dst and final",
@@ -292,9 +292,7 @@ def forest_of(
         If the columns are no forest.
     """
     head = lists["head"].of(row)
-    if not 0 < nodes <= NODES_WITHOUT_EDGES + 2 * len(head):
-        # one wrong bit must not ask for all the memory there is
-        raise SpaceError(f"{nodes} nodes for {len(head)} edges")
+    check_count(nodes, "nodes", len(head), "edges")
     spans = None
     if lists["span"].present[row]:
         flat = lists["span"].of(row)

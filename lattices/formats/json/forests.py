@@ -20,13 +20,13 @@ from lattices.formats.json.fields import (
     typed,
 )
 from lattices.spaces import Forest
+from lattices.spaces.base import check_count
 from lattices.vocabulary import Vocabulary
 
 #: Keys that mean something in all kinds of segments, be it that it is of another kind.
 COMMON_KEYS = frozenset(("id", "src", "refs", "feature_names", "nbest", "arcs", "edges"))
 #: Keys with a meaning of their own; metadata cannot have these names.
 FOREST_KEYS = COMMON_KEYS | {"nodes", "root"}
-NODES_WITHOUT_EDGES = 1_000_000
 
 
 def forest_of(fields: dict[str, Any], vocabulary: Vocabulary, about: dict[str, Any]) -> Forest:
@@ -83,9 +83,7 @@ def _nodes(fields: dict[str, Any], edges: int) -> tuple[int, dict[int, int] | No
     """Return how many nodes there are, where each id stands (None: it says so), and the rest."""
     nodes = fields.get("nodes")
     if type(nodes) is int:
-        if not 0 < nodes <= NODES_WITHOUT_EDGES + 2 * edges:
-            # one wrong digit must not ask for all the memory there is
-            raise SpaceError(f"{nodes} nodes for {edges} edges")
+        check_count(nodes, "nodes", edges, "edges")
         return nodes, None, {}
     if type(nodes) is not list:
         raise SpaceError(f"{nodes!r:.40} for 'nodes', expected a list, or how many there are")

@@ -64,6 +64,7 @@ from lattices.formats.json.forests import COMMON_KEYS, FOREST_KEYS, forest_field
 from lattices.formats.lists.recognisers import is_recogniser
 from lattices.formats.lists.rows import is_row
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.base import check_count
 from lattices.spaces.features import FeatureMatrix, matrix_columns, sparse_rows
 from lattices.vocabulary import Vocabulary
 
@@ -310,8 +311,6 @@ def _nbest_fields(nbest: NBest) -> dict[str, Any]:
     return {**order_of_names(nbest.feature_names, rows), "nbest": entries}
 
 
-STATES_WITHOUT_ARCS = 1_000_000
-
 _OPENING = re.compile(rb'\s*\{\s*["}]')
 _OTHERS = (CDEC_OPENING, TRAVATAR_OPENING)
 #: a key that no rows and no recognisers have; within a text its quotes would be escaped
@@ -390,9 +389,7 @@ def _lattice(
     states = typed(fields, "states", int, None)
     if states is None:
         states = 1 + max((start, arcs.highest, *ending))
-    if not 0 < states <= STATES_WITHOUT_ARCS + 2 * arcs.count:
-        # one wrong digit must not ask for all the memory there is
-        raise SpaceError(f"{states} states for {arcs.count} arcs")
+    check_count(states, "states", arcs.count, "arcs")
     if not all(0 <= state < states for state in ending):
         raise SpaceError(f"final states {sorted(ending)}, expected numbers from 0 to {states - 1}")
     final = np.full(states, -np.inf)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, BinaryIO
 
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import (
     BYTE_ORDER_MARK,
     Format,
@@ -180,6 +180,7 @@ class Columns:
         return found if isinstance(found, str) else ""
 
 
+@expecting("rows are mappings from columns to values")
 def from_rows(
     rows: Iterable[Mapping[str, Any]], *, vocabulary: Vocabulary | None = None, **columns: Any
 ) -> list[NBest]:

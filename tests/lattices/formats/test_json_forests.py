@@ -13,9 +13,9 @@ from hypothesis import given
 
 from lattices.errors import FormatError
 from lattices.formats import LossWarning, read, write
-from lattices.formats.json.forests import NODES_WITHOUT_EDGES
 from lattices.formats.json.lines import FORMAT
 from lattices.spaces import Forest, Lattice
+from lattices.spaces.base import SPARE
 from lattices.testing import check_format, sample_forests
 from tests.lattices.algorithms.comparing import parts
 from tests.lattices.forests import (
@@ -169,8 +169,8 @@ def test_bad_forests_say_what_is_wrong(changes: dict[str, Any], expected: str) -
 
 
 def test_the_most_nodes_are_taken() -> None:
-    edge = {"head": NODES_WITHOUT_EDGES, "rhs": []}
-    assert parsed(FORMAT, json.dumps({"nodes": NODES_WITHOUT_EDGES + 1, "edges": [edge]})).root
+    edge = {"head": SPARE, "rhs": []}
+    assert parsed(FORMAT, json.dumps({"nodes": SPARE + 1, "edges": [edge]})).root
 
 
 def test_metadata_that_would_mean_something_is_a_loss(tmp_path: Path) -> None:

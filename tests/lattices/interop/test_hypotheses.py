@@ -25,6 +25,9 @@ def has(**fields: Any) -> SimpleNamespace:
     return SimpleNamespace(**fields)
 
 
+CATS = ["a cat", "the cat"]
+
+
 class Tensor:
     """What is asked of a tensor."""
 
@@ -131,16 +134,33 @@ def test_tokens_and_their_numbers() -> None:
 
 
 @pytest.mark.parametrize(
+    "samples",
+    [
+        ["a cat", "the cat"],
+        ("a cat", "the cat"),
+        [{"text": "a cat"}, {"text": "the cat"}],
+        [has(text="a cat"), has(text="the cat")],
+        {"choices": [{"message": {"content": each}, "logprobs": None} for each in CATS]},
+        has(outputs=[has(text=each, cumulative_logprob=None, logprobs=None) for each in CATS]),
+    ],
+)
+def test_samples_without_scores_are_equal(samples: Any) -> None:
+    nbest = from_hypotheses(samples)
+    assert [each.text for each in nbest] == CATS
+    assert nbest.score.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ("a cat", "no list of hypotheses"),
         (("a cat", -1.0), "no list of hypotheses"),
         (3, "no list of hypotheses"),
-        ([has(text="a cat")], "hypothesis 0 is"),
+        ([has(text="a cat"), ("a", -1.0)], "hypothesis 0 has score None"),
+        ([("a", -1.0), "a cat"], "hypothesis 1 has score None"),
         ([("a", -1.0), has(score=-1.0)], "hypothesis 1 is"),
         ([("a",)], "hypothesis 0 is"),
         ([("a", float("nan"))], "hypothesis 0 has score nan"),
-        (has(outputs=[has(text="a", cumulative_logprob=None, logprobs=None)]), "hypothesis 0 is"),
         (has(hypotheses=[["a"]], scores=[]), "return_scores=True"),
     ],
 )

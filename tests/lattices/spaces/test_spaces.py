@@ -3,6 +3,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,15 +12,21 @@ from hypothesis import given
 from scipy.sparse import csr_array
 
 from lattices import (
+    Error,
     Forest,
+    FormatError,
     Hypothesis,
     Lattice,
     NBest,
     OptionError,
     SpaceError,
     Vocabulary,
+    from_generate,
+    from_hypotheses,
+    from_rows,
     k_best,
     posteriors,
+    write,
 )
 from tests.strategies import small_lattices
 
@@ -293,3 +301,65 @@ def test_scores_that_are_replaced_are_the_space_s_own():
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], [1]).replaced(score=scores)
     scores[:] = np.nan
     assert lattice.score.tolist() == [-1.0, -2.0]
+
+
+#: what may come where a number, a word, a name or a list is expected
+ODD = [
+    *(2**31, 2**31 - 1, -1, 2**40, 10**19, 10**30, 0.5, np.nan, np.inf, -np.inf, 1j),
+    *(None, True, "x", "", "\ud800", b"x", [], {}, (), {1: 2}, set(), object()),
+    *(np.int64(2**40), np.float32(0.5), np.bool_(True), np.array(3), np.array([[1]])),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd)[:20])
+def test_odd_values_give_a_space_or_an_error_of_ours(odd):
+    arc, edge = [0, 1, "a", 0.0, {"x": 1.0}], [1, [0], ["b", 0], 0.0, {"x": 1.0}]
+    makers = [
+        *(partial(Lattice.from_arcs, [[*arc[:at], odd, *arc[at + 1 :]]], [1]) for at in range(5)),
+        *(
+            partial(Forest.from_edges, [(0, [], ["a"]), [*edge[:at], odd, *edge[at + 1 :]]])
+            for at in range(5)
+        ),
+        *(
+            partial(Lattice.from_arcs, [arc], **{"finals": [1], name: odd})
+            for name in ("finals", "states", "start", "final_features", "feature_names", "times")
+        ),
+        *(
+            partial(Forest.from_edges, [(0, [], ["a"])], **{name: odd})
+            for name in ("root", "nodes", "feature_names", "categories", "spans", "references")
+        ),
+        partial(Lattice.from_arcs, [arc], {1: odd}),
+        partial(Lattice.from_arcs, [arc], [odd]),
+        partial(Lattice.from_arcs, [[0, 1, "a", 0.0, {"x": odd}]], [1]),
+        partial(Lattice.from_arcs, odd, [1]),
+        partial(Lattice.from_arcs, [odd], [1]),
+        partial(Forest.from_edges, odd),
+        partial(NBest.from_hypotheses, odd),
+        partial(NBest.from_hypotheses, [Hypothesis((odd,), 0.0)]),
+        partial(NBest.from_hypotheses, [Hypothesis(("a",), odd)]),
+        partial(Vocabulary, odd),
+        partial(Vocabulary().add, odd),
+        partial(Vocabulary().add_all, [odd]),
+        partial(from_hypotheses, odd),
+        partial(from_hypotheses, [odd]),
+        partial(from_hypotheses, [("a", odd)]),
+        partial(from_generate, odd, ["a"]),
+        partial(from_rows, odd),
+        partial(Lattice.from_arcs([arc], [1]).reweighted, {"x": odd}),
+        partial(Lattice.from_arcs([arc], [1]).replaced, score=odd),
+        partial(Lattice.from_arcs([arc], [1]).hypothesis, [odd]),
+    ]
+    for make, columns in writable_spaces():
+        makers.extend(partial(make, **{**columns, name: odd}) for name in columns)
+    for make in makers:
+        with suppress(Error):
+            make()
+
+
+def test_half_of_a_surrogate_pair_is_refused_where_words_enter(tmp_path):
+    with pytest.raises(SpaceError, match=r"'\\ud800' has half of a surrogate pair"):
+        Lattice.from_arcs([(0, 1, "\ud800")], [1])
+    assert Vocabulary(["\U0001f600"]).word(1) == "\U0001f600"
+    named = Lattice.from_arcs([(0, 1, "a")], [1], id="\ud800")
+    with pytest.raises(FormatError, match="half of a surrogate pair"):
+        write(tmp_path / "x.jsonl", [named])
