@@ -73,14 +73,15 @@ scale, the share of epochs before MIRA and the perceptron average, the number of
 directions, which pairs PRO keeps, which sentences softmax-margin's lists keep, which learners
 smooth the brevity penalty, and PRO's document. (Three folds for lists and forests, one of them for
 MERT; for lattices every third segment was fitted to and the others held out, on one to three
-folds. Most settings had one seed, a few up to three.) The budget of softmax-margin was raised so that more
-segments are exact. Test scores did not decide in any of these; but which learners were looked at
-followed from those on earlier versions of this page, and that softmax-margin and risk have no
-document was decided on theirs, which were poor. All other defaults (the rates of the perceptron
-and of minimum risk, MIRA's C, numbers of epochs, the scaling of MERT's directions) are older, and
-were chosen by scores on the training segments with scores on the test segments in view. So the
-test segments are not untouched, and with 300 of them (or 50) differences of a few tenths say
-little."""
+folds. Most settings had one seed, a few up to three.) The budget of softmax-margin was raised so
+that more segments are exact. Test scores did not decide in any of these; but which learners were
+looked at followed from those on earlier versions of this page, and that softmax-margin and risk
+have no document was decided on theirs, which were poor. All other defaults (the rates of the
+perceptron and of minimum risk, MIRA's C, numbers of epochs, the scaling of MERT's directions) are
+older, and were chosen by scores on the training segments with scores on the test segments in view.
+So the test segments are not untouched, and with 300 of them (or 50) differences of a few tenths
+say little.
+"""
 EXPLAINED = """Misses on earlier versions of this page, looked into on folds of the training
 segments (d50, from uniform weights, fitted to every third segment and scored on the others, whose
 BLEU is given; the shipped weights have 40.2 there, but were tuned on these segments, too):
