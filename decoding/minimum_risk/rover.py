@@ -18,8 +18,8 @@ References
 ----------
 J. Fiscus, A post-processing system to yield reduced word error rates: Recognizer Output Voting
 Error Reduction (ROVER), ASRU 1997. The vote is that of ``rover -m avgconf`` of NIST's SCTK with
-``-a`` and ``-c``, found by trying it: neither its manual nor the paper says that confidences are
-divided by their sum in the bin.
+``-a`` and ``-c``, inferred from what the program does: where it changes its mind fits confidences
+that are divided by their sum in the bin.
 """
 
 from __future__ import annotations
