@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
 from decoding.cli.arguments import (
@@ -120,6 +121,7 @@ def corpus_outcomes(
         gc.freeze()
 
         problems: list[str] = []
+        made_of: Mapping[str, str] = getattr(arguments, "made_of", {})
 
         def watched() -> Iterator[Done[R] | Failure]:
             for outcome in run_corpus(
@@ -133,6 +135,8 @@ def corpus_outcomes(
                 **cluster,
             ):
                 shown.done(isinstance(outcome, Failure))
+                if isinstance(outcome, Failure) and outcome.path in made_of:
+                    outcome = replace(outcome, path=made_of[outcome.path], line=0)
                 yield outcome
             shown.close()
             detail(f"{shown.segments:,} segments in {shown.seconds:.2f} s")
@@ -193,6 +197,8 @@ def sentences_taken(
         if taken:
             arguments.paths = [taken.get(path, path) for path in arguments.paths]
             arguments.input_format = None
+            # messages name the files of the user
+            arguments.made_of = {made: own for own, made in taken.items()}
         yield taken
 
 

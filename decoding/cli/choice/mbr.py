@@ -193,7 +193,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.paths = [first]
         arguments.input_format = arguments.input_format or arguments.systems_format
     if not combined or STANDARD in arguments.paths:
-        return _run(arguments, None, {})
+        return _run(arguments, None)
     references = opened_references(arguments)
     with sentences_taken(arguments, references, option) as taken:
         # words of sentences are voted on
@@ -201,13 +201,10 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
         if len(taken) == len(arguments.paths):
             arguments.default_metrics = ["wer"]
-        return _run(arguments, references, {made: own for own, made in taken.items()})
+        return _run(arguments, references)
 
 
-def _run(
-    arguments: argparse.Namespace, references: References | None, transcripts: Mapping[str, str]
-) -> int:
-    """Run the command; ``transcripts`` has the files of sentences that lattices were made of."""
+def _run(arguments: argparse.Namespace, references: References | None) -> int:
     check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
@@ -215,11 +212,10 @@ def _run(
     check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
-    from dataclasses import replace
 
     from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
     from decoding.cli.output.tally import Tally
-    from decoding.corpus.outcomes import Done, Failure
+    from decoding.corpus.outcomes import Done
     from decoding.minimum_risk.evidence import system_shares
     from decoding.minimum_risk.results import Method
     from fstmetrics import Normalised
@@ -278,8 +274,6 @@ def _run(
             for outcome in outcomes:
                 if systems:
                     met.add(outcome.id)
-                if isinstance(outcome, Failure) and outcome.path in transcripts:
-                    outcome = replace(outcome, path=transcripts[outcome.path], line=0)
                 if beside is not None and isinstance(outcome, Done):
                     beside.write(outcome.result.beside.encode("utf-8"))
                 yield outcome
