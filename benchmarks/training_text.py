@@ -71,7 +71,8 @@ CHOSEN = """How defaults were chosen: these by cross-validation within the train
 BLEU on segments held out and by the objective on those fitted to: the perceptron's rival and
 scale, the share of epochs before MIRA and the perceptron average, the number of MERT's random
 directions, which pairs PRO keeps, which sentences softmax-margin's lists keep, and which learners
-smooth the brevity penalty, and PRO's document. (Three folds for lists and forests, one of them for MERT;
+smooth the brevity penalty, and PRO's document. (Three folds for lists and forests, one of them
+for MERT;
 for lattices every third segment was fitted to and the others held out, on one to three folds. Most
 settings had one seed, a few up to three.) The budget of softmax-margin was raised so that more
 segments are exact. Test scores did not decide in any of these; but which learners were looked at

@@ -163,8 +163,6 @@ TESTED_IN = {
     "decoding/extraction/results": "decoding/extraction/test_oracle",
     "decoding/minimum_risk/results": "decoding/minimum_risk/test_mbr",
     "decoding/training/feature_index": "decoding/training/test_risk_learner",
-    "decoding/training/learner": "decoding/training/test_risk_learner",
-    "decoding/training/optimisation": "decoding/training/test_pro",
 }
 
 
