@@ -80,8 +80,7 @@ have no document was decided on theirs, which were poor. All other defaults (the
 perceptron and of minimum risk, MIRA's C, numbers of epochs, the scaling of MERT's directions) are
 older, and were chosen by scores on the training segments with scores on the test segments in view.
 So the test segments are not untouched, and with 300 of them (or 50) differences of a few tenths
-say little.
-"""
+say little."""
 EXPLAINED = """Misses on earlier versions of this page, looked into on folds of the training
 segments (d50, from uniform weights, fitted to every third segment and scored on the others, whose
 BLEU is given; the shipped weights have 40.2 there, but were tuned on these segments, too):

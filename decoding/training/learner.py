@@ -147,6 +147,11 @@ class Round:
     details: Mapping[str, Any]
     held_out: float | None = None
 
+    @property
+    def decisive(self) -> float:
+        """The score by which rounds are compared: on what was held out, if anything was."""
+        return self.score if self.held_out is None else self.held_out
+
 
 class History(Sequence[Round]):
     """All rounds of a learner, as a table.
@@ -359,8 +364,8 @@ class Learner(ABC):
         seconds = time.monotonic() - begun
         done = Round(len(self.history) + 1, score, seconds, weights, details, held_out)
         self.history = History([*self.history, done])
-        chosen = self.chosen
-        if chosen is None or _worth(task.metric, done) > _worth(task.metric, chosen):
+        chosen, metric = self.chosen, task.metric
+        if chosen is None or quality(metric, done.decisive) > quality(metric, chosen.decisive):
             chosen = self.chosen = done
         if self.finished:
             self.finish(chosen)
@@ -376,13 +381,13 @@ class Learner(ABC):
         if began is None or self.chosen != began:
             return
         rounds = [each for each in self.history if each.number > began.number]
-        best = max(rounds, key=lambda each: _worth(metric, each))
-        if _worth(metric, best) < _worth(metric, began):
+        best = max(rounds, key=lambda each: quality(metric, each.decisive))
+        if quality(metric, best.decisive) < quality(metric, began.decisive):
             where = "the training spaces" if began.held_out is None else "the held-out spaces"
             warnings.warn(
                 f"{self.name} found nothing better than the weights it began with, which are "
-                f"kept: {metric} of {where} was {_shown(_decisive(began))} at the start, and at "
-                f"best {_shown(_decisive(best))}, after round {best.number}",
+                f"kept: {metric} of {where} was {_shown(began.decisive)} at the start, and at "
+                f"best {_shown(best.decisive)}, after round {best.number}",
                 TrainingWarning,
                 stacklevel=3,
             )
@@ -488,15 +493,6 @@ class Learner(ABC):
             # their defaults now need not be what the fit was begun with
             raise FormatError(f"of another version: no option {', '.join(missing)}", place)
         return learner
-
-
-def _decisive(one: Round) -> float:
-    """Return the score by which a round is chosen."""
-    return one.score if one.held_out is None else one.held_out
-
-
-def _worth(metric: Metric, one: Round) -> float:
-    return quality(metric, _decisive(one))
 
 
 def _shown(value: object) -> str:

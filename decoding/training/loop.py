@@ -62,6 +62,11 @@ class Decoding:
     fresh: int
     held_out: float | None = None
 
+    @property
+    def decisive(self) -> float:
+        """The score by which decodings are compared: on what was held out, if anything was."""
+        return self.score if self.held_out is None else self.held_out
+
 
 @dataclass(kw_only=True)
 class DecoderLoop(Generic[L]):
@@ -217,8 +222,8 @@ class DecoderLoop(Generic[L]):
             len(self.decodings) + 1, weights, score, size, size - known,
             task.held_out_score(weights),
         )  # fmt: skip
-        best = max((_worth(metric, each) for each in self.decodings), default=None)
-        if best is None or _worth(metric, done) > best:
+        best = max((quality(metric, each.decisive) for each in self.decodings), default=None)
+        if best is None or quality(metric, done.decisive) > best:
             self.weights = weights
         self.decodings = (*self.decodings, done)
         return together
@@ -271,11 +276,6 @@ class DecoderLoop(Generic[L]):
             if len(later.history) > len(base.history):
                 self.learner, is_trained = later, later.finished
         return spaces, is_trained
-
-
-def _worth(metric: Metric, one: Decoding) -> float:
-    """Return by what a decoding is chosen; higher is better."""
-    return quality(metric, one.score if one.held_out is None else one.held_out)
 
 
 def _digest(dev: HeldOut | None, metric: Metric) -> str | None:

@@ -47,41 +47,33 @@ def write_results(
 
 
 def all_rounds(learner: Learner) -> History:
-    """Return the rounds of a learner, and before those of the last fit what it began with."""
+    """Return what a learner began with, and its rounds."""
     began = learner.began
-    before = [] if began is None else learner.history[: began.number]
-    after = learner.history if began is None else learner.history[began.number :]
-    return History([*before, *([] if began is None else [began]), *after])
+    # of later fits the last round before them is the start
+    start = [] if began is None or began.number else [began]
+    return History([*start, *learner.history])
 
 
 def print_rounds(learner: Learner, metric: Metric) -> None:
-    """Print what each round had, the start first, the best one marked.
+    """Print what each round had, the start first, the one that was chosen marked.
 
     Of many rounds, those that are the best so far, and the last.
     """
     rounds = all_rounds(learner)
-    (label,), notes = headings([metric])
+    (label,), _ = headings([metric])
     head = ["round", label, *(["held out"] if rounds[0].held_out is not None else []), ""]
     rows = []
     top = -math.inf
     for each in rounds:
-        decisive = each.score if each.held_out is None else each.held_out
-        better = quality(metric, decisive) > top
-        top = max(top, quality(metric, decisive))
-        if len(rounds) <= MOST_ROUNDS or better or each is rounds[-1]:
-            scores = [each.score] if each.held_out is None else [each.score, each.held_out]
-            mark = "chosen" if each == learner.chosen else ""
-            rows.append(
-                [
-                    "start" if each == learner.began else str(each.number),
-                    *(f"{score:.4f}" for score in scores),
-                    mark,
-                ]
-            )
-    left_out = len(rounds) - len(rows)
-    if left_out:
-        notes = [*notes, f"{left_out} rounds that were no better are left out"]
-    print_summary("\n".join([table(head, rows, left=(0, len(head) - 1)), *notes]))
+        value = quality(metric, each.decisive)
+        if len(rounds) <= MOST_ROUNDS or value > top or each is rounds[-1]:
+            name = "start" if each == learner.began else str(each.number)
+            scores = [f"{x:.4f}" for x in (each.score, each.held_out) if x is not None]
+            rows.append([name, *scores, "chosen" if each == learner.chosen else ""])
+        top = max(top, value)
+    print_summary(table(head, rows, left=(0, len(head) - 1)))
+    if len(rows) < len(rounds):
+        print_summary(f"{len(rounds) - len(rows)} rounds that were no better are left out")
 
 
 def _cell(value: Any) -> str:
