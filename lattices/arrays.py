@@ -44,10 +44,10 @@ def column(values: ArrayLike, dtype: DTypeLike, what: str = "a column") -> Array
 
 def _is_immutable(owner: Any) -> bool:
     """Tell whether the memory of what an array is based on can only be read."""
+    if type(owner) is bytes:
+        return True
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    if isinstance(owner, bytes):
-        return True
     try:
         return memoryview(owner).readonly
     except TypeError:

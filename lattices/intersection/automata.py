@@ -182,6 +182,12 @@ class Alignment:
     weight: FloatColumn
     heaviest: float
 
+    def __post_init__(self) -> None:
+        """Make columns of the matches."""
+        self.__dict__.update(
+            word=ints(self.word), position=ints(self.position), weight=floats(self.weight)
+        )
+
     @property
     def num_states(self) -> int:
         """How many states there are."""
@@ -201,9 +207,9 @@ class Alignment:
             self.insertion,
             self.deletion,
             self.heaviest,
-            ints(self.word),
-            ints(self.position),
-            floats(self.weight),
+            self.word,
+            self.position,
+            self.weight,
         )
 
     def __getstate__(self) -> dict[str, Any]:

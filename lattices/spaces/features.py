@@ -63,6 +63,9 @@ def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatCo
     return ints(matrix.indptr), ints(matrix.indices), floats(matrix.data)
 
 
+_NO_ROWS = matrix_columns(_EMPTY)
+
+
 def frozen_matrix(matrix: FeatureMatrix) -> FeatureMatrix:
     """Return a sparse matrix whose parts nobody can write to."""
     bounds, columns, values = matrix_columns(matrix)
@@ -79,7 +82,7 @@ def feature_columns(
     if rows is None and ends is None:
         return None
     of_rows = matrix_columns(csr_array((count, len(names))) if rows is None else rows)
-    return FeatureColumns(names, *of_rows, *matrix_columns(_EMPTY if ends is None else ends))
+    return FeatureColumns(names, *of_rows, *(_NO_ROWS if ends is None else matrix_columns(ends)))
 
 
 def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureMatrix:
@@ -138,10 +141,10 @@ def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) ->
         )
     if not np.isfinite(matrix.data).all():
         raise SpaceError(f"{what} hold a value that is not finite")
-    matrix = frozen_matrix(matrix)
+    bounds, columns, values = matrix_columns(matrix)
     # refuses what would be outside of the matrix
-    feature_columns(tuple(names), rows, matrix, None)
-    return matrix
+    FeatureColumns(tuple(names), bounds, columns, values, *_NO_ROWS)
+    return sparse_rows(values, columns, bounds, len(names))
 
 
 def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:

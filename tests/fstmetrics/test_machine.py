@@ -13,7 +13,7 @@ from fstmetrics import GRR, WER, WRR, Machine
 from lattices import Lattice, OptionError, Vocabulary, to_fst
 from lattices.arrays import floats, ints
 from lattices.intersection import ENGINES, Automaton, Part
-from lattices.intersection.automata import ANY
+from lattices.intersection.automata import ANY, Alignment
 from tests.judges import score_by_recursion
 from tests.laws.test_intersection import METRICS
 from tests.strategies import sentences, small_lattices
@@ -150,3 +150,16 @@ def test_pictures_of_several_references_are_one_above_the_other():
     assert "gains are divided by 2 and by 1" in picture
     long = " ".join(["cat"] * 120)
     assert GRR().against([long]).machine(words)._repr_svg_() is None
+
+
+def test_nothing_that_the_caller_writes_reaches_an_automaton() -> None:
+    word, position, weight = np.int32([1]), np.int32([0]), np.array([1.0])
+    alignment = Alignment(1, 1, 1.0, 0.0, word, position, weight, 1.0)
+    src, dst, label = np.int32([0]), np.int32([1]), np.int32([1])
+    gain, initial, final = np.array([1.0]), np.array([0.0, -np.inf]), np.array([-np.inf, 0.0])
+    automaton = Automaton(src, dst, label, gain, initial, final)
+    for own in (word, position, weight, src, dst, label, gain, initial, final):
+        own[:] = 10**8
+    assert [alignment.word[0], alignment.position[0], alignment.weight[0]] == [1, 0, 1.0]
+    assert [automaton.src[0], automaton.dst[0], automaton.label[0]] == [0, 1, 1]
+    assert [automaton.gain[0], automaton.initial[0], automaton.final[1]] == [1.0, 0.0, 0.0]
