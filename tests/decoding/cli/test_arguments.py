@@ -53,6 +53,7 @@ SHELL_ONLY = {
     "refs": FILES,
     "refs_format": FILES,
     "refs_id": FILES,
+    "partial_refs": FILES,
     "weights_format": FILES,
     "template": FILES,
     "workers": RUNNING,
@@ -247,11 +248,13 @@ def trained(space: Any, options: dict[str, Any]) -> Any:
     own = {name: int(value) for name, value in options.pop("set", [])}
     start = options.pop("start", None)
     average = options.pop("average", False)
+    held_out = [space for path in options.pop("dev", []) for space in lattices.read(path)]
+    dev = (held_out, [each.references for each in held_out]) if held_out else None
     learner = learner_named(options.pop("learner", "mert"))(
         start=None if start is None else dict(read_weights(start)),
         seed=options.pop("seed", 0), **own,
     )  # fmt: skip
-    learner.fit([space], [REFERENCES], metric, **options)
+    learner.fit([space], [REFERENCES], metric, dev=dev, **options)
     found = learner.average() if average else learner.weights
     return sorted((name, value) for name, value in found.items())
 
@@ -314,6 +317,7 @@ COMMANDS = {
             "matrix": SHOWN,
             "no_oracle": SHOWN,
             "cache": RUNNING,
+            "systems_format": FILES,
         },
         output=("--format", "jsonl"),
         read=written_by_risk,
@@ -366,9 +370,9 @@ COMMANDS = {
             "start": ["WEIGHTS"],
             "seed": [3],
             "average": [True],
+            "dev": [["OTHER"], ["LATTICE"]],
         },
         shell_only={
-            "dev": SHOWN,
             "dev_refs": FILES,
             "decoder": "a decoder is called by decoding.train_decoder",
             "iterations": "as --decoder",
@@ -480,7 +484,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_shell_answers_as_python_does(
     name: str, options: dict[str, Any], folder: Path, tmp_path: Path
 ) -> None:
-    files = {"OTHER": str(folder / "other.jsonl"), "WEIGHTS": str(folder / "weights.txt")}
+    names = {"OTHER": "other.jsonl", "LATTICE": "lattice.jsonl", "WEIGHTS": "weights.txt"}
+    files = {name: str(folder / file) for name, file in names.items()}
 
     def named(value: Any) -> Any:
         if isinstance(value, list):
