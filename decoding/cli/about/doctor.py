@@ -33,7 +33,7 @@ OWN = "fstmetrics"
 PACKAGES = ("lattices", "fstmetrics", "decoding")
 CORE = ("numpy", "scipy", "networkx")
 #: the best 4-GRR of that lattice: 41 of 54
-EXPECTED = 41 / 54
+EXPECTED = 42 / 54
 #: extras for those who work on the project itself, or that are sums of others
 _NOT_FOR_USERS = {"all", "dev", "docs", "fuzz", "test"}
 _REQUIREMENT = re.compile(r"^([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w-]+)['\"]")
