@@ -530,6 +530,8 @@ class _Calls:
             sys.setprofile(None)
 
 
+# Python loses what is raised while a generator is closed by its last owner
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("command", EVERY)
 def test_an_interrupt_at_any_moment(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
