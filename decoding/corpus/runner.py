@@ -254,10 +254,16 @@ def _worked(
             stop,
             ProcessPoolExecutor(workers, initializer=_employ, initargs=(work, end)) as pool,
         ):
+            results: Any = pool._result_queue
 
             def submit_held(batch: Batch) -> Future[_Worked]:
                 with _signals_held():
-                    return pool.submit(_employed, batch)
+                    submitted = pool.submit(_employed, batch)
+                if len(pool._processes) == workers:
+                    # if a worker dies while it writes, the end of the others tells the reader that
+                    # no more comes; it would wait forever while this process could write, too
+                    results._writer.close()
+                return submitted
 
             try:
                 yield from _in_order(submit_held, left, workers)
@@ -265,6 +271,7 @@ def _worked(
                 # the pool would wait for those at work, and forever for one that waits for a lock
                 # which another has died with
                 stop.send(None)
+                results._writer.close()
                 raise
 
 
