@@ -241,7 +241,7 @@ def _worked(
 ) -> Generator[_Worked, None, None]:
     if executor is not None:
         submit = executor.submit
-        yield from _in_order(lambda batch: submit(work, batch), left, workers)
+        yield from _in_order(lambda batch: submit(work, batch), left, workers, cancels=True)
     elif workers == 1:
         yield from map(work, left)
     else:
@@ -276,9 +276,17 @@ def _worked(
 
 
 def _in_order(
-    submit: Callable[[Batch], Future[_Worked]], left: Iterator[Batch], workers: int
+    submit: Callable[[Batch], Future[_Worked]],
+    left: Iterator[Batch],
+    workers: int,
+    *,
+    cancels: bool = False,
 ) -> Iterator[_Worked]:
-    """Keep every worker busy and one batch ahead, and no more than that."""
+    """Keep every worker busy and one batch ahead, and no more than that.
+
+    ``cancels`` is for workers of others, who go on: a pool of processes that ends does not expect
+    that what it waits for is cancelled.
+    """
     pending: deque[Future[_Worked]] = deque()
     try:
         for batch in left:
@@ -294,7 +302,7 @@ def _in_order(
             "a worker process died, perhaps for lack of memory: try fewer workers"
         ) from problem
     finally:
-        for future in pending:
+        for future in pending if cancels else ():
             future.cancel()
 
 
