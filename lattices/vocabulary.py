@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from lattices.arrays import IntColumn, ints
-from lattices.errors import SpaceError, expecting
+from lattices.errors import SpaceError
 
 EPSILON = 0
 EPSILON_NAME = "<eps>"
@@ -38,9 +38,7 @@ class Vocabulary:
     def __init__(self, words: Iterable[str] = ()) -> None:
         self._words: list[str] = [""]
         self._ids: dict[str, int] = {"": EPSILON}
-        with expecting("a vocabulary is made of words"):
-            for word in words:
-                self.add(word)
+        self.add_all(words)
 
     def add(self, word: str) -> int:
         """Return the number of ``word``, giving it the next free one if it is new."""
@@ -62,12 +60,12 @@ class Vocabulary:
     def add_all(self, words: Iterable[str]) -> list[int]:
         """Return the numbers of ``words``, adding the new ones: the fast way to fill a column."""
         get, add = self._ids.get, self.add
-        # `or` would send epsilon, number 0, to add(), which answers 0 as well
         try:
+            # `or` would send epsilon, number 0, to add(), which answers 0 as well
             return [get(word) or add(word) for word in words]
         except TypeError as problem:
-            # one that no dictionary can hold
-            raise SpaceError(f"a word is a string: {problem}") from problem
+            # not iterable, or a word that no dictionary can hold
+            raise SpaceError(f"words are strings: {problem}") from problem
 
     def id(self, word: str) -> int:
         """Return the number of ``word``, or -1 when it is not known; nothing is added."""

@@ -25,6 +25,7 @@ Sampled sample(const Space& space, std::int64_t n, double scale, Random&& random
     // known before anything is drawn, up to chance: what would not fit is not begun
     const auto counts = expected_counts(graph, StepShares(step));
     const double size = std::accumulate(counts.edges.begin(), counts.edges.end(), 0.0);
+    check_unfolded(space, size);
     check_unfolded_all(space, static_cast<double>(n) * size);
   }
   auto choose = [&](Index node) {

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lattices.arrays import Array, FloatColumn, column, floats
-from lattices.errors import SpaceError, expecting
+from lattices.errors import SpaceError
 from lattices.spaces.features import FeatureMatrix, Weights, frozen_matrix, weight_vector
 from lattices.vocabulary import Vocabulary
 
@@ -87,8 +87,10 @@ class SpaceBase:
         if not isinstance(self.vocabulary, Vocabulary):
             raise SpaceError(f"'vocabulary' is {self.vocabulary!r:.60}, expected a Vocabulary")
         for name in names:
-            with expecting(f"{name!r} is a sequence"):
+            try:
                 self.__dict__[name] = tuple(getattr(self, name))
+            except TypeError as problem:
+                raise SpaceError(f"{name!r} is a sequence: {problem}") from problem
 
     def _take_columns(self, kind: Callable[[Any, str], Array], *names: str) -> None:
         """Make columns of fields, of one dimension."""
