@@ -207,7 +207,9 @@ def missing(groups: Groups) -> str:
         name = f"{run.learner} ({run.corpus}, {run.objective}, from {run.start})"
         if not results:
             absent.append(name)
-        elif run.start == "uniform" and results[0].drew and len(results) < most:
+        elif run.learner == "mert" and run.start == "shipped":
+            continue
+        elif results[0].drew and len(results) < most:
             fewer.append(f"{name}: {len(results)}")
     told = [f"Not run: {', '.join(absent)}."] if absent else []
     if fewer:
