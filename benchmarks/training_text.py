@@ -129,23 +129,26 @@ BLEU is given; the shipped weights have 40.2 there, but were tuned on these segm
 - **The smoothed penalty with other learners** gains on folds of lattices for risk (38.6 to 39.3)
   and the perceptron (39.0 to 39.2), is nothing for PRO (39.3, 39.2) and loses for MIRA (39.2 to
   38.8); on folds of forests all of them lose by it. So it is an option of theirs.
-- **Below the start.** From the shipped weights, which MERT had tuned, fits to 300 segments of d10
-  ended 0.3 to 1.2 BLEU below them on those very segments, and 1.5 to 3.6 on the test segments,
-  with 0.93 to 0.96 of the reference's length. Half of it is not the length: on a fold the mean
-  BLEU of single sentences, which is what these learners see, was 44.3 at the start and 44.1 after
-  MIRA and after risk, on what they were fitted to. Hope, fear and expectations are about sentences
-  other than the best one; where the best ones are good already, the rest decides. What helps is
-  to move less: with a start ten times as long, MIRA's last round has 39.5 on three folds of d10 in
-  place of 38.7, and 40.6 in place of 40.0 on what it is fitted to; but 37.3 in place of 38.9 from
+- **Below the start.** From the shipped weights, which were tuned, fits to 300 segments of d10 ended
+  0.3 to 1.2 BLEU below them on those very segments, and 1.5 to 3.6 on the test segments, with 0.93
+  to 0.96 of the reference's length. The brevity penalty is 60 to 75 % of the latter; the rest is
+  not the length. On one fold the mean BLEU of single sentences, which is what these learners see,
+  was 44.3 at the start and 44.1 after MIRA and after risk, on what they were fitted to: they do
+  not improve what the best sentences have by their own judge, either. Moving less helps MIRA from
+  there: with a start ten times as long, its last rounds have 39.5 on three folds of d10 in place
+  of 38.7, and 40.6 in place of 40.0 on what they are fitted to; but 37.3 in place of 38.9 from
   uniform weights. So lengths stay as they are given, and all learners end with their best round.
-- **Documents**, one seed on each of three folds, from uniform weights, best rounds: PRO alone,
-  with the smoothed penalty, and in a document has 38.6, 39.6, 39.5 on d10 (of lengths 0.97, 1.00,
+- **Documents**, a seed for each of three folds, from uniform weights, best rounds: PRO alone, with
+  the smoothed penalty, and in a document has 38.6, 39.6, 39.5 on d10 (of lengths 0.97, 1.00,
   0.98), 39.2, 39.0, 39.4 on d50, 39.2, 39.6, 39.5 on lists (fitted to a third), 36.5, 36.6, 36.6
-  on forests: a document is never worse, and its default now. MIRA alone, and in a document with
-  0.1 added to counts, has 38.5, 39.2 on d10, 39.0, 39.1 on d50, 38.8, 39.1 on lists, 34.4, 35.5
-  on forests; but the last rounds on forests lie between 28.2 and 40.3, with up to 1.1 of the
-  length. So it stays an option. Of risk (38.9, and 38.8 with the smoothed penalty) and the
-  perceptron (38.8 and 38.9) on d10 nothing is learnt."""
+  on forests: a document is never worse in the mean, by 0.2 on two of the four, and its default
+  now. (The test segments do not bear that out: alone it had 40.27, 39.58 and 35.10 from uniform
+  weights on the version before, after last rounds; they were not asked.) MIRA alone, and in a
+  document with 0.1 added to counts, has 38.5, 39.2 on d10, 39.0, 39.1 on
+  d50, 38.8, 39.1 on lists, 34.4, 35.5 on forests; but the last rounds on forests lie between 28.2
+  and 40.3, with 1.08 of the length. So it stays an option. The perceptron alone and in a document
+  has 38.8, 38.8 on d10, and 39.4, 39.1 (0.1 added) on lists; risk with the smoothed penalty 38.8 in
+  place of 38.9 on d10; softmax-margin without it 38.6 in place of 39.4. Nothing changes there."""
 
 Groups = Mapping["Run", Sequence["Result"]]
 Baselines = Mapping[str, Mapping[str, Sequence[float]]]
@@ -206,7 +209,9 @@ def missing(groups: Groups) -> str:
         name = f"{run.learner} ({run.corpus}, {run.objective}, from {run.start})"
         if not results:
             absent.append(name)
-        elif run.start == "uniform" and results[0].drew and len(results) < most:
+        elif run.learner == "mert" and run.start == "shipped":
+            continue
+        elif results[0].drew and len(results) < most:
             fewer.append(f"{name}: {len(results)}")
     told = [f"Not run: {', '.join(absent)}."] if absent else []
     if fewer:

@@ -320,7 +320,7 @@ class Learner(ABC):
         Raises
         ------
         OptionError
-            If an unfinished fit was to other spaces, references or another metric.
+            If an unfinished fit was to other spaces, references or dev, or another metric.
 
         Warns
         -----
@@ -332,7 +332,7 @@ class Learner(ABC):
             self._change(lambda: self._begin(task))
         elif self._task != task.digest:
             raise OptionError(
-                "an unfinished fit goes on with the spaces, references and metric it began with"
+                "an unfinished fit goes on with the spaces, references, metric and dev it had"
             )
         with _progress_line(progress) as show:
             while not self.finished:

@@ -106,6 +106,7 @@ def taken_up(learner: Learner, path: str, task: TrainingTask) -> Learner:
         began = json.load(stream)["task"]
     if began != task.digest:
         raise OptionError(
-            f"the checkpoint {path} is of a run with other spaces, references or another metric"
+            f"the checkpoint {path} is of a run with other spaces, other references, "
+            "other held-out spaces or another metric"
         )
     return found

@@ -233,7 +233,10 @@ def test_resuming(
     assert "of a run with another seed" in capsys.readouterr().err
     other = ["wer" if each == "grr:n=2" else each for each in argv]
     assert run(*other, "--checkpoint", state, "--resume", "-o", parts) == 2
-    assert "other spaces, references or another metric" in capsys.readouterr().err
+    assert (
+        "other spaces, other references, other held-out spaces or another metric"
+        in capsys.readouterr().err
+    )
     assert run(*argv, "--checkpoint", state, "--resume", "-o", parts) == 0
     assert "going on after 2 rounds" in capsys.readouterr().err
     assert parts.read_bytes() == whole.read_bytes()

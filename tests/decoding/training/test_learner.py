@@ -14,7 +14,7 @@ from decoding.training.mert import MERT
 from fstmetrics import BLEU, WER, quality
 from lattices.algorithms import best
 from lattices.errors import OptionError
-from tests.decoding.training.learner_laws import UNIFORM, noisy
+from tests.decoding.training.learner_laws import UNIFORM, Counter, noisy
 
 #: for short fits
 SHORT = {
@@ -114,6 +114,30 @@ def test_the_average_is_that_of_the_updates_whichever_round_is_best(name, averag
     # a new fit, and updates by hand, go on from the weights
     before = dict(made.weights)
     assert made.fit(spaces, references, WER()).began.weights == before
+
+
+@pytest.mark.filterwarnings("ignore::decoding.training.learner.TrainingWarning")
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_interrupted_fit_keeps_its_best_round(name, tmp_path, monkeypatch):
+    spaces, references = noisy("list")
+    dev = noisy("list", segments=7, seed=3)
+    kind, path = learner(name), tmp_path / "run.json"
+
+    def made():
+        return kind(start=SOLUTION, **SHORT[name])
+
+    whole = made().fit(spaces, references, WER(), dev=dev)
+    with monkeypatch.context() as patch:
+        stopped = Counter(kind.round, 1)
+        patch.setattr(kind, "round", lambda self, task: stopped(self, task))
+        with pytest.raises(KeyboardInterrupt):
+            made().fit(spaces, references, WER(), dev=dev, checkpoint=path)
+    with pytest.raises(OptionError, match="goes on with the spaces"):
+        kind.load(path).fit(spaces, references, WER())
+    again = kind.load(path).fit(spaces, references, WER(), dev=dev)
+    assert again.chosen.number == whole.chosen.number
+    assert again.weights == whole.weights
+    assert [each.held_out for each in again.history] == [each.held_out for each in whole.history]
 
 
 @pytest.mark.filterwarnings("ignore::decoding.training.learner.TrainingWarning")
