@@ -503,7 +503,7 @@ def nothing_done(failures: Failures, note: str) -> FormatError:
     if len(causes) == 1 and len(failures) > 1:
         (last, count) = causes[0]
         what = "files" if last.position < 0 else "segments"
-        return FormatError(f"{last} (and so it is with all {count} {what}: {note})")
+        return FormatError(f"{last} (the same for all {count} {what}: {note})")
     *others, end = _failure_lines(failures) or ["there is no segment in the input"]
     for line in others:
         say(line)
@@ -515,7 +515,7 @@ def _failure_lines(failures: Failures) -> list[str]:
         return list(map(str, failures.first))
     causes = failures.causes()[:SHOWN_FAILURES]
     lines = [
-        f"{failure}{f' (and so it is with {count - 1} more)' if count > 1 else ''}"
+        f"{failure}{f' (and {count - 1} more like it)' if count > 1 else ''}"
         for failure, count in causes
     ]
     left = len(failures) - sum(count for _, count in causes)

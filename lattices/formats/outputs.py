@@ -118,8 +118,8 @@ def format_of_output(head: bytes, name: str | None) -> Format | None:
     """
     if name is None:
         # a file of one lattice is no output, and its rows of numbers could be words
-        several = (entry for entry in available() if not entry.single)
-        return next((entry for entry in several if sniffs(entry, head)), None)
+        outputs = (each for each in available() if each.kind == "nbest" or not each.single)
+        return next((each for each in outputs if sniffs(each, head)), None)
     if name == TEXT or name in TRANSCRIPTS:
         return None
     found, rows = named(name), named("json-rows")

@@ -316,7 +316,7 @@ def test_an_option_that_no_segment_can_be_searched_with_is_told_once(
     (line,) = capsys.readouterr().err.splitlines()
     assert "cats.jsonl:1: segment 's0'" in line
     assert "tokenize=13a changes words" in line
-    assert line.endswith("(and so it is with all 3 segments: nothing could be searched)")
+    assert line.endswith("(the same for all 3 segments: nothing could be searched)")
     assert not out.exists()
 
 
@@ -328,7 +328,7 @@ def test_where_all_fail_nothing_is_written(
     assert run(path, "-o", tmp_path / "out", "--summary", tmp_path / "s") == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"fstmetrics: error: {path}:1: not JSON")
-    assert line.endswith("(and so it is with all 12 segments: nothing could be searched)")
+    assert line.endswith("(the same for all 12 segments: nothing could be searched)")
     assert [each.name for each in tmp_path.iterdir()] == ["a.jsonl"]
 
 
@@ -341,10 +341,10 @@ def test_one_cause_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     first, second, *summary = capsys.readouterr().err.splitlines()
     assert first == (
         f"fstmetrics: {path}:2: segment 'u0': no references in the file, and none were given "
-        "(and so it is with 39 more)"
+        "(and 39 more like it)"
     )
     assert second.startswith(f"fstmetrics: {path}:42: ")
-    assert second.endswith("(and so it is with 29 more)")
+    assert second.endswith("(and 29 more like it)")
     assert summary[0].split() == ["metric", "1-best", "oracle"]
 
 

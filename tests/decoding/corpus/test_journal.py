@@ -420,7 +420,7 @@ def test_failures_beyond_a_thousand_are_in_the_summary_and_not_in_memory(
     assert main([*command, "--summary", str(summary)]) == INTERRUPTED
     stopping.after = 10**9
     assert main([*command, "--summary", str(summary), "--resume"]) == 1
-    assert "(and so it is with 2499 more)" in capsys.readouterr().err
+    assert "(and 2499 more like it)" in capsys.readouterr().err
     written = json.loads(summary.read_text())
     assert (written["segments"], written["failed"]) == (1, 2500)
     places = [each["place"] for each in written["failures"]]
