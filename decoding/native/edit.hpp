@@ -410,7 +410,7 @@ class EditSearch {
     const auto states = static_cast<double>(lattice_.final.size());
     const double bytes = states * (sizeof(double) * static_cast<double>(stride()) +
                                    sizeof(CellPair) * (static_cast<double>(own_.size()) + 1.0)) +
-                         static_cast<double>(num_words()) * num_bins() *
+                         static_cast<double>(num_words()) * static_cast<double>(num_bins()) *
                              (times_.empty() ? sizeof(double) : sizeof(Placed));
     if (bytes > static_cast<double>(memory_)) {
       throw lattices::too_large(std::to_string(lattice_.num_nodes()) +

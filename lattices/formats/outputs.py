@@ -30,7 +30,7 @@ from lattices.formats.reading import available, named, parse_record, sniffs
 from lattices.formats.references import References
 from lattices.formats.references.files import RESULTS, is_own_id
 from lattices.formats.references.ids import IdTemplate
-from lattices.formats.references.nist import READERS, Lines, looks_like, second_line
+from lattices.formats.references.nist import READERS, Lines, looks_like, second_line, trn_id
 from lattices.formats.references.results import are_results, look_like_scores, read_results
 from lattices.formats.streams import display_name, opened
 from lattices.optional import require
@@ -257,7 +257,9 @@ def _from_lines(
     if references is None and format is None:
         by_id = _look_like_ids(names, path, option)
     else:
-        by_id = format == KALDI or (references is not None and _are_by_id(names, path, references))
+        by_id = format == KALDI or (
+            references is not None and _are_by_id(names, path, format, references, option)
+        )
     if not by_id:
         output = Output(path, TEXT)
         for number, _, words in lines:
@@ -323,7 +325,9 @@ def _look_like_ids(names: list[str], path: str, option: str) -> bool:
     )
 
 
-def _are_by_id(names: list[str], path: str, references: References) -> bool:
+def _are_by_id(
+    names: list[str], path: str, format: str | None, references: References, option: str
+) -> bool:
     """Tell whether lines of text begin with ids, and settle the layout of the references.
 
     Two plain files may begin with the same words; so first words count as ids only if they
@@ -336,10 +340,10 @@ def _are_by_id(names: list[str], path: str, references: References) -> bool:
     if references.layout == "kaldi":
         return True
     alike = len(names) > 1 or any(map(is_own_id, names))
-    if references.guessed and likely and different and alike:
+    if format is None and references.guessed and likely and different and alike:
         raise FormatError(
             f"lines begin with what look like ids ({names[0]!r}), and those of the references do "
-            f"not{references.both_readings()}",
+            f"not; {argument(option, KALDI)} takes them for ids{references.both_readings()}",
             path,
         )
     return False
@@ -361,8 +365,7 @@ def _transcripts(
         found = _read_transcripts(texts, path, str(format), id_template)
         if references is not None:
             references.settle(list(found)[:_LOOKED_AT])
-            if references.layout != "kaldi":
-                raise FormatError(f"{format} goes by id, but the references do not", path)
+            _check_ids(path, str(format), references)
         return _transcript_output(found, path, str(format), references)
     for layout in TRANSCRIPTS if format is None else ():
         if not looks_like(layout, texts):
@@ -376,10 +379,31 @@ def _transcripts(
             continue
         if references is not None:
             references.settle(list(found)[:_LOOKED_AT])
-            if found.keys().isdisjoint(references.ids):
+            by_id = references.layout == "kaldi"
+            if found.keys().isdisjoint(references.ids) if by_id else _end_in_brackets(references):
                 continue
+            _check_ids(path, layout, references)
         return _transcript_output(found, path, layout, references)
     return None
+
+
+def _check_ids(path: str, layout: str, references: References) -> None:
+    """Refuse references without ids: the order of a transcript need not be theirs."""
+    if references.layout != "kaldi":
+        raise FormatError(f"{layout} goes by id, but the references do not", path)
+
+
+def _end_in_brackets(references: References) -> bool:
+    """Tell whether most of the first references, which have no ids, end as lines of trn do."""
+    texts = _first_texts(references)
+    return 2 * sum(bool(trn_id(one)) for one in texts) > len(texts)
+
+
+def _first_texts(references: References) -> list[str]:
+    """Return the first of references that have no ids."""
+    places = range(min(_LOOKED_AT, len(references)))
+    found = [one for place in places for one in references.get(unnamed(place + 1), place)]
+    return [one for one in found if isinstance(one, str)]
 
 
 def _transcript_output(

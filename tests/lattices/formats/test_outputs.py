@@ -45,6 +45,22 @@ def test_layouts_are_known_by_content(layout: str, text: str, name: str, tmp_pat
         assert {each.id: each.words for each in read_output(str(path)).said} == SAID
 
 
+@pytest.mark.parametrize("layout", ["trn", "ctm"])
+def test_transcripts_beside_references_without_ids(layout: str, tmp_path: Path) -> None:
+    """They are not taken for words, unless the references end in brackets, too."""
+    path, refs = tmp_path / "system", tmp_path / "refs"
+    trn, ctm = "the cat (s-1)\n(s-2)\n", "u1 1 0.0 0.5 the\nu1 1 0.5 0.5 cat\n"
+    path.write_text(trn if layout == "trn" else ctm)
+    refs.write_text("a cat\nno\n")
+    with pytest.raises(FormatError, match=f"{layout} goes by id, but the references do not"):
+        read_output(str(path), references=read_references([refs], format="plain"))
+    if layout == "trn":
+        refs.write_text("a (b)\nc (d)\n")
+        output = read_output(str(path), references=read_references([refs], format="plain"))
+        assert output.layout == "text"
+        assert output.said[0].words == ("the", "cat", "(s-1)")
+
+
 def test_words_with_blanks_in_results(tmp_path: Path) -> None:
     path = tmp_path / "system"
     path.write_text('{"id": "u1", "score": 0.5, "words": ["new york"], "text": "new york"}\n')
