@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 CORPORA = {
     "100-best": "100-best lists of multi30k, 714 for training, 300 for testing",
+    "d10": "lattices `d10` of multi30k, 714 for training, 300 for testing",
     "d50": "lattices `d50` of multi30k, 714 for training, 300 for testing",
     "Hiero d50": "Hiero forests `d50`, 100 for training, 50 for testing",
 }
@@ -36,8 +37,7 @@ BLEU-SBP are one number: they are trained for BLEU and for 4-GRR.
 
 *Seeds* is the number of runs: scores are their means, *spread* is the lowest and the highest
 BLEU, and *p* the p-value of the difference from the BLEU of the shipped weights, by paired
-bootstrap, for the run whose BLEU is the median. {seeded} From the
-shipped weights MERT has one seed, to save time.{missing}
+bootstrap, for the run whose BLEU is the median. {seeded}{missing}
 
 All learners end with their best round, by the metric they are trained for on the training
 segments, and with the weights they began with if no round is better.
