@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.data import Corpus
-from decoding.extraction.oracle import DEFAULT_BUDGET
+from decoding.extraction.search import DEFAULT_BUDGET
 from fstmetrics import GRR, WER
 from lattices.intersection.rows import RowMachine, lowest_path, row_product
 

@@ -9,29 +9,47 @@ import numpy
 from numpy.typing import NDArray
 
 
-class WordOracles:
-    """What the oracles of a batch have beside their sentences and scores."""
+class OracleTable:
+    """The oracles of a batch, a row a space."""
+
+    def tokens(self, place: int) -> tuple[str, ...]:
+        """Return the words."""
+
+    def one_best(self, place: int) -> tuple[str, ...]:
+        """Return the words of the model's own choice."""
 
     def arcs(self, place: int) -> tuple[int, ...]:
-        """Return the arcs of a path."""
+        """Return the arcs of the path."""
 
     def features(self, place: int) -> dict[str, float]:
-        """Return the features of a path that are not zero, by name."""
+        """Return the features of the path that are not zero, by name."""
+
+    def score(self, place: int) -> float:
+        """Return the metric."""
+
+    def model(self, place: int) -> float:
+        """Return the model's score."""
+
+    def reference(self, place: int) -> int:
+        """Return the reference it was scored against."""
 
     def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
-        """Return the statistics of a path."""
+        """Return the statistics."""
 
-def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], object, fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, classes: tuple[type, type], model_weight: float, memory: int, workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]:
+    def one_best_stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
+        """Return the statistics of the model's own choice."""
+
+def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, model_weight: float, memory: int, workers: int, one_best: bool) -> tuple[OracleTable, list[tuple[int, int, list[int]]]]:
     """
     Compile the references of each space, search it, and score what was found.
 
     A problem has the columns of a lattice or forest, those of its features or None, the
-    numbers and the strings of its vocabulary, the evaluator, its metric, and the references:
+    numbers and the strings of its vocabulary, the metric, and the references:
     texts, or tuples of words. There are at most so many; while they are read, others are
-    searched on threads. Each search may take so many bytes. Returns
-    oracles of the two classes, Oracle and Hypothesis, or None with the place, the outcome and
-    the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, it
-    takes more memory, or a forest cannot be searched.
+    searched on threads. Each search may take so many bytes. Returns a row for each problem,
+    and where there is no oracle the place, the outcome and the arcs in a list: 1, no path is
+    complete; 2, the path's model score overflows; 3, it takes more memory, or a forest cannot
+    be searched. With `one_best` the model's own choice is scored, too.
     """
 
 UNPLACED: float = 1e-09

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
+from lattices._native import Labels
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
 
@@ -33,11 +35,13 @@ class Vocabulary:
     [1, -1]
     """
 
-    __slots__ = ("_ids", "_words")
+    __slots__ = ("_ids", "_labels", "_words")
 
     def __init__(self, words: Iterable[str] = ()) -> None:
         self._words: list[str] = [""]
         self._ids: dict[str, int] = {"": EPSILON}
+        # by the identity of symbol tables, which are kept so that no other can have it
+        self._labels: dict[int, tuple[Mapping[int, str], Labels]] = {}
         self.add_all(words)
 
     def add(self, word: str) -> int:
@@ -66,6 +70,21 @@ class Vocabulary:
         except TypeError as problem:
             # not iterable, or a word that no dictionary can hold
             raise SpaceError(f"words are strings: {problem}") from problem
+
+    def labels_of(
+        self, symbols: Mapping[int, str]
+    ) -> tuple[Labels, Callable[[list[int]], list[int] | None]]:
+        """Return the numbers of a symbol table's labels, and the function that gives more.
+
+        The function adds the words of labels; it returns None if one is not in the table.
+        """
+        _, labels = self._labels.setdefault(id(symbols), (symbols, Labels()))
+        return labels, partial(self._number_labels, symbols)
+
+    def _number_labels(self, symbols: Mapping[int, str], labels: list[int]) -> list[int] | None:
+        if not all(label == EPSILON or label in symbols for label in labels):
+            return None
+        return self.add_all([symbols[label] if label != EPSILON else "" for label in labels])
 
     def id(self, word: str) -> int:
         """Return the number of ``word``, or -1 when it is not known; nothing is added."""

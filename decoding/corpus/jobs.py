@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -12,16 +12,15 @@ from decoding.corpus.runner import Job, Segment
 from decoding.corpus.transforms import Rescored, unweighted
 from decoding.extraction.corpus import Candidates, candidates
 from decoding.extraction.oracle import (
-    DEFAULT_BUDGET,
     Oracle,
     density_curve,
     find_oracles,
     judged,
     oracle,
     oracle_at,
-    oracle_kbest,
-    worst,
+    ranked_oracles,
 )
+from decoding.extraction.search import SEARCH, Search
 from decoding.minimum_risk.evidence import Spaces
 from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
 from decoding.minimum_risk.results import Consensus, Method
@@ -32,7 +31,6 @@ from lattices.algorithms import best, best_words, density, path_count, path_leng
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, TooLargeError, argument
 from lattices.formats.references import References
-from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled
 
@@ -111,11 +109,12 @@ class OracleJob:
     metrics : tuple of Metric
     references : References or None
         Those of the segments themselves if None.
-    k, model_weight, engine, budget, memory
+    k, model_weight
         As in :func:`decoding.oracle`, :func:`decoding.oracle_kbest` and :func:`decoding.worst`;
         the best alone are found batch by batch.
     worst : bool
         Look for the worst instead.
+    search : Search
 
     Examples
     --------
@@ -134,9 +133,7 @@ class OracleJob:
     k: int = 1
     worst: bool = False
     model_weight: float = 0.0
-    engine: str = "auto"
-    budget: int = DEFAULT_BUDGET
-    memory: int = MEMORY
+    search: Search = SEARCH
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentOracles]:
         """Return the oracles of each segment."""
@@ -166,25 +163,18 @@ class OracleJob:
         if self.k > 1 or self.worst or not searches:
             return None
         found = find_oracles(
-            spaces,
-            evaluators,
-            model_weight=self.model_weight,
-            engine=self.engine,
-            budget=self.budget,
-            memory=self.memory,
+            spaces, evaluators, self.search, model_weight=self.model_weight, one_best=True
         )
         return [[each] for each in found]
 
     def _alone(self, space: Space, evaluator: Evaluator) -> list[Oracle]:
-        ranked = worst if self.worst else oracle_kbest
-        return ranked(
+        return ranked_oracles(
             space,
             evaluator,
             self.k,
+            self.search,
+            worst=self.worst,
             model_weight=self.model_weight,
-            engine=self.engine,
-            budget=self.budget,
-            memory=self.memory,
         )
 
     def _scored(
@@ -195,14 +185,18 @@ class OracleJob:
         references: tuple[Reference, ...],
     ) -> SegmentOracles:
         others = evaluators_of(self.metrics[1:], space, references)
-        words = best_words(space)
+        if (beside := found[0].beside) is not None:
+            words, row = beside
+        else:
+            words = best_words(space)
+            row = evaluator.stats(words)
         return SegmentOracles(
             oracles=tuple(found),
             stats=tuple(
                 (each.stats, *(other.stats(each.tokens) for other in others)) for each in found
             ),
             one_best=words,
-            one_best_stats=tuple(each.stats(words) for each in (evaluator, *others)),
+            one_best_stats=(row, *(other.stats(words) for other in others)),
             arcs=_size(space),
             engine=found[0].engine,
             decomposes=decomposes(evaluator),
@@ -245,8 +239,7 @@ class CandidatesJob:
     ----------
     metrics, references
         As in :class:`OracleJob`.
-    engine, budget, memory
-        As in :func:`decoding.oracle` and :func:`decoding.oracle_kbest`.
+    search : Search
 
     Examples
     --------
@@ -262,9 +255,7 @@ class CandidatesJob:
 
     metrics: tuple[Metric, ...]
     references: References | None = None
-    engine: str = "auto"
-    budget: int = DEFAULT_BUDGET
-    memory: int = MEMORY
+    search: Search = SEARCH
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentCandidates]:
         """Return the candidates of each segment."""
@@ -275,13 +266,7 @@ class CandidatesJob:
             for space, some in zip(spaces, references, strict=True)
         ]
         check_filled(spaces)
-        found = candidates(
-            spaces,
-            [first for first, *_ in evaluators],
-            engine=self.engine,
-            budget=self.budget,
-            memory=self.memory,
-        )
+        found = candidates(spaces, [first for first, *_ in evaluators], self.search)
         results = []
         for segment, here, (first, *others) in zip(segments, found, evaluators, strict=True):
             tokens = [each.tokens for each in here.hypotheses]
@@ -337,8 +322,7 @@ class CurveJob:
         As in :func:`decoding.oracle_at`.
     densities : tuple of float
         As in :func:`decoding.density_curve`, instead.
-    engine, budget, memory
-        As there.
+    search : Search
 
     Examples
     --------
@@ -356,9 +340,7 @@ class CurveJob:
     references: References | None = None
     at: tuple[int, ...] = ()
     densities: tuple[float, ...] = ()
-    engine: str = "auto"
-    budget: int = DEFAULT_BUDGET
-    memory: int = MEMORY
+    search: Search = SEARCH
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentCurve]:
         """Return the points of each segment."""
@@ -372,14 +354,7 @@ class CurveJob:
         if self.at:
             points = [(each.sentences, each.oracle) for each in oracle_at(space, first, self.at)]
         elif isinstance(space, Lattice):
-            curve = density_curve(
-                space,
-                first,
-                self.densities,
-                engine=self.engine,
-                budget=self.budget,
-                memory=self.memory,
-            )
+            curve = density_curve(space, first, self.densities, **asdict(self.search))
             points = [(each.arcs, each.oracle) for each in curve]
         else:
             raise OptionError(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from decoding.extraction.choice import BoundedScore, CorpusChoice, corpus_choice, undominated
 from decoding.extraction.oracle import (
-    DEFAULT_BUDGET,
     Oracle,
-    oracle_kbest,
     oracles,
+    ranked_oracles,
 )
-from decoding.extraction.ranked import LABELS, OUR_ENGINES, ranked_places, ranking
+from decoding.extraction.ranked import LABELS, ranked_places, ranking
+from decoding.extraction.search import Search, SearchOptions
 from fstmetrics import Evaluator, Metric, nbest_stats, scores_of
 from fstmetrics.contract import (
     EVALUATOR,
@@ -31,11 +31,12 @@ from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.intersection import ENGINES, RankingEngine
-from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import GRAPH, SPACES, WHOLE, check_filled, takes
+from lattices.spaces.arguments import GRAPH, SPACES, check_filled, takes
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from decoding.extraction.labels import StatisticsFront
 
 #: sentences that are looked through for one that scores best against the reference it was
@@ -63,16 +64,12 @@ class CorpusOracle(BoundedScore):
     first_score: float
 
 
-@takes(spaces=SPACES, metric=METRIC, workers=WHOLE, budget=WHOLE, memory=WHOLE)
+@takes(spaces=SPACES, metric=METRIC)
 def corpus_oracle(
     spaces: Sequence[Space],
     references: Sequence[Iterable[Reference]],
     metric: Metric,
-    *,
-    engine: str = "auto",
-    workers: int = 1,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    **search: Unpack[SearchOptions],
 ) -> CorpusOracle:
     """Return the choice of one sentence from each space that makes the best corpus.
 
@@ -98,7 +95,7 @@ def corpus_oracle(
         One list of references for each space.
     metric : Metric
         For lattices and forests, with a machine or of clipped matches, as BLEU is.
-    engine, workers, budget, memory
+    **search
         As in :func:`decoding.oracles`.
 
     Examples
@@ -123,9 +120,7 @@ def corpus_oracle(
         for_segment(metric, [space]).against(of_segment)
         for space, of_segment in zip(spaces, references, strict=True)
     ]
-    found = candidates(
-        spaces, evaluators, engine=engine, workers=workers, budget=budget, memory=memory
-    )
+    found = candidates(spaces, evaluators, Search.of("corpus_oracle", search))
     choice = choose(found, metric)
     return CorpusOracle(
         hypotheses=tuple(
@@ -188,11 +183,7 @@ def choose(found: Sequence[Candidates], metric: Metric) -> CorpusChoice:
 def candidates(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
-    *,
-    engine: str = "auto",
-    workers: int = 1,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    search: Search,
 ) -> list[Candidates]:
     """Return the candidates of each segment, so that the spaces need not be kept.
 
@@ -208,11 +199,10 @@ def candidates(
     ----------
     spaces, evaluators
         As many of one as of the other.
-    engine, workers, budget, memory
-        As in :func:`decoding.oracle` and :func:`decoding.oracles`.
+    search : Search
     """
-    ours = engine in OUR_ENGINES
-    fronts = iter(_fronts(spaces, evaluators, budget, memory, workers) if ours else ())
+    ours = search.is_ours
+    fronts = iter(_fronts(spaces, evaluators, search) if ours else ())
     divided = [
         None if isinstance(space, NBest) else by_denominator(evaluator)
         for space, evaluator in zip(spaces, evaluators, strict=True)
@@ -227,10 +217,7 @@ def candidates(
         oracles(
             [space for space, _ in problems],
             [evaluator for _, evaluator in problems],
-            engine=engine,
-            workers=workers,
-            budget=budget,
-            memory=memory,
+            **asdict(search),
         )
     )
     found = []
@@ -249,7 +236,7 @@ def candidates(
             for part in parts:
                 against = next(searched)
                 proven &= against.exact
-                outer += sentences.attained(space, part, against, engine, budget, memory)
+                outer += sentences.attained(space, part, against, search)
         rows = floats(sentences.rows)
         found.append(
             Candidates(
@@ -260,13 +247,9 @@ def candidates(
     return found
 
 
-@takes(space=GRAPH, evaluator=EVALUATOR, budget=WHOLE, memory=WHOLE)
+@takes(space=GRAPH, evaluator=EVALUATOR)
 def statistics_front(
-    space: Lattice | Forest,
-    evaluator: Evaluator,
-    *,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    space: Lattice | Forest, evaluator: Evaluator, **search: Unpack[SearchOptions]
 ) -> StatisticsFront:
     """Return the statistics that the sentences of a space can have, dominated ones left out.
 
@@ -280,8 +263,8 @@ def statistics_front(
     space : Lattice or Forest
     evaluator : Evaluator
         Of a metric of clipped matches, as BLEU is.
-    budget, memory : int
-        As in :func:`decoding.oracle`.
+    **search
+        ``budget`` and ``memory`` of :class:`decoding.extraction.search.Search`.
 
     Examples
     --------
@@ -296,15 +279,13 @@ def statistics_front(
     """
     if not has_matches(evaluator):
         raise OptionError(f"{evaluator.metric} has no front of statistics: BLEU and its kin have")
-    return _fronts([space], [evaluator], budget, memory, 1)[0]
+    return _fronts([space], [evaluator], Search.of("statistics_front", search))[0]
 
 
 def _fronts(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
-    budget: int,
-    memory: int,
-    workers: int,
+    search: Search,
 ) -> list[StatisticsFront]:
     """Return the fronts of the lattices and forests under metrics that have them."""
     some = [
@@ -319,9 +300,7 @@ def _fronts(
     return statistics_fronts(
         [space for space, _ in some],
         [evaluator for _, evaluator in some],
-        budget=budget,
-        memory=memory,
-        workers=workers,
+        search,
     )
 
 
@@ -379,9 +358,7 @@ class _Sentences:
         space: Lattice | Forest,
         part: Evaluator,
         found: Oracle,
-        engine: str,
-        budget: int,
-        memory: int,
+        search: Search,
     ) -> list[FloatColumn]:
         """Add the best sentence that is scored against the references of one denominator.
 
@@ -390,11 +367,11 @@ class _Sentences:
         row = found.stats
         if self._add_if_attained(found):
             return [row]
-        if engine not in OUR_ENGINES and not isinstance(ENGINES.get(engine), RankingEngine):
+        if not search.is_ours and not isinstance(ENGINES.get(search.engine), RankingEngine):
             return [row]  # it bounds them, if not as closely as the next ones would
         seen = 0
         for k in _LOOKED_THROUGH:
-            following = oracle_kbest(space, part, k, engine=engine, budget=budget, memory=memory)
+            following = ranked_oracles(space, part, k, search)
             for each in following[seen:]:
                 if not each.exact:
                     return [row]

@@ -15,15 +15,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from decoding._native import search_labels
-from decoding.extraction.oracle import DEFAULT_BUDGET
 from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, stand_ins
+from decoding.extraction.search import SEARCH, Search
 from fstmetrics.contract import ClippedMatches, MatchEvaluator, Prepared
 from lattices import _native
 from lattices.algorithms import k_best, to_characters
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice
 from lattices.vocabulary import Vocabulary
 
@@ -78,12 +77,10 @@ def label_search(
     spaces: Sequence[Lattice | Forest],
     evaluators: Sequence[MatchEvaluator],
     k: int = 1,
+    limits: Search = SEARCH,
     *,
     worst: bool = False,
     model_weight: float = 0.0,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
-    workers: int = 1,
 ) -> list[Labelled]:
     """Return the k best or worst sentences of each space, each once, with a bound.
 
@@ -97,10 +94,8 @@ def label_search(
         As many of one as of the other; all evaluators of one metric.
     k, worst, model_weight
         As in :func:`decoding.oracle_kbest` and :func:`decoding.worst`.
-    budget, memory : int
-        How many labels the search of a space may keep, and how many bytes it may take.
-    workers : int
-        Threads.
+    limits : Search
+        How many labels the search of a space may keep, how many bytes it may take, and threads.
 
     Examples
     --------
@@ -117,9 +112,7 @@ def label_search(
     problems = problems_of(spaces, evaluators)
     wanted = Wanted(k, worst, False, model_weight)
     results = []
-    for problem, answer in zip(
-        problems, search(problems, wanted, budget, memory, workers), strict=True
-    ):
+    for problem, answer in zip(problems, search(problems, wanted, limits), strict=True):
         bound = answer.bound
         if answer.complete:
             sentences = [
@@ -139,17 +132,12 @@ def label_search(
 def statistics_fronts(
     spaces: Sequence[Lattice | Forest],
     evaluators: Sequence[MatchEvaluator],
-    *,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
-    workers: int = 1,
+    limits: Search = SEARCH,
 ) -> list[StatisticsFront]:
     """Return the front of each space; see :func:`decoding.statistics_front`."""
     problems = problems_of(spaces, evaluators)
     fronts = []
-    for problem, answer in zip(
-        problems, search(problems, Wanted(front=True), budget, memory, workers), strict=True
-    ):
+    for problem, answer in zip(problems, search(problems, Wanted(front=True), limits), strict=True):
         some = [problem.hypothesis(path) for path in answer.paths]
         rows = answer.rows
         if not answer.complete:
@@ -234,28 +222,21 @@ def problems_of(
     return problems
 
 
-def search(
-    problems: Sequence[Problem],
-    wanted: Wanted,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
-    workers: int = 1,
-) -> list[Answer]:
+def search(problems: Sequence[Problem], wanted: Wanted, limits: Search = SEARCH) -> list[Answer]:
     """Return the answers to problems of one metric, by one native call."""
     if not problems:
         return []
     matches = problems[0].matches
     # more than the native types hold is no limit
     wanted = wanted._replace(k=min(wanted.k, 2**31 - 1))
-    budget, memory = (min(each, 2**63 - 1) for each in (budget, memory))
     found = search_labels(
         [problem.given for problem in problems],
         matches.weights,
         matches.smoothing,
         matches.lengths,
         wanted,
-        (budget, memory, QUICK),
-        workers,
+        (limits.budget, limits.memory, QUICK),
+        limits.workers,
     )
     answers = []
     for problem, each in zip(problems, found, strict=True):

@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from decoding._native import search_words
-from decoding.extraction.ranked import (
-    OUR_ENGINES,
-    ranked_entries,
-    ranked_sentences,
-    ranking,
-    spell_out,
-)
+from decoding.extraction.ranked import ranked_entries, ranked_sentences, ranking, spell_out
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import judged as judged
+from decoding.extraction.search import OUR_ENGINES, SEARCH, Search, SearchOptions
 from fstmetrics import (
     CompiledEvaluator,
     Evaluator,
@@ -44,8 +39,7 @@ from lattices.algorithms import density_masks, k_best, max_marginals, subset
 from lattices.algorithms.counting import words_of_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.errors import OptionError, argument
-from lattices.intersection import ENGINES, Engine, choose, kernel
-from lattices.intersection.rows import MEMORY
+from lattices.intersection import Engine, choose
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import (
     LATTICE,
@@ -58,25 +52,21 @@ from lattices.spaces.arguments import (
 )
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from decoding.extraction.labels import Labelled
 
-#: prefixes or labels that a search may keep before it settles for less than a proof
-DEFAULT_BUDGET = 1_000_000
 #: what a native search says of a space; the third outcome is that another engine has to try
 _NO_PATH, _OVERFLOW = 1, 2
-#: the arguments of all searches
-SEARCH = {"model_weight": NUMBER, "budget": WHOLE, "memory": WHOLE}
 
 
-@takes(space=SPACE, evaluator=EVALUATOR, **SEARCH)
+@takes(space=SPACE, evaluator=EVALUATOR, model_weight=NUMBER)
 def oracle(
     space: Space,
     evaluator: Evaluator,
     *,
     model_weight: float = 0.0,
-    engine: str = "auto",
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    **search: Unpack[SearchOptions],
 ) -> Oracle:
     """Return the sentence of a space that is best under a metric.
 
@@ -99,12 +89,8 @@ def oracle(
         ``metric.against(references)``.
     model_weight : float
         Weight of the model score.
-    engine : {"auto", "kernel", "openfst"}
-        Who intersects; ``auto`` is the kernel wherever it can run.
-    budget : int
-        How many labels a search under BLEU may keep.
-    memory : int
-        How many bytes a search may take, by whatever engine.
+    **search
+        ``engine``, ``budget`` and ``memory`` of :class:`decoding.extraction.search.Search`.
 
     Raises
     ------
@@ -126,27 +112,18 @@ def oracle(
     'a cat'
     """
     _check_weight(model_weight)
-    check_limits(budget, memory)
-    return find_oracles(
-        [space],
-        [evaluator],
-        model_weight=model_weight,
-        engine=engine,
-        budget=budget,
-        memory=memory,
-    )[0]
+    limits = Search.of("oracle", search)
+    return find_oracles([space], [evaluator], limits, model_weight=model_weight)[0]
 
 
-@takes(space=SPACE, evaluator=EVALUATOR, k=WHOLE, **SEARCH)
+@takes(space=SPACE, evaluator=EVALUATOR, k=WHOLE, model_weight=NUMBER)
 def oracle_kbest(
     space: Space,
     evaluator: Evaluator,
     k: int,
     *,
     model_weight: float = 0.0,
-    engine: str = "auto",
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    **search: Unpack[SearchOptions],
 ) -> list[Oracle]:
     """Return the ``k`` sentences of a space that are best under a metric, each once, best first.
 
@@ -157,11 +134,11 @@ def oracle_kbest(
 
     Parameters
     ----------
-    space, evaluator, model_weight, engine
+    space, evaluator, model_weight
         As of :func:`oracle`.
     k : int
         How many; there are fewer if the space has fewer.
-    budget, memory : int
+    **search
         As of :func:`worst`; the intersection of a lattice is refused beyond ``memory``.
 
     Examples
@@ -172,31 +149,19 @@ def oracle_kbest(
     >>> [(each.text, each.score) for each in oracle_kbest(lattice, WER().against(["a c"]), 2)]
     [('a c', 0.0), ('b c', 0.5)]
     """
-    if k == 1:
-        check_limits(budget, memory)
-        return [
-            oracle(
-                space,
-                evaluator,
-                model_weight=model_weight,
-                engine=engine,
-                budget=budget,
-                memory=memory,
-            )
-        ]
-    return _ranked(space, evaluator, k, False, model_weight, budget, memory, engine)
+    return ranked_oracles(
+        space, evaluator, k, Search.of("oracle_kbest", search), model_weight=model_weight
+    )
 
 
-@takes(space=SPACE, evaluator=EVALUATOR, k=WHOLE, **SEARCH)
+@takes(space=SPACE, evaluator=EVALUATOR, k=WHOLE, model_weight=NUMBER)
 def worst(
     space: Space,
     evaluator: Evaluator,
     k: int = 1,
     *,
     model_weight: float = 0.0,
-    engine: str = "auto",
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    **search: Unpack[SearchOptions],
 ) -> list[Oracle]:
     """Return the ``k`` sentences of a space that are worst under a metric, each once, worst first.
 
@@ -208,17 +173,14 @@ def worst(
 
     Parameters
     ----------
-    space, evaluator, model_weight, engine
+    space, evaluator, model_weight
         As of :func:`oracle`.
     k : int
         How many; there are fewer if the space has fewer.
-    budget : int
-        How many prefixes the search may keep; of a forest, how many pairs of a node and a matrix;
-        under BLEU, how many labels.
-    memory : int
-        How many bytes that search may take for its prefixes and their rows, 2 GB if nothing is
-        said. Many references make long rows. Beyond it the answer is that beyond the budget; if
-        there is room for no answer at all, an error says so.
+    **search
+        As of :func:`oracle`. Many references make long rows, which take memory; beyond it the
+        answer is that beyond the budget, and if there is room for no answer at all, an error says
+        so.
 
     Examples
     --------
@@ -231,7 +193,8 @@ def worst(
     >>> [(each.text, each.score) for each in worst(lattice, GRR().against(["the cat"]), 2)]
     [('a hat', 0.0), ('a cat', 0.3333333333333333)]
     """
-    return _ranked(space, evaluator, k, True, model_weight, budget, memory, engine)
+    limits = Search.of("worst", search)
+    return ranked_oracles(space, evaluator, k, limits, worst=True, model_weight=model_weight)
 
 
 def _check_weight(model_weight: float) -> None:
@@ -239,69 +202,37 @@ def _check_weight(model_weight: float) -> None:
         raise OptionError(f"a model weight is a finite number, not {model_weight}")
 
 
-def _check_engine(engine: str) -> None:
-    """Refuse a name that no engine has, whatever the spaces are."""
-    if engine not in OUR_ENGINES:
-        ENGINES.get(engine)
-
-
-def _check_k(k: int) -> None:
-    if k < 1:
-        raise OptionError(f"{argument('k')} is at least 1, not {k}")
-
-
-def check_limits(budget: int, memory: int) -> None:
-    """Refuse limits that leave nothing."""
-    if budget < 1 or memory < 1:
-        raise OptionError(
-            f"{argument('budget')} and {argument('memory')} are at least 1, "
-            f"not {budget} and {memory}"
-        )
-
-
-def _ranked(
+def ranked_oracles(
     space: Space,
     evaluator: Evaluator,
     k: int,
-    worst: bool,
-    model_weight: float,
-    budget: int,
-    memory: int,
-    engine: str,
+    search: Search,
+    *,
+    worst: bool = False,
+    model_weight: float = 0.0,
 ) -> list[Oracle]:
-    _check_k(k)
-    check_limits(budget, memory)
+    """Return the k best, or the worst: :func:`oracle_kbest` and :func:`worst`."""
+    if k < 1:
+        raise OptionError(f"{argument('k')} is at least 1, not {k}")
     _check_weight(model_weight)
-    _check_engine(engine)
+    if k == 1 and not worst:
+        return find_oracles([space], [evaluator], search, model_weight=model_weight)
     # more than the native types hold is no limit
-    k, budget, memory = min(k, 2**31 - 1), min(budget, 2**62), min(memory, kernel.NO_LIMIT)
+    k = min(k, 2**31 - 1)
     if isinstance(space, NBest):
         entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
         return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
     if not has_machine(evaluator):
-        if engine not in OUR_ENGINES or not has_matches(evaluator):
-            raise _no_machine(evaluator, engine)
+        if not search.is_ours or not has_matches(evaluator):
+            raise _no_machine(evaluator, search)
         from decoding.extraction.labels import label_search
 
         (labelled,) = label_search(
-            [space],
-            [evaluator],
-            k,
-            worst=worst,
-            model_weight=model_weight,
-            budget=budget,
-            memory=memory,
+            [space], [evaluator], k, search, worst=worst, model_weight=model_weight
         )
         return _labelled(labelled, evaluator)
     sentences = ranked_sentences(
-        space,
-        evaluator,
-        k,
-        worst=worst,
-        model_weight=model_weight,
-        budget=budget,
-        memory=memory,
-        engine=engine,
+        space, evaluator, k, search, worst=worst, model_weight=model_weight
     )
     found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
     # in the order of what is reported: units may have been rounded, where scores are not
@@ -319,16 +250,13 @@ def _labelled(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
     ]  # fmt: skip
 
 
-@takes(spaces=SPACES, evaluators=EVALUATORS, workers=WHOLE, **SEARCH)
+@takes(spaces=SPACES, evaluators=EVALUATORS, model_weight=NUMBER)
 def oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
     *,
     model_weight: float = 0.0,
-    engine: str = "auto",
-    workers: int = 1,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    **search: Unpack[SearchOptions],
 ) -> list[Oracle]:
     """Return the oracle of each space of a batch, in one call of each engine that is needed.
 
@@ -336,10 +264,11 @@ def oracles(
     ----------
     spaces, evaluators
         As many of one as of the other; lattices, forests and lists may be mixed.
-    workers : int
-        Threads for the kernel and for labels.
-    model_weight, engine, budget, memory
+    model_weight
         As in :func:`oracle`.
+    **search
+        The fields of :class:`decoding.extraction.search.Search`, ``workers`` among them: threads
+        for the kernel and for labels.
 
     Warns
     -----
@@ -363,16 +292,8 @@ def oracles(
     ['a', 'b']
     """
     _check_weight(model_weight)
-    check_limits(budget, memory)
-    found = find_oracles(
-        spaces,
-        evaluators,
-        model_weight=model_weight,
-        engine=engine,
-        workers=workers,
-        budget=budget,
-        memory=memory,
-    )
+    limits = Search.of("oracles", search)
+    found = find_oracles(spaces, evaluators, limits, model_weight=model_weight)
     shared = Overlap.UNKNOWN
     for space, evaluator in zip(spaces, evaluators, strict=True):
         if shared is Overlap.WORDS:
@@ -387,74 +308,62 @@ def oracles(
 def find_oracles(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
+    search: Search = SEARCH,
     *,
     model_weight: float = 0.0,
-    engine: str = "auto",
-    workers: int = 1,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    one_best: bool = False,
 ) -> list[Oracle]:
-    """Return what :func:`oracles` does, of a part of a corpus, which says little about words."""
+    """Return what :func:`oracles` does, of a part of a corpus, which says little about words.
+
+    With ``one_best`` those that the kernel finds have the model's own choice ``beside`` them.
+    """
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    _check_engine(engine)
-    memory = min(memory, kernel.NO_LIMIT)
-    found = _by_words(spaces, evaluators, model_weight, engine, workers, memory)
-    results = found.oracles
+    results, others = _by_words(spaces, evaluators, search, model_weight, one_best)
     by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
     # all of one metric go together
     by_labels: dict[Metric, dict[int, tuple[Lattice | Forest, MatchEvaluator]]] = {}
-    for index in found.others:
+    for index in others:
         space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
             (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
         elif has_machine(evaluator):
             by_engine[index] = space, evaluator
-        elif engine in OUR_ENGINES and has_matches(evaluator):
+        elif search.is_ours and has_matches(evaluator):
             by_labels.setdefault(evaluator.metric, {})[index] = space, evaluator
         else:
-            raise _no_machine(evaluator, engine)
+            raise _no_machine(evaluator, search)
     for of_metric in by_labels.values():
         from decoding.extraction.labels import label_search
 
         labelled = label_search(
             [space for space, _ in of_metric.values()],
             [evaluator for _, evaluator in of_metric.values()],
+            limits=search,
             model_weight=model_weight,
-            budget=budget,
-            memory=memory,
-            workers=workers,
         )
         for index, sentences in zip(of_metric, labelled, strict=True):
             (results[index],) = _labelled(sentences, evaluators[index])
     if by_engine:
-        for index, each in _by_engine(by_engine, model_weight, engine, workers, memory).items():
+        for index, each in _by_engine(by_engine, search, model_weight).items():
             results[index] = each
     return cast(list[Oracle], results)
-
-
-class _ByWords(NamedTuple):
-    """The oracles of those of a batch that were searched, and the places of the others."""
-
-    oracles: list[Oracle | None]
-    others: list[int]
 
 
 def _by_words(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
+    search: Search,
     model_weight: float,
-    engine: str,
-    workers: int,
-    memory: int,
-) -> _ByWords:
+    one_best: bool,
+) -> tuple[list[Oracle | None], list[int]]:
     """Search lattices and forests under metrics that align equal words.
 
-    One native call compiles, searches, scores and makes objects, and reads problems while others
-    are searched. Others are lists, what has to be searched by another machine or engine, and what
-    is refused: its own engine says why.
+    One native call compiles, searches and scores, and reads problems while others are searched.
+    Returns the oracles of those that were searched, and the places of the others: lists, what has
+    to be searched by another machine or engine, and what is refused, whose own engine says why.
     """
     others: list[int] = []
     indexes: list[int] = []
@@ -468,20 +377,18 @@ def _by_words(
                     indexes.append(index)
                     yield (
                         space.columns, space.feature_columns,
-                        vocabulary.numbers, vocabulary.strings, evaluator, *alignment,
+                        vocabulary.numbers, vocabulary.strings, *alignment,
                     )  # fmt: skip
                     continue
             others.append(index)
 
-    ours = engine in OUR_ENGINES
-    found, trouble = search_words(
-        problems(),
-        len(spaces),
-        (Oracle, Hypothesis),
-        model_weight,
-        memory,
-        workers,
+    ours = search.is_ours
+    table, trouble = search_words(
+        problems(), len(spaces), model_weight, search.memory, search.workers, one_best
     )
+    results: list[Oracle | None] = [None] * len(spaces)
+    for place, index in enumerate(indexes):
+        results[index] = Oracle.of_row(table, place, evaluators[index])
     for place, outcome, arcs in trouble:
         lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
@@ -489,19 +396,13 @@ def _by_words(
         if outcome == _OVERFLOW:
             lattice.hypothesis(arcs)  # which says so
         others.append(indexes[place])
-    results = cast("list[Oracle | None]", found)
-    if len(results) < len(spaces):
-        at = dict(zip(indexes, results, strict=True))
-        results = [at.get(index) for index in range(len(spaces))]
-    return _ByWords(results, others)
+    return results, others
 
 
 def _by_engine(
     problems: dict[int, tuple[Lattice | Forest, CompiledEvaluator]],
+    search: Search,
     model_weight: float,
-    engine: str,
-    workers: int,
-    memory: int,
 ) -> dict[int, Oracle]:
     """Return the oracles of lattices and forests under the same keys, by one call of each engine.
 
@@ -513,18 +414,18 @@ def _by_engine(
     for index, (space, evaluator) in problems.items():
         if isinstance(space, Forest):
             check_sums(space.columns)
-            if engine in ("auto", kernel.ENGINE.name):
+            if search.is_ours:
                 evaluator = spell_out(evaluator)
         prepared[index], machines[index] = compile_for(space, evaluator)
-        chosen = choose(engine, prepared[index].space, machines[index])
+        chosen = choose(search.engine, prepared[index].space, machines[index])
         members.setdefault(chosen, []).append(index)
     results: dict[int, Oracle] = {}
     for chosen, indexes in members.items():
         found = chosen.best(
             [(prepared[index].space, machines[index]) for index in indexes],
             model_weight=model_weight,
-            workers=workers,
-            memory=memory,
+            workers=search.workers,
+            memory=search.memory,
         )
         for index, best in zip(indexes, found, strict=True):
             space, evaluator = problems[index]
@@ -557,11 +458,11 @@ def _in_reported_order(
     return [found[entry] for entry in sorted(order, key=lambda entry: (group[entry], entry))]
 
 
-def _no_machine(evaluator: Evaluator, engine: str) -> OptionError:
-    if has_matches(evaluator) and engine not in OUR_ENGINES:
+def _no_machine(evaluator: Evaluator, search: Search) -> OptionError:
+    if has_matches(evaluator) and not search.is_ours:
         return OptionError(
-            f"{evaluator.metric} has no machine for engine {engine}: it is searched by labels "
-            f"({argument('engine')} {' or '.join(OUR_ENGINES)})"
+            f"{evaluator.metric} has no machine for engine {search.engine}: it is searched by "
+            f"labels ({argument('engine')} {' or '.join(OUR_ENGINES)})"
         )
     return OptionError(
         f"{evaluator.metric} has no machine and cannot search a lattice; "
@@ -662,15 +563,12 @@ class DensityPoint(NamedTuple):
         return {"density": self.density, "arcs": self.arcs, **self.oracle.to_dict()}
 
 
-@takes(lattice=LATTICE, evaluator=EVALUATOR, budget=WHOLE, memory=WHOLE)
+@takes(lattice=LATTICE, evaluator=EVALUATOR)
 def density_curve(
     lattice: Lattice,
     evaluator: Evaluator,
     densities: Iterable[float],
-    *,
-    engine: str = "auto",
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    **search: Unpack[SearchOptions],
 ) -> list[DensityPoint]:
     """Return the oracle of the lattice pruned to each density: what a larger lattice buys.
 
@@ -684,7 +582,7 @@ def density_curve(
     densities : iterable of float
         Arcs per word of the 1-best; the point of a density beyond the lattice's own is the
         whole lattice.
-    engine, budget, memory
+    **search
         As of :func:`oracle`.
 
     Examples
@@ -702,10 +600,8 @@ def density_curve(
     asked = list(densities)
     losses = max_marginals(lattice)
     pruned = [subset(lattice, *density_masks(lattice, wanted, losses)) for wanted in asked]
-    check_limits(budget, memory)
-    found = find_oracles(
-        pruned, [evaluator] * len(pruned), engine=engine, budget=budget, memory=memory
-    )
+    limits = Search.of("density_curve", search)
+    found = find_oracles(pruned, [evaluator] * len(pruned), limits)
     words = words_of_best(lattice)
     return [
         DensityPoint(part.num_arcs / words, part.num_arcs, point)

@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from decoding.extraction.search import OUR_ENGINES, Search
 from fstmetrics import CompiledEvaluator, Evaluator
 from fstmetrics.contract import ROUNDING, compile_for, nbest_values
 from fstmetrics.references import Reference
@@ -14,12 +15,9 @@ from lattices.algorithms import k_best, path_count
 from lattices.arrays import FloatColumn
 from lattices.errors import EngineError, argument
 from lattices.intersection import RankingEngine, choose, kernel
-from lattices.intersection.rows import MEMORY
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.spaces.arguments import check_filled
 
-#: engines that are this library's own
-OUR_ENGINES = ("auto", "kernel")
 #: who finds sentences by labels (:mod:`decoding.extraction.labels`)
 LABELS = "labels"
 #: sentences that stand in for a space whose rows are beyond the budget
@@ -40,12 +38,10 @@ def ranked_sentences(
     space: Lattice | Forest,
     evaluator: CompiledEvaluator,
     k: int,
+    search: Search,
     *,
     worst: bool,
     model_weight: float,
-    budget: int,
-    memory: int = MEMORY,
-    engine: str = "auto",
 ) -> list[RankedSentence]:
     """Return the k best or worst sentences of a lattice or forest, each once.
 
@@ -64,16 +60,16 @@ def ranked_sentences(
     >>> from fstmetrics import WER
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1])
     >>> found = ranked_sentences(
-    ...     lattice, WER().against(["the"]), 2, worst=False, model_weight=0.0, budget=100
+    ...     lattice, WER().against(["the"]), 2, Search(budget=100), worst=False, model_weight=0.0
     ... )
     >>> [(each.hypothesis.text, each.exact, each.engine) for each in found]
     [('the', True, 'product'), ('a', True, 'product')]
     """
-    found = _ranked(space, evaluator, k, worst, model_weight, budget, memory, engine)
+    found = _ranked(space, evaluator, k, search, worst, model_weight)
     spelt = spell_out(evaluator) if isinstance(space, Forest) and not worst else evaluator
     if found is None and spelt is not evaluator:
         # the product of a forest is that with sentences
-        found = _ranked(space, spelt, k, worst, model_weight, budget, memory, engine)
+        found = _ranked(space, spelt, k, search, worst, model_weight)
     if found is not None:
         return found
     return stand_ins(space, evaluator, k, worst=worst, model_weight=model_weight)
@@ -93,16 +89,15 @@ def _ranked(
     space: Lattice | Forest,
     evaluator: CompiledEvaluator,
     k: int,
+    search: Search,
     worst: bool,
     model_weight: float,
-    budget: int,
-    memory: int,
-    engine: str,
 ) -> list[RankedSentence] | None:
     """Return what an engine finds, or None beyond the budget."""
     if isinstance(space, Forest):
         check_sums(space.columns)
     prepared, machine = compile_for(space, evaluator)
+    engine = search.engine
     chosen = kernel.ENGINE if engine == "auto" else choose(engine, prepared.space, machine)
     if not isinstance(chosen, RankingEngine):
         raise EngineError(
@@ -114,8 +109,8 @@ def _ranked(
         (prepared.space, machine),
         k,
         model_weight=model_weight,
-        budget=budget,
-        memory=memory,
+        budget=search.budget,
+        memory=search.memory,
         words=prepared.words(space),
     )
     if found is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from decoding._native import OracleTable
 from fstmetrics import Edit, Evaluator
 from fstmetrics.alignment.family import Judgement
 from lattices.arrays import FloatColumn, floats
@@ -40,7 +41,9 @@ class Oracle(Deferred, Record):
         What the metric says of the sentence, if it aligns.
     """
 
-    _deferred = frozenset({"stats", "bound", "judgement"})
+    _deferred = frozenset(
+        ("hypothesis", "score", "stats", "reference", "exact", "engine", "bound", "judgement")
+    )
 
     hypothesis: Hypothesis
     score: float
@@ -51,15 +54,32 @@ class Oracle(Deferred, Record):
     bound: float | None = None
     judgement: Judgement | None = field(default=None, repr=False)
 
+    @classmethod
+    def of_row(cls, table: OracleTable, place: int, evaluator: Evaluator) -> Oracle:
+        """Return the oracle of a row, whose fields are read when they are asked for."""
+        return cls.deferred(table, place, evaluator)
+
     if not TYPE_CHECKING:  # the fields are declared above
 
         def _make(self, name: str) -> Any:
-            columns, place, evaluator = self._later
-            if name == "bound":
-                return None
+            table, place, evaluator = self._later
+            if name == "hypothesis":
+                return Hypothesis.deferred(table, place)
+            if name == "judgement":
+                return evaluator.judgement(self.tokens, self.reference, self.stats, self.score)
             if name == "stats":
-                return floats(columns.stats(place))
-            return evaluator.judgement(self.tokens, self.reference, self.stats, self.score)
+                return floats(table.stats(place))
+            known = {"exact": True, "engine": "kernel", "bound": None}
+            return known[name] if name in known else getattr(table, name)(place)
+
+    @property
+    def beside(self) -> tuple[tuple[str, ...], FloatColumn] | None:
+        """The words of the model's own choice and their statistics, if they were asked for."""
+        if not hasattr(self, "_later"):
+            return None
+        table, place, _ = self._later
+        stats = floats(table.one_best_stats(place))
+        return (table.one_best(place), stats) if len(stats) else None
 
     @property
     def edits(self) -> tuple[Edit, ...]:

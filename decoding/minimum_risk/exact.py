@@ -31,7 +31,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decoding.extraction.oracle import check_limits
+from decoding.extraction.search import check_limits
 from decoding.lists import draw
 from decoding.minimum_risk.evidence import (
     Evidence,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding._native import RiskSearch
-from decoding.extraction.oracle import check_limits
+from decoding.extraction.search import check_limits
 from decoding.minimum_risk.evidence import (
     Evidence,
     Spaces,

@@ -4,9 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-#include <structmember.h>
 
-#include <array>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -60,7 +58,7 @@ struct GivenProblem {
   const LatticeColumns* lattice;
   const ForestColumns* forest;
   const FeatureColumns* features;
-  nb::handle numbers, strings, evaluator, metric, references;
+  nb::handle numbers, strings, metric, references;
 };
 
 WordProblem problem_of(const GivenProblem& given) {
@@ -88,14 +86,15 @@ WordProblem problem_of(const GivenProblem& given) {
   return problem;
 }
 
-// What the oracles of a batch have beside their sentences and scores, to be read when it is asked
-// for.
-class WordOracles {
+// The oracles of a batch; rows are read when they are asked for.
+class OracleTable {
  public:
   std::vector<WordOracle> found;
   // by space
-  std::vector<nb::object> feature_names;
+  std::vector<nb::object> feature_names, strings;
 
+  nb::object tokens(std::size_t place) const { return words(place, found.at(place).words); }
+  nb::object one_best(std::size_t place) const { return words(place, found.at(place).one_best); }
   nb::tuple arcs(std::size_t place) const {
     const auto& numbers = found.at(place).arcs;
     nb::object result = stolen(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
@@ -112,70 +111,22 @@ class WordOracles {
     return result;
   }
   Array<double> stats(std::size_t place) const {
-    return give(std::vector<double>(found.at(place).stats));
+    return give(std::vector<double>(found.at(place).metric.stats));
   }
-};
-
-// The places of the slots of a class in its objects, so that what is new and frozen can be filled.
-template <std::size_t count>
-std::array<Py_ssize_t, count> slots_of(nb::handle type,
-                                       const std::array<const char*, count>& names) {
-  std::array<Py_ssize_t, count> offsets;
-  for (std::size_t each = 0; each < count; ++each) {
-    const nb::object slot = type.attr(names[each]);
-    if (!Py_IS_TYPE(slot.ptr(), &PyMemberDescr_Type)) throw nb::type_error("a class without slots");
-    offsets[each] = reinterpret_cast<PyMemberDescrObject*>(slot.ptr())->d_member->offset;
-  }
-  return offsets;
-}
-
-// Makes objects of two classes with slots without their __init__: Oracle and Hypothesis, whose
-// other fields are made when they are asked for, from what `_later` has.
-class Maker {
- public:
-  Maker(nb::handle oracle, nb::handle hypothesis)
-      : oracle_(oracle),
-        hypothesis_(hypothesis),
-        oracle_slots_(
-            slots_of<6>(oracle, {"hypothesis", "score", "reference", "exact", "engine", "_later"})),
-        hypothesis_slots_(slots_of<4>(hypothesis, {"tokens", "score", "index", "_later"})),
-        kernel_(nb::steal(PyUnicode_InternFromString("kernel"))),
-        no_index_(nb::int_(-1)) {}
-
-  nb::object make(const WordOracle& found, const nb::object& later, nb::handle strings) const {
-    return filled(
-        oracle_, oracle_slots_,
-        {filled(hypothesis_, hypothesis_slots_,
-                {tokens(found.words, strings), nb::float_(found.model), no_index_, later}),
-         nb::float_(found.score), nb::int_(found.reference), nb::bool_(true), kernel_, later});
+  Array<double> one_best_stats(std::size_t place) const {
+    return give(std::vector<double>(found.at(place).one_best_metric.stats));
   }
 
  private:
-  template <std::size_t count>
-  static nb::object filled(nb::handle kind, const std::array<Py_ssize_t, count>& offsets,
-                           std::array<nb::object, count> values) {
-    auto* type = reinterpret_cast<PyTypeObject*>(kind.ptr());
-    nb::object made = stolen(type->tp_alloc(type, 0));
-    for (std::size_t each = 0; each < count; ++each) {
-      auto* slot = reinterpret_cast<char*>(made.ptr()) + offsets[each];
-      *reinterpret_cast<PyObject**>(slot) = values[each].release().ptr();
-    }
-    return made;
-  }
-  static nb::object tokens(std::span<const Index> words, nb::handle strings) {
-    nb::object result = stolen(PyTuple_New(static_cast<Py_ssize_t>(words.size())));
-    for (std::size_t place = 0; place < words.size(); ++place) {
-      PyObject* word = PyList_GetItem(strings.ptr(), words[place]);
+  nb::object words(std::size_t place, std::span<const Index> numbers) const {
+    nb::object result = stolen(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
+    for (std::size_t at = 0; at < numbers.size(); ++at) {
+      PyObject* word = PyList_GetItem(strings[place].ptr(), numbers[at]);
       if (word == nullptr) throw nb::python_error();
-      PyTuple_SET_ITEM(result.ptr(), place, Py_NewRef(word));
+      PyTuple_SET_ITEM(result.ptr(), at, Py_NewRef(word));
     }
     return result;
   }
-
-  nb::handle oracle_, hypothesis_;
-  std::array<Py_ssize_t, 6> oracle_slots_;
-  std::array<Py_ssize_t, 4> hypothesis_slots_;
-  nb::object kernel_, no_index_;
 };
 
 // The searches of a batch. Problems are handed in one by one, and threads take what there is: so
@@ -269,8 +220,8 @@ using Trouble = std::tuple<std::size_t, int, std::vector<Index>>;
 
 GivenProblem given_problem(nb::handle item) {
   const auto parts = items(item);
-  if (parts.size() != 7 || !PyDict_Check(parts[2]) || !PyList_Check(parts[3])) {
-    throw nb::type_error("a problem has seven parts, a dict and a list among them");
+  if (parts.size() != 6 || !PyDict_Check(parts[2]) || !PyList_Check(parts[3])) {
+    throw nb::type_error("a problem has six parts, a dict and a list among them");
   }
   const nb::handle space(parts[0]), features(parts[1]);
   const bool forest = nb::isinstance<ForestColumns>(space);
@@ -280,8 +231,7 @@ GivenProblem given_problem(nb::handle item) {
           parts[2],
           parts[3],
           parts[4],
-          parts[5],
-          parts[6]};
+          parts[5]};
 }
 
 // Let signals raise and other threads run; the interpreter's lock is held.
@@ -291,13 +241,12 @@ void breathe(std::size_t place) {
   const nb::gil_scoped_release others;
 }
 
-std::pair<nb::list, std::vector<Trouble>> search_words(const nb::iterable& problems,
-                                                       std::size_t most, const nb::tuple& classes,
-                                                       double model_weight, std::size_t memory,
-                                                       int workers) {
-  const Maker maker(classes[0], classes[1]);
-  auto* oracles = new WordOracles;
-  const nb::object source = nb::cast(oracles, nb::rv_policy::take_ownership);
+std::pair<nb::object, std::vector<Trouble>> search_words(const nb::iterable& problems,
+                                                         std::size_t most, double model_weight,
+                                                         std::size_t memory, int workers,
+                                                         bool one_best) {
+  auto* oracles = new OracleTable;
+  nb::object table = nb::cast(oracles, nb::rv_policy::take_ownership);
   oracles->found.resize(most);
   // what is searched stays alive until all threads have ended
   std::vector<nb::object> kept;
@@ -307,7 +256,8 @@ std::pair<nb::list, std::vector<Trouble>> search_words(const nb::iterable& probl
   const nb::object searches = nb::module_::import_("lattices._native").attr("FOREST_SEARCH");
   Batch batch(oracles->found, {{model_weight, memory},
                                {model_weight, memory},
-                               nb::cast<const forests::SearchHandle*>(searches)});
+                               nb::cast<const forests::SearchHandle*>(searches),
+                               one_best});
   batch.start(std::min(workers, static_cast<int>(std::min<std::size_t>(most, 1024))));
   for (const nb::handle item : problems) {
     if (given.size() == most) throw option_error("there are more problems than were announced");
@@ -316,60 +266,72 @@ std::pair<nb::list, std::vector<Trouble>> search_words(const nb::iterable& probl
     const auto* features = given.back().features;
     oracles->feature_names.emplace_back();
     if (features != nullptr) oracles->feature_names.back() = features->names;
+    oracles->strings.push_back(nb::borrow(given.back().strings));
     batch.hand_in(given.size() - 1, problem_of(given.back()));
     breathe(given.size());
   }
   batch.close();
-  nb::list results;
   std::vector<Trouble> trouble;
   Poll poll(check_signals);
   for (std::size_t place = 0; place < given.size(); ++place) {
     if (!batch.done(place)) unlocked([&] { batch.help(place, poll); });
     const auto& found = oracles->found[place];
-    if (found.outcome == Outcome::Found) {
-      const nb::object later = nb::make_tuple(source, place, given[place].evaluator);
-      results.append(maker.make(found, later, given[place].strings));
-    } else {
-      results.append(nb::none());
+    if (found.outcome != Outcome::Found) {
       trouble.emplace_back(place, static_cast<int>(found.outcome), found.arcs);
     }
     // its search is over, and to let go takes time that others search in
     kept[place].reset();
     breathe(place);
   }
-  return {std::move(results), std::move(trouble)};
+  return {std::move(table), std::move(trouble)};
 }
 
 }  // namespace
 
 void bind_oracles(nb::module_& module) {
-  nb::class_<WordOracles>(module, "WordOracles",
-                          "What the oracles of a batch have beside their sentences and scores.")
-      .def("arcs", &WordOracles::arcs, nb::arg("place"),
-           nb::sig("def arcs(self, place: int) -> tuple[int, ...]"), "Return the arcs of a path.")
-      .def("features", &WordOracles::features, nb::arg("place"),
+  const auto row = [](auto get) {
+    return
+        [get](const OracleTable& table, std::size_t place) { return get(table.found.at(place)); };
+  };
+  nb::class_<OracleTable>(module, "OracleTable", "The oracles of a batch, a row a space.")
+      .def("tokens", &OracleTable::tokens, nb::arg("place"),
+           nb::sig("def tokens(self, place: int) -> tuple[str, ...]"), "Return the words.")
+      .def("one_best", &OracleTable::one_best, nb::arg("place"),
+           nb::sig("def one_best(self, place: int) -> tuple[str, ...]"),
+           "Return the words of the model's own choice.")
+      .def("arcs", &OracleTable::arcs, nb::arg("place"),
+           nb::sig("def arcs(self, place: int) -> tuple[int, ...]"), "Return the arcs of the path.")
+      .def("features", &OracleTable::features, nb::arg("place"),
            nb::sig("def features(self, place: int) -> dict[str, float]"),
-           "Return the features of a path that are not zero, by name.")
-      .def("stats", &WordOracles::stats, nb::arg("place"), "Return the statistics of a path.");
+           "Return the features of the path that are not zero, by name.")
+      .def("score", row([](const WordOracle& found) { return found.metric.score; }),
+           nb::arg("place"), "Return the metric.")
+      .def("model", row([](const WordOracle& found) { return found.model; }), nb::arg("place"),
+           "Return the model's score.")
+      .def("reference", row([](const WordOracle& found) { return found.metric.reference; }),
+           nb::arg("place"), "Return the reference it was scored against.")
+      .def("stats", &OracleTable::stats, nb::arg("place"), "Return the statistics.")
+      .def("one_best_stats", &OracleTable::one_best_stats, nb::arg("place"),
+           "Return the statistics of the model's own choice.");
   module.def(
-      "search_words", &search_words, nb::arg("problems"), nb::arg("most"), nb::arg("classes"),
-      nb::arg("model_weight"), nb::arg("memory"), nb::arg("workers"),
+      "search_words", &search_words, nb::arg("problems"), nb::arg("most"), nb::arg("model_weight"),
+      nb::arg("memory"), nb::arg("workers"), nb::arg("one_best"),
       nb::sig("def search_words(problems: "
               "collections.abc.Iterable[tuple[lattices._native.LatticeColumns | "
               "lattices._native.ForestColumns, "
-              "lattices._native.FeatureColumns | None, dict[str, int], list[str], object, "
+              "lattices._native.FeatureColumns | None, dict[str, int], list[str], "
               "fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, "
-              "classes: tuple[type, type], model_weight: float, memory: int, "
-              "workers: int) -> tuple[list[object], list[tuple[int, int, list[int]]]]"),
+              "model_weight: float, memory: int, workers: int, one_best: bool) -> "
+              "tuple[OracleTable, list[tuple[int, int, list[int]]]]"),
       "Compile the references of each space, search it, and score what was found.\n"
       "\n"
       "A problem has the columns of a lattice or forest, those of its features or None, the\n"
-      "numbers and the strings of its vocabulary, the evaluator, its metric, and the references:\n"
+      "numbers and the strings of its vocabulary, the metric, and the references:\n"
       "texts, or tuples of words. There are at most so many; while they are read, others are\n"
-      "searched on threads. Each search may take so many bytes. Returns\n"
-      "oracles of the two classes, Oracle and Hypothesis, or None with the place, the outcome and\n"
-      "the arcs in a list: 1, no path is complete; 2, the path's model score overflows; 3, it\n"
-      "takes more memory, or a forest cannot be searched.");
+      "searched on threads. Each search may take so many bytes. Returns a row for each problem,\n"
+      "and where there is no oracle the place, the outcome and the arcs in a list: 1, no path is\n"
+      "complete; 2, the path's model score overflows; 3, it takes more memory, or a forest cannot\n"
+      "be searched. With `one_best` the model's own choice is scored, too.");
 }
 
 }  // namespace decoding

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fstmetrics/native/aligning.hpp"
+#include "lattices/native/best.hpp"
 #include "lattices/native/forest_search.hpp"
 #include "lattices/native/intersection.hpp"
 #include "lattices/native/paths.hpp"
@@ -45,18 +46,28 @@ struct WordOptions {
   lattices::SearchOptions lattices;
   lattices::forests::Options forests;
   const lattices::forests::SearchHandle* search_forest = nullptr;
+  // whether the best path by the model is scored, too
+  bool one_best = false;
 };
 
-// The path that was found, with what the metric says of its words against the reference that
-// scores them best, the first of equals.
-struct WordOracle {
-  Outcome outcome = Outcome::NoPath;
-  double score = 0.0, model = 0.0;
+// What the metric says of words against the reference that scores them best, the first of equals.
+struct WordScore {
+  double score = 0.0;
   Index reference = -1;
   std::vector<double> stats;
+};
+
+// The path that was found, and the model's own.
+struct WordOracle {
+  Outcome outcome = Outcome::NoPath;
+  double model = 0.0;
+  WordScore metric;
   std::vector<Index> arcs, words;  // arcs or edges
   // sums of features that are not zero, with their columns
   std::vector<std::pair<Index, double>> features;
+  // where they were asked for
+  std::vector<Index> one_best;
+  WordScore one_best_metric;
 };
 
 // Solves problems one after the other, in memory that is kept from one to the next.
@@ -72,7 +83,12 @@ class WordSearch {
     }
     if (found.outcome == Outcome::NoPath || found.outcome == Outcome::Refused) return found;
     add_features(problem, found);
-    rescore(problem, found, poll);
+    found.metric = score(problem, found.words, poll);
+    if (options.one_best) {
+      found.one_best = problem.lattice != nullptr ? best_words(*problem.lattice, poll)
+                                                  : best_words(*problem.forest, poll);
+      found.one_best_metric = score(problem, found.one_best, poll);
+    }
     return found;
   }
 
@@ -165,21 +181,33 @@ class WordSearch {
     sums_.take([&](Index column, double sum) { found.features.emplace_back(column, sum); });
   }
 
+  static std::vector<Index> best_words(const lattices::Lattice& lattice, lattices::Poll& poll) {
+    std::vector<Index> words;
+    for (const Index arc : lattices::best_edges(lattice, poll)) {
+      if (lattice.label[arc] != 0) words.push_back(lattice.label[arc]);
+    }
+    return words;
+  }
+  static std::vector<Index> best_words(const lattices::Forest& forest, lattices::Poll& poll) {
+    std::vector<Index> words;
+    lattices::DerivationReader(forest).read(lattices::best_edges(forest, poll), words);
+    return words;
+  }
+
   // Machines search, scorers report.
-  void rescore(const WordProblem& problem, WordOracle& found, lattices::Poll& poll) {
+  WordScore score(const WordProblem& problem, std::span<const Index> words, lattices::Poll& poll) {
     const WordMetric& metric = *problem.metric;
     if (aligner_.costs() != metric.costs) aligner_ = fstmetrics::Aligner(metric.costs);
     stats_.resize(aligner_.width());
+    WordScore best;
     for (std::size_t number = 0; number < problem.num_references(); ++number) {
-      fstmetrics::number_statistics<Index>(aligner_, found.words, problem.words(number), poll,
-                                           stats_);
-      const double score = metric.score(stats_);
-      const double better = metric.error_rate ? found.score - score : score - found.score;
-      if (found.reference >= 0 && better <= fstmetrics::rounding) continue;
-      found.score = score;
-      found.reference = static_cast<Index>(number);
-      found.stats = stats_;
+      fstmetrics::number_statistics<Index>(aligner_, words, problem.words(number), poll, stats_);
+      const double here = metric.score(stats_);
+      const double better = metric.error_rate ? best.score - here : here - best.score;
+      if (best.reference >= 0 && better <= fstmetrics::rounding) continue;
+      best = {here, static_cast<Index>(number), stats_};
     }
+    return best;
   }
 
   lattices::Intersection intersection_;

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from decoding.corpus.jobs import CurveJob, MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import NO_REFERENCES, Segment
-from decoding.extraction.oracle import DEFAULT_BUDGET, Oracle, find_oracles
+from decoding.extraction.oracle import Oracle, find_oracles
+from decoding.extraction.search import SEARCH, Search
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit
 from decoding.minimum_risk.results import Consensus, Method
@@ -21,7 +22,6 @@ from fstmetrics.references import Reference, tokens_of
 from lattices.algorithms import best
 from lattices.errors import OptionError, SpaceError
 from lattices.formats.references import References
-from lattices.intersection.rows import MEMORY
 from lattices.spaces import Lattice, NBest, Space
 
 #: sentences of a segment that are compared, and what people call them
@@ -190,7 +190,7 @@ class ReportJob:
         As in :func:`decoding.mbr`; the scale is that of all posteriors.
     at, densities
         The points of curves, for lists and forests, and for lattices.
-    budget, memory
+    search
         As in :func:`decoding.oracle`.
 
     Examples
@@ -210,8 +210,7 @@ class ReportJob:
     scale: float = 1.0
     at: tuple[int, ...] = SIZES
     densities: tuple[float, ...] = DENSITIES
-    budget: int = DEFAULT_BUDGET
-    memory: int = MEMORY
+    search: Search = SEARCH
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentReport]:
         """Return what the page has of each segment."""
@@ -241,8 +240,7 @@ class ReportJob:
         found = find_oracles(
             [spaces[place] for place in places],
             [evaluators[place] for place in places],
-            budget=self.budget,
-            memory=self.memory,
+            self.search,
         )
         by_place = dict(zip(places, found, strict=True))
         return [by_place.get(place) for place in range(len(spaces))]

@@ -25,22 +25,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from decoding.extraction.oracle import DEFAULT_BUDGET, check_limits, find_oracles, worst
+from decoding.extraction.oracle import find_oracles, ranked_oracles
 from decoding.extraction.results import Oracle, judged
+from decoding.extraction.search import Search, SearchOptions
 from fstmetrics import Evaluator, nbest_stats, quality, scores_of
 from fstmetrics.contract import EVALUATOR, EVALUATORS
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
-from lattices.intersection.rows import MEMORY
 from lattices.records import Record
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.arguments import NUMBER, SPACE, SPACES, WHOLE, check_filled, takes
+from lattices.spaces.arguments import NUMBER, SPACE, SPACES, check_filled, takes
 from lattices.spaces.features import Weights
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -71,15 +74,14 @@ class HopeFear(Record):
         return self.hope.exact and self.fear.exact
 
 
-@takes(space=SPACE, evaluator=EVALUATOR, scale=NUMBER, budget=WHOLE, memory=WHOLE)
+@takes(space=SPACE, evaluator=EVALUATOR, scale=NUMBER)
 def hope_fear(
     space: Space,
     evaluator: Evaluator,
     weights: Weights | None = None,
     *,
     scale: float = 1.0,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
+    **search: Unpack[SearchOptions],
 ) -> HopeFear:
     """Return hope, fear, the oracle and the model's best of one space.
 
@@ -94,11 +96,8 @@ def hope_fear(
         Weights of the features; without them the scores of the space are the model's.
     scale : float
         Of the metric against the model score; greater than 0.
-    budget : int
-        How many prefixes the search for fear may keep; under BLEU, labels of each search.
-    memory : int
-        How many bytes each search may take, as of :func:`decoding.oracle` and
-        :func:`decoding.worst`.
+    **search
+        As of :func:`decoding.oracle` and :func:`decoding.worst`, for each search.
 
     Examples
     --------
@@ -117,21 +116,17 @@ def hope_fear(
     >>> found.hope.text, found.fear.text, found.hope.engine, found.exact
     ('a cat', 'a hat', 'labels', True)
     """
-    return hope_fears([space], [evaluator], weights, scale=scale, budget=budget, memory=memory)[0]
+    return hope_fears([space], [evaluator], weights, scale=scale, **search)[0]
 
 
-@takes(
-    spaces=SPACES, evaluators=EVALUATORS, scale=NUMBER, budget=WHOLE, memory=WHOLE, workers=WHOLE
-)
+@takes(spaces=SPACES, evaluators=EVALUATORS, scale=NUMBER)
 def hope_fears(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
     weights: Weights | None = None,
     *,
     scale: float = 1.0,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
-    workers: int = 1,
+    **search: Unpack[SearchOptions],
 ) -> list[HopeFear]:
     """Return :func:`hope_fear` of each space of a batch, in ``workers`` threads.
 
@@ -150,7 +145,7 @@ def hope_fears(
         raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
     if not 0.0 < scale < np.inf:
         raise OptionError(f"the scale of the metric is finite and greater than 0, not {scale}")
-    check_limits(budget, memory)
+    limits = Search.of("hope_fears", search)
     if weights is not None:
         spaces = [space.reweighted(weights) for space in spaces]
     found: dict[int, HopeFear] = {}
@@ -162,7 +157,7 @@ def hope_fears(
             graphs[place] = space
     if graphs:
         judges = [evaluators[place] for place in graphs]
-        of_graphs = _of_graphs(list(graphs.values()), judges, scale, budget, memory, workers)
+        of_graphs = _of_graphs(list(graphs.values()), judges, scale, limits)
         found.update(zip(graphs, of_graphs, strict=True))
     return [found[place] for place in range(len(spaces))]
 
@@ -171,23 +166,18 @@ def _of_graphs(
     spaces: Sequence[Lattice | Forest],
     evaluators: Sequence[Evaluator],
     scale: float,
-    budget: int,
-    memory: int,
-    workers: int,
+    search: Search,
 ) -> list[HopeFear]:
     model_weight = 1.0 / scale
     pairs = list(zip(spaces, evaluators, strict=True))
     hopes, tops = (
-        find_oracles(
-            spaces, evaluators, model_weight=each, budget=budget, memory=memory, workers=workers
-        )
-        for each in (model_weight, 0.0)
+        find_oracles(spaces, evaluators, search, model_weight=each) for each in (model_weight, 0.0)
     )
 
     def fear(pair: tuple[Lattice | Forest, Evaluator]) -> Oracle:
-        return worst(*pair, model_weight=-model_weight, budget=budget, memory=memory)[0]
+        return ranked_oracles(*pair, 1, search, worst=True, model_weight=-model_weight)[0]
 
-    fears = _in_threads(fear, pairs, workers)
+    fears = _in_threads(fear, pairs, search.workers)
     bests = [judged(best(space), evaluator, True, "model") for space, evaluator in pairs]
     return [HopeFear(*found) for found in zip(hopes, fears, tops, bests, strict=True)]
 

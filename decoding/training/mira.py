@@ -248,10 +248,7 @@ class MIRA(OnlineLearner):
         """Return the same with several fears each."""
         judges = [corpus.evaluator(place) for place in spaces]
         model_weight = 1.0 / self.scale
-        hopes = find_oracles(
-            list(spaces.values()), judges,
-            model_weight=model_weight, budget=self.budget, workers=self.workers,
-        )  # fmt: skip
+        hopes = find_oracles(list(spaces.values()), judges, self.search, model_weight=model_weight)
 
         def fears(place: int) -> tuple[list[Constraint], bool]:
             space, judge, hope = spaces[place], corpus.evaluator(place), found[place]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from decoding.extraction.oracle import DEFAULT_BUDGET
+from decoding.extraction.search import DEFAULT_BUDGET, Search
 from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.learner import Round, TrainingTask
@@ -233,6 +233,11 @@ class OnlineLearner(DocumentLearner):
             raise OptionError(f"scale is finite and greater than 0, not {self.scale}")
         if not 0.0 <= self.settling < 1.0:
             raise OptionError(f"settling is from 0 to below 1, not {self.settling}")
+
+    @property
+    def search(self) -> Search:
+        """How hope and fear are searched for."""
+        return Search(budget=self.budget, workers=self.workers)
 
     @abstractmethod
     def wanted(

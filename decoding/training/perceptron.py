@@ -137,9 +137,8 @@ class Perceptron(OnlineLearner):
             targets = find_oracles(
                 list(graphs.values()),
                 [corpus.evaluator(place) for place in graphs],
+                self.search,
                 model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
-                budget=self.budget,
-                workers=self.workers,
             )
             rivals = self._rivals(corpus, graphs)
             for place, target, rival in zip(graphs, targets, rivals, strict=True):

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from decoding.extraction.oracle import find_oracles
+from decoding.extraction.search import Search
 from decoding.training.envelope import feature_rows
 from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.hope_fear import first_best
@@ -365,8 +366,8 @@ class SoftmaxMargin(PairLearner):
         found = find_oracles(
             [corpus.reweighted(place, weights) for place in places],
             [corpus.evaluator(place) for place in places],
+            Search(workers=self.workers),
             model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
-            workers=self.workers,
         )
         return {
             place: Target(each.hypothesis, quality(corpus.metric, each.score))

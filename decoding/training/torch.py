@@ -26,7 +26,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from decoding.extraction.oracle import DEFAULT_BUDGET, oracle
+from decoding.extraction.oracle import oracle
+from decoding.extraction.search import DEFAULT_BUDGET
 from decoding.training.hope_fear import first_best
 from decoding.training.risk.expected import estimate, expectation
 from decoding.training.risk.problem import Beyond, RiskProblem, checked_options

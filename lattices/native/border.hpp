@@ -68,6 +68,12 @@ Matrix<T> give(std::vector<T>&& values, std::size_t rows, std::size_t columns) {
   return Matrix<T>(kept->data(), {rows, columns}, owner);
 }
 
+// Show memory that a Python object owns as a column, read-only, which keeps the object alive.
+template <class T>
+Array<T> show(std::span<const T> values, nb::handle owner) {
+  return Array<T>(values.data(), {values.size()}, owner);
+}
+
 // Let pending signals raise: a Poll::Check for threads that released the lock.
 inline void check_signals() {
   const nb::gil_scoped_acquire lock;

@@ -9,6 +9,7 @@
 
 #include "lattices/native/border.hpp"
 #include "lattices/native/machines.hpp"
+#include "lattices/native/owned.hpp"
 #include "lattices/native/paths.hpp"
 #include "lattices/native/row_automata.hpp"
 #include "lattices/native/spaces.hpp"
@@ -18,13 +19,17 @@ namespace lattices {
 struct LatticeColumns : Lattice {
   LatticeColumns(Ints src, Ints dst, Ints label, Floats score, Floats final, Ints in_arc,
                  Ints in_offset, Ints out_offset, Index start, std::string called);
+  // in normal form
+  LatticeColumns(OwnedLattice own, std::string called);
   // `name` looks at a member
   LatticeColumns(const LatticeColumns&) = delete;
   LatticeColumns& operator=(const LatticeColumns&) = delete;
 
  private:
+  // the columns are either Python's or its own
   Ints src_, dst_, label_, in_arc_, in_offset_, out_offset_;
   Floats score_, final_;
+  OwnedLattice own_;
   std::string called_;
 };
 
@@ -46,6 +51,8 @@ struct FeatureColumns {
 
   FeatureColumns(Names all_names, Ints bounds, Ints columns, Floats values, Ints end_bounds,
                  Ints end_columns, Floats end_values);
+  // right by themselves
+  FeatureColumns(Names all_names, OwnedRows own_edges, OwnedRows own_ends);
 
   // Whether there is a row for each edge, and for each node that may end a path.
   template <class Space>
@@ -60,6 +67,7 @@ struct FeatureColumns {
  private:
   Ints bounds_, columns_, end_bounds_, end_columns_;
   Floats values_, end_values_;
+  OwnedRows own_edges_, own_ends_;
 };
 
 struct AlignmentColumns : Alignment {

@@ -70,23 +70,6 @@ struct WeightLayout {
   std::int64_t least_bytes() const { return costs * (wide ? 8 : 4) + (ids ? 4 : 0); }
 };
 
-struct FstWeight {
-  double first = 0.0, second = 0.0;
-  Index ids = 0;
-};
-
-inline FstWeight take_weight(Bytes& bytes, const WeightLayout& layout) {
-  const auto cost = [&] { return layout.wide ? bytes.take<double>() : bytes.take<float>(); };
-  FstWeight found;
-  found.first = cost();
-  if (layout.costs == 2) found.second = cost();
-  if (layout.ids) {
-    found.ids = bytes.take<std::int32_t>();
-    bytes.skip(4 * static_cast<std::int64_t>(found.ids));
-  }
-  return found;
-}
-
 // The columns of an FST; `second` costs, and frames, are Kaldi's alone.
 struct FstStates {
   std::vector<Index> src, ilabel, olabel, dst, frames;
@@ -98,69 +81,125 @@ struct FstStates {
   bool complete = false;
 };
 
-// Read the states that are announced, or those up to the end if that is -1. Without `keep` they are
-// counted alone.
-inline FstStates read_states(Bytes bytes, std::int64_t announced, const WeightLayout& layout,
-                             bool keep, Poll& poll) {
+// Count the states that are announced, or those up to the end if that is -1: no columns are made.
+inline FstStates count_states(Bytes bytes, std::int64_t announced, const WeightLayout& layout,
+                              Poll& poll) {
   FstStates found;
   const std::int64_t per_state = layout.least_bytes() + 8, per_arc = layout.least_bytes() + 12;
-  const bool kaldi = layout.costs == 2;
-  if (keep) {
-    const auto counted = read_states(bytes, announced, layout, false, poll);
-    if (!counted.complete) return counted;
-    const auto arcs = static_cast<std::size_t>(counted.arcs);
-    for (auto* column : {&found.src, &found.olabel, &found.dst}) column->reserve(arcs);
-    (kaldi ? found.frames : found.ilabel).reserve(arcs);
-    found.cost.reserve(arcs);
-    if (kaldi) found.second.reserve(arcs);
-  }
+  const auto skip_ids = [&] {
+    bytes.skip(4 * static_cast<std::int64_t>(bytes.take<std::int32_t>()));
+  };
   found.end = bytes.place();
   while (announced < 0 ? bytes.left() > 0 : found.states < announced) {
     poll();
     if (bytes.left() < static_cast<std::size_t>(per_state)) return found;
-    const FstWeight final = take_weight(bytes, layout);
+    bytes.skip(layout.least_bytes() - (layout.ids ? 4 : 0));
+    if (layout.ids) skip_ids();
     const auto count = bytes.take<std::int64_t>();
     if (!bytes.good() || count < 0 || count > static_cast<std::int64_t>(bytes.left()) / per_arc ||
         found.arcs + count > std::numeric_limits<Index>::max()) {
       return found;
     }
-    if (!keep && !layout.ids) {
+    if (!layout.ids) {
       bytes.skip(count * per_arc);
-    } else if (!keep) {
-      for (std::int64_t arc = 0; arc < count; ++arc) {
-        bytes.skip(8 + layout.least_bytes() - 4);
-        bytes.skip(4 * static_cast<std::int64_t>(bytes.take<std::int32_t>()));
-        bytes.skip(4);
-      }
-      if (!bytes.good()) return found;
     } else {
       for (std::int64_t arc = 0; arc < count; ++arc) {
-        const auto ilabel = bytes.take<std::int32_t>(), olabel = bytes.take<std::int32_t>();
-        const FstWeight weight = take_weight(bytes, layout);
-        const auto dst = bytes.take<std::int32_t>();
-        if (!bytes.good()) return found;
-        found.src.push_back(static_cast<Index>(found.states));
-        found.olabel.push_back(olabel);
-        found.dst.push_back(dst);
-        found.cost.push_back(weight.first);
-        if (kaldi) {
-          found.second.push_back(weight.second);
-          // the input label of a Lattice is a transition-id
-          found.frames.push_back(layout.ids ? weight.ids : ilabel != 0);
-        } else {
-          found.ilabel.push_back(ilabel);
-        }
+        bytes.skip(8 + layout.least_bytes() - 4);
+        skip_ids();
+        bytes.skip(4);
       }
     }
-    if (keep) {
-      found.final.push_back(final.first);
-      if (kaldi) found.final_second.push_back(final.second);
-    }
+    if (!bytes.good()) return found;
     ++found.states;
     found.arcs += count;
     found.end = bytes.place();
   }
   found.complete = true;
+  return found;
+}
+
+namespace detail {
+
+// A place in little-endian bytes that are known to be there.
+class CountedBytes {
+ public:
+  explicit CountedBytes(const std::uint8_t* at) : at_(at) {}
+
+  template <class T>
+  T take() {
+    std::uint8_t bytes[sizeof(T)];
+    std::memcpy(bytes, at_, sizeof(T));
+    at_ += sizeof(T);
+    if constexpr (std::endian::native == std::endian::big) std::reverse(bytes, bytes + sizeof(T));
+    return std::bit_cast<T>(bytes);
+  }
+  void skip(std::int64_t size) { at_ += size; }
+
+ private:
+  const std::uint8_t* at_;
+};
+
+template <class Cost, int costs, bool ids>
+void fill_states(CountedBytes bytes, FstStates& found, Poll& poll) {
+  const auto weight = [&](double& first, double& second) {
+    first = bytes.take<Cost>();
+    if constexpr (costs == 2) second = bytes.take<Cost>();
+    Index frames = 0;
+    if constexpr (ids) {
+      frames = bytes.take<std::int32_t>();
+      bytes.skip(4 * static_cast<std::int64_t>(frames));
+    }
+    return frames;
+  };
+  std::size_t arc = 0;
+  double none = 0.0;
+  for (std::int64_t state = 0; state < found.states; ++state) {
+    poll();
+    weight(found.final[state], costs == 2 ? found.final_second[state] : none);
+    for (auto count = bytes.take<std::int64_t>(); count > 0; --count, ++arc) {
+      const auto ilabel = bytes.take<std::int32_t>();
+      found.src[arc] = static_cast<Index>(state);
+      found.olabel[arc] = bytes.take<std::int32_t>();
+      const Index frames = weight(found.cost[arc], costs == 2 ? found.second[arc] : none);
+      found.dst[arc] = bytes.take<std::int32_t>();
+      if constexpr (costs == 2) {
+        // the input label of a Lattice is a transition-id
+        found.frames[arc] = ids ? frames : ilabel != 0;
+      } else {
+        found.ilabel[arc] = ilabel;
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+// Read the states that are announced, or those up to the end if that is -1. Columns are made if
+// all are there.
+inline FstStates read_states(std::span<const std::uint8_t> data, std::size_t place,
+                             std::int64_t announced, const WeightLayout& layout, Poll& poll) {
+  FstStates found = count_states(Bytes(data, place), announced, layout, poll);
+  if (!found.complete) return found;
+  const auto arcs = static_cast<std::size_t>(found.arcs);
+  const auto states = static_cast<std::size_t>(found.states);
+  const bool kaldi = layout.costs == 2;
+  for (auto* column : {&found.src, &found.olabel, &found.dst}) column->resize(arcs);
+  (kaldi ? found.frames : found.ilabel).resize(arcs);
+  found.cost.resize(arcs);
+  found.final.resize(states);
+  if (kaldi) found.second.resize(arcs);
+  if (kaldi) found.final_second.resize(states);
+  const detail::CountedBytes bytes(data.data() + place);
+  if (!kaldi) {
+    layout.wide ? detail::fill_states<double, 1, false>(bytes, found, poll)
+                : detail::fill_states<float, 1, false>(bytes, found, poll);
+  } else if (layout.ids) {
+    layout.wide ? detail::fill_states<double, 2, true>(bytes, found, poll)
+                : detail::fill_states<float, 2, true>(bytes, found, poll);
+  } else {
+    layout.wide ? detail::fill_states<double, 2, false>(bytes, found, poll)
+                : detail::fill_states<float, 2, false>(bytes, found, poll);
+  }
   return found;
 }
 

@@ -42,6 +42,14 @@ FeatureColumns::FeatureColumns(Names all_names, Ints bounds, Ints columns, Float
   check_rows(ends, names.size());
 }
 
+FeatureColumns::FeatureColumns(Names all_names, OwnedRows own_edges, OwnedRows own_ends)
+    : names(std::move(all_names)),
+      edges(own_edges.view()),
+      ends(own_ends.view()),
+      // which leaves the memory where it is
+      own_edges_(std::move(own_edges)),
+      own_ends_(std::move(own_ends)) {}
+
 namespace {
 
 // The sums that are not zero, by name; they begin anew.
@@ -200,7 +208,17 @@ void bind_paths(nb::module_& module) {
             return named(sums, features.names);
           },
           nb::arg("row"), nb::sig("def row(self, row: int) -> dict[str, float]"),
-          "Return the features of one row that are not zero, by name.");
+          "Return the features of one row that are not zero, by name.")
+      .def(
+          "rows",
+          [](nb::handle_t<FeatureColumns> self, bool ends) {
+            const auto& features = nb::cast<const FeatureColumns&>(self);
+            const auto& rows = ends ? features.ends : features.edges;
+            return std::tuple(show(rows.values, self), show(rows.columns, self),
+                              show(rows.bounds, self));
+          },
+          nb::arg("ends") = false,
+          "Return values, columns and bounds of the rows of edges, or of ends.");
   bind<Lattice, LatticeColumns>(module, "LatticeColumns");
   bind<Forest, ForestColumns>(module, "ForestColumns");
   module.def(

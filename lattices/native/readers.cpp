@@ -95,15 +95,15 @@ auto kaldi_text(const nb::bytes& record) {
 }
 
 FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t announced,
-                    const WeightLayout& layout, bool keep) {
+                    const WeightLayout& layout) {
   return unlocked([&] {
     Poll poll(check_signals);
-    return read_states(Bytes(view(data), place), announced, layout, keep, poll);
+    return read_states(view(data), place, announced, layout, poll);
   });
 }
 
 auto fst_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool wide) {
-  auto found = states_at(data, place, announced, {.costs = 1, .wide = wide}, true);
+  auto found = states_at(data, place, announced, {.costs = 1, .wide = wide});
   return std::tuple(found.complete, found.states, found.end, give(std::move(found.src)),
                     give(std::move(found.ilabel)), give(std::move(found.olabel)),
                     give(std::move(found.cost)), give(std::move(found.dst)),
@@ -113,7 +113,7 @@ auto fst_states(const ByteColumn& data, std::size_t place, std::int64_t announce
 auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool compact,
                   bool wide) {
   const WeightLayout layout{.costs = 2, .wide = wide, .ids = compact};
-  auto found = states_at(data, place, announced, layout, true);
+  auto found = states_at(data, place, announced, layout);
   const bool sound = found.complete && is_sound_kaldi(found);
   return std::tuple(sound, give(std::move(found.src)), give(std::move(found.dst)),
                     give(std::move(found.olabel)), give(std::move(found.frames)),
@@ -125,7 +125,10 @@ auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announ
 std::optional<std::size_t> kaldi_end(const ByteColumn& data, std::size_t place,
                                      std::int64_t announced, bool compact, bool wide) {
   const WeightLayout layout{.costs = 2, .wide = wide, .ids = compact};
-  const auto found = states_at(data, place, announced, layout, false);
+  const auto found = unlocked([&] {
+    Poll poll(check_signals);
+    return count_states(Bytes(view(data), place), announced, layout, poll);
+  });
   return found.complete ? std::optional(found.end) : std::nullopt;
 }
 

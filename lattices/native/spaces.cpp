@@ -66,6 +66,15 @@ LatticeColumns::LatticeColumns(Ints src_column, Ints dst_column, Ints label_colu
   if (!good) throw space_error("a lattice is not in its normal form");
 }
 
+LatticeColumns::LatticeColumns(OwnedLattice own, std::string called)
+    : Lattice{own.src,    own.dst,       own.label,      own.score, own.final,
+              own.in_arc, own.in_offset, own.out_offset, own.start},
+      // which leaves the memory where it is
+      own_(std::move(own)),
+      called_(std::move(called)) {
+  name = called_;
+}
+
 ForestColumns::ForestColumns(Ints head_column, Ints tail_column, Ints tail_offset_column,
                              Ints symbol_column, Ints symbol_offset_column, Floats score_column,
                              Ints in_offset_column, Index root_node, std::string called)
@@ -100,12 +109,35 @@ ForestColumns::ForestColumns(Ints head_column, Ints tail_column, Ints tail_offse
   }
 }
 
+namespace {
+
+// A property for one of the columns, as an array.
+template <auto member>
+auto column_of() {
+  return [](nb::handle_t<LatticeColumns> self) {
+    const auto& columns = nb::cast<const LatticeColumns&>(self);
+    const auto shown = columns.*member;
+    return show(shown, self);
+  };
+}
+
+}  // namespace
+
 void bind_spaces(nb::module_& module) {
   nb::class_<LatticeColumns>(module, "LatticeColumns", "The columns of a lattice, checked.")
       .def(nb::init<Ints, Ints, Ints, Floats, Floats, Ints, Ints, Ints, Index, std::string>(),
            nb::arg("src"), nb::arg("dst"), nb::arg("label"), nb::arg("score"), nb::arg("final"),
            nb::arg("in_arc"), nb::arg("in_offset"), nb::arg("out_offset"), nb::arg("start"),
-           nb::arg("called") = "the lattice");
+           nb::arg("called") = "the lattice")
+      .def_prop_ro("src", column_of<&Lattice::src>())
+      .def_prop_ro("dst", column_of<&Lattice::dst>())
+      .def_prop_ro("label", column_of<&Lattice::label>())
+      .def_prop_ro("score", column_of<&Lattice::score>())
+      .def_prop_ro("final", column_of<&Lattice::final>())
+      .def_prop_ro("in_arc", column_of<&Lattice::in_arc>())
+      .def_prop_ro("in_offset", column_of<&Lattice::in_offset>())
+      .def_prop_ro("out_offset", column_of<&Lattice::out_offset>())
+      .def_ro("start", &LatticeColumns::start);
   nb::class_<ForestColumns>(module, "ForestColumns", "The columns of a forest, checked.")
       .def(nb::init<Ints, Ints, Ints, Ints, Ints, Floats, Ints, Index, std::string>(),
            nb::arg("head"), nb::arg("tail"), nb::arg("tail_offset"), nb::arg("symbol"),

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from lattices.records import Record
+
+D = TypeVar("D", bound="Deferred")
 
 
 class Deferred:
     """Something with fields that are made when they are first asked for.
 
     Searches of whole batches make their results so: most are never asked for all fields.
-    ``_later`` is a tuple of the columns that a search has left, and the place in them.
+    ``_later`` is a tuple of the table that a search has left, the row in it, and what else it takes
+    to make fields of it.
     """
 
     __slots__ = ("_later",)
 
     #: fields that may be missing
     _deferred: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def deferred(cls: type[D], *later: Any) -> D:
+        """Return an object all of whose fields are still in the columns."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "_later", later)
+        return made
 
     if not TYPE_CHECKING:  # the fields are declared by the classes that have them
 
@@ -32,8 +42,7 @@ class Deferred:
             return made
 
         def _make(self, name: str) -> Any:
-            columns, place, *_ = self._later
-            return getattr(columns, name)(place)
+            raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +63,21 @@ class Hypothesis(Deferred, Record):
         The entry of the n-best list; -1 for a path of a lattice.
     """
 
-    _deferred = frozenset({"features", "arcs"})
+    _deferred = frozenset(("tokens", "score", "features", "arcs", "index"))
 
     tokens: tuple[str, ...]
     score: float = 0.0
     features: Mapping[str, float] = field(default_factory=dict)
     arcs: tuple[int, ...] = ()
     index: int = -1
+
+    if not TYPE_CHECKING:
+
+        def _make(self, name: str) -> Any:
+            table, place = self._later
+            if name == "index":
+                return -1
+            return getattr(table, "model" if name == "score" else name)(place)
 
     @property
     def text(self) -> str:

@@ -21,6 +21,7 @@ from lattices.spaces.features import (
     feature_columns,
     feature_matrix,
     reordered_rows,
+    sparse_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
@@ -32,6 +33,21 @@ if TYPE_CHECKING:
 #: in normal form, or so but for the order of arcs; states are in no topological order; or
 #: something is wrong, which it takes a second look to name
 NORMAL, UNSORTED, UNORDERED, WRONG = 0, 1, 2, 3
+#: columns that native code may own
+NATIVE = frozenset(
+    [
+        "src",
+        "dst",
+        "label",
+        "score",
+        "final",
+        "in_arc",
+        "in_offset",
+        "out_offset",
+        "features",
+        "final_features",
+    ]
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,8 +113,9 @@ class Lattice(SpaceBase):
     score: FloatColumn
     final: FloatColumn
     start: int = 0
-    features: FeatureMatrix | None = None
-    final_features: FeatureMatrix | None = None
+    # no default of the class, which would hide what __getattr__ makes
+    features: FeatureMatrix | None = field(default_factory=type(None))
+    final_features: FeatureMatrix | None = field(default_factory=type(None))
     feature_names: tuple[str, ...] = ()
     times: FloatColumn | None = None
     id: str = ""
@@ -281,6 +298,56 @@ class Lattice(SpaceBase):
             feature_names=tuple(names),
             **rest,
         )
+
+    @classmethod
+    def from_columns(
+        cls,
+        columns: LatticeColumns,
+        features: FeatureColumns | None,
+        vocabulary: Vocabulary,
+        **about: Any,
+    ) -> Lattice:
+        """Return a lattice whose columns native code owns; arrays are made when one is asked for.
+
+        ``about`` has ``feature_names`` and ``id``, and may have ``times``, ``source``,
+        ``references`` and ``metadata``.
+        """
+        return cls.from_normal_form(
+            **{
+                "vocabulary": vocabulary,
+                "start": columns.start,
+                "columns": columns,
+                "feature_columns": features,
+                "feature_names": (),
+                "times": None,
+                "source": "",
+                "references": (),
+                "metadata": {},
+                **about,
+            }
+        )
+
+    if not TYPE_CHECKING:  # the fields are declared above
+
+        def __getattr__(self, name: str) -> Any:
+            """Make an array of a column that native code owns; Python asks for what is missing."""
+            columns = self.__dict__.get("columns")
+            if columns is None or name not in NATIVE:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            if name in ("features", "final_features"):
+                made = self.feature_columns and sparse_rows(
+                    *self.feature_columns.rows(name == "final_features"), len(self.feature_names)
+                )
+            else:
+                made = getattr(columns, name)
+            self.__dict__[name] = made
+            return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: arrays, whoever owns them."""
+        for name in NATIVE:
+            getattr(self, name)
+        return super().__getstate__()
 
     @property
     def num_states(self) -> int:

@@ -101,10 +101,9 @@ void fst(Input data) {
   const WeightLayout layout{
       .costs = data[0] & 1 ? 2 : 1, .wide = (data[0] & 2) != 0, .ids = (data[0] & 5) == 5};
   const std::int64_t announced = static_cast<std::int8_t>(data[1]);
-  const Bytes bytes(data, 2);
   Poll poll;
-  const auto counted = read_states(bytes, announced, layout, false, poll);
-  const auto found = read_states(bytes, announced, layout, true, poll);
+  const auto counted = count_states(Bytes(data, 2), announced, layout, poll);
+  const auto found = read_states(data, 2, announced, layout, poll);
   promise(counted.complete == found.complete && counted.end == found.end &&
               counted.states == found.states && counted.arcs == found.arcs,
           "states are as they were counted");

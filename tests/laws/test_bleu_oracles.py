@@ -15,6 +15,7 @@ import decoding
 from decoding import corpus_oracle, oracle_kbest
 from decoding.extraction import labels
 from decoding.extraction.labels import label_search, statistics_fronts
+from decoding.extraction.search import Search
 from decoding.training.hope_fear import hope_fear
 from fstmetrics import BLEU, BLEUSBP
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
@@ -258,7 +259,7 @@ def test_bounds_hold_beyond_the_budget(
     for worst in (False, True):
         with mock.patch.object(labels, "QUICK", quick):
             (found,) = label_search(
-                [space], [evaluator], k, worst=worst, model_weight=weight, budget=budget
+                [space], [evaluator], k, Search(budget=budget), worst=worst, model_weight=weight
             )
         best, *others = found.sentences
         assert 1 + len(others) == min(k, len(sentences_of(space)))
@@ -277,7 +278,7 @@ def test_fronts_dominate_all_statistics(
     every = sentences_of(space)
     rows = {each.tokens: evaluator.stats(each.tokens) for each in every}
     for limit in (budget, 1_000_000):
-        (front,) = statistics_fronts([space], [evaluator], budget=limit)
+        (front,) = statistics_fronts([space], [evaluator], Search(budget=limit))
         for row, hypothesis in zip(front.rows, front.hypotheses, strict=True):
             assert row.tolist() == rows[hypothesis.tokens].tolist()
         matches = metric.order

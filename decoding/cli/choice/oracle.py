@@ -45,6 +45,7 @@ from decoding.cli.terminal import note
 if TYPE_CHECKING:
     from decoding.cli.output.breakdown import Breakdown
     from decoding.corpus.runner import Job
+    from decoding.extraction.search import Search
     from fstmetrics import Metric
     from lattices.formats.references import References
 
@@ -249,7 +250,8 @@ def run(arguments: argparse.Namespace) -> int:
     looks_into = _check_breakdown(arguments)
     from decoding.cli.output import oracle as output
     from decoding.cli.output.tally import Tally
-    from decoding.extraction.oracle import DEFAULT_BUDGET
+    from decoding.corpus.jobs import CandidatesJob, OracleJob
+    from decoding.extraction.search import DEFAULT_BUDGET, Search
     from lattices.intersection import ENGINES
     from lattices.registry import check_requirements
 
@@ -257,23 +259,25 @@ def run(arguments: argparse.Namespace) -> int:
         check_requirements(ENGINES.get(arguments.engine))
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
-    search: dict[str, Any] = {
+    limits: dict[str, Any] = {
         "engine": arguments.engine,
         "budget": arguments.budget or DEFAULT_BUDGET,
     }
     # only if given: a run without it resumes what a version without it began
     if arguments.memory is not None:
-        search["memory"] = arguments.memory
+        limits["memory"] = arguments.memory
+    search = Search(**limits)
     if arguments.at or arguments.densities:
         return _write_curve(arguments, metrics, references, search)
     settings = {name: getattr(arguments, name) for name in ("k", "worst", "model_weight")}
-    if not arguments.corpus:
-        search = {**settings, **search}
-    job: Job[Any] = output.OracleLines(
-        metrics, references, line_format(arguments), search, looks_into
+    format = line_format(arguments)
+    job: Job[Any] = (
+        output.CorpusLines(CandidatesJob(metrics, references, search), format)
+        if arguments.corpus
+        else output.OracleLines(
+            OracleJob(metrics, references, **settings, search=search), format, looks_into
+        )
     )
-    if arguments.corpus:
-        job = output.CorpusLines(metrics, references, line_format(arguments), search)
     decision = output.CorpusDecision(metrics)
     decide: Callable[[Iterator[Any]], Iterator[Any]] = iter
     conclude: Callable[[dict[str, Any]], dict[str, Any]] = output.conclude
@@ -296,8 +300,8 @@ def run(arguments: argparse.Namespace) -> int:
             **task_over_corpus(arguments, metrics),
             "options": sorted(map(list, arguments.option)),
             "format": arguments.format,
-            **({"corpus": True} if arguments.corpus else {}),
-            **search,
+            **({"corpus": True} if arguments.corpus else settings),
+            **limits,
         },
         settings=settings,
         done="searched",
@@ -314,7 +318,7 @@ def _write_curve(
     arguments: argparse.Namespace,
     metrics: tuple[Metric, ...],
     references: References | None,
-    search: dict[str, Any],
+    search: Search,
 ) -> int:
     """Write the table of oracles among more and more sentences or arcs."""
     from decoding.cli.output.oracle import CurveSums
@@ -323,7 +327,7 @@ def _write_curve(
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
-    curve = CurveSums(CurveJob(metrics, references, sizes, densities, **search))
+    curve = CurveSums(CurveJob(metrics, references, sizes, densities, search))
     summary = tallied(arguments, curve, curve.tally(), references, "searched")
     picture = line_plots(curve.panels(summary), picture_format) if arguments.plot else b""
     write_report(arguments, curve.report(summary).written(arguments.format), picture)

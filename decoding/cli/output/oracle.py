@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,22 +37,29 @@ class OracleLines:
 
     Attributes
     ----------
-    metrics, references, search
-        As in :class:`decoding.corpus.jobs.OracleJob`; ``search`` has the rest of its arguments.
+    job : OracleJob
     format : {"jsonl", "tsv", "text", "kaldi", "trn"}
     sentences : bool
         Whether to send sentences and references, too.
     """
 
-    metrics: tuple[Metric, ...]
-    references: References | None
+    job: OracleJob
     format: str
-    search: Mapping[str, Any]
     sentences: bool = False
+
+    @property
+    def references(self) -> References | None:
+        """Those of the job."""
+        return self.job.references
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of the job."""
+        return self.job.metrics
 
     def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the lines of each segment."""
-        found = OracleJob(self.metrics, self.references, **self.search)(segments)
+        found = self.job(segments)
         return [
             Lines(
                 self._spelt(segment.id, result),
@@ -108,20 +115,27 @@ class CorpusLines:
 
     Attributes
     ----------
-    metrics, references, format
+    job : CandidatesJob
+    format
         As in :class:`OracleLines`.
-    search
-        The rest of the arguments of :class:`decoding.corpus.jobs.CandidatesJob`.
     """
 
-    metrics: tuple[Metric, ...]
-    references: References | None
+    job: CandidatesJob
     format: str
-    search: Mapping[str, Any]
+
+    @property
+    def references(self) -> References | None:
+        """Those of the job."""
+        return self.job.references
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of the job."""
+        return self.job.metrics
 
     def __call__(self, segments: Sequence[Segment]) -> list[KeptSegment]:
         """Return the candidates of each segment."""
-        found = CandidatesJob(self.metrics, self.references, **self.search)(segments)
+        found = self.job(segments)
         return [
             KeptSegment(
                 tuple(

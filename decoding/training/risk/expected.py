@@ -44,7 +44,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from decoding import _native
-from decoding.extraction.oracle import DEFAULT_BUDGET
+from decoding.extraction.search import DEFAULT_BUDGET
 from decoding.training.risk.graphs import DerivationGraph
 from decoding.training.risk.lists import DerivationList, list_expectation
 from decoding.training.risk.problem import Beyond, RiskProblem, checked_options

@@ -9,7 +9,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from decoding.extraction.oracle import DEFAULT_BUDGET
+from decoding.extraction.search import DEFAULT_BUDGET
 from decoding.training.risk.graphs import (
     DerivationGraph,
     forest_graph,

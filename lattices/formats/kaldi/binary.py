@@ -26,17 +26,26 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lattices._native import distinct_labels, kaldi_end, kaldi_states, symbols_end
+from lattices._native import (
+    distinct_labels,
+    kaldi_end,
+    kaldi_ends,
+    kaldi_lattice,
+    kaldi_states,
+    symbols_end,
+)
 from lattices.arrays import Array, FloatColumn, IntColumn, ints
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.base import Format, Losses, Record, choice, of_kind
 from lattices.formats.kaldi.costs import (
+    FEATURES,
     READ_OPTIONS,
     Costs,
     KaldiArcs,
     costs_of,
     key_of,
     lattice_of,
+    scales_of,
 )
 from lattices.formats.openfst.codec import (
     FST_MAGIC,
@@ -231,22 +240,33 @@ class KaldiBinary(Format):
             complete = not block
             rest += block
             place = 0
-            while place < len(rest):
-                try:
-                    reader = ByteReader(rest, path)
-                    end = read_fst(reader, read_key(reader, place)).end
-                except FormatError:
-                    # what is missing may come with the next block
-                    if complete:
-                        raise
-                    break
+            for end in kaldi_ends(rest):
                 yield Record(rest[place:end], path, 0, number)
                 number += 1
                 place = end
             rest = rest[place:]
+        if rest:
+            reader = ByteReader(rest, path)
+            read_fst(reader, read_key(reader, 0))  # which says what is wrong
+            raise FormatError(f"{len(rest)} bytes after the last lattice are no lattice", path)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
-        """Return the lattice; linear in the size of the record."""
+        """Return the lattice; linear in the size of the record.
+
+        Native code reads all but archives with symbol tables in them, lattices whose states are in
+        no topological order, and what is wrong: that is said here.
+        """
+        scales = scales_of(options)
+        table = _table_given(options)
+        if table is not None and (
+            made := kaldi_lattice(
+                record.payload, *vocabulary.labels_of(table), vocabulary.strings, FEATURES, *scales
+            )
+        ):
+            key, columns, features, times = made
+            return Lattice.from_columns(
+                columns, features, vocabulary, feature_names=FEATURES, id=key, times=times
+            )
         reader = ByteReader(record.payload, record.path)
         found = read_fst(reader, read_key(reader, 0))
         if found.start < 0:
@@ -305,13 +325,33 @@ def _symbols(
     found: FoundFst, reader: ByteReader, label: IntColumn, options: Mapping[str, Any]
 ) -> SymbolTable:
     """Return the words of the labels: those of the file given, of the FST, or the digits."""
-    kind = choice(options, "labels", ("auto", "words", "numbers"))
-    symbols = read_symbols(options["symbols"]) if "symbols" in options else None
-    if symbols is None and kind != "numbers":
+    symbols = _table_given(options)
+    if symbols is None:
         symbols = found.symbols(reader)
-    if symbols is None and kind != "numbers" and (label > 0).any():
+    if symbols is None and (label > 0).any():
         raise no_table()
-    return {key: str(key) for key in np.unique(label).tolist()} if symbols is None else symbols
+    return {} if symbols is None else symbols
+
+
+class _Digits(dict[int, str]):
+    """The symbol table in which every label is its own digits."""
+
+    def __missing__(self, label: int) -> str:
+        return str(label)
+
+    def __contains__(self, label: object) -> bool:
+        return True
+
+
+_DIGITS = _Digits()
+
+
+def _table_given(options: Mapping[str, Any]) -> SymbolTable | None:
+    """Return the words of labels, where they do not depend on what is attached to the FST."""
+    kind = choice(options, "labels", ("auto", "words", "numbers"))
+    if "symbols" in options:
+        return read_symbols(options["symbols"])
+    return _DIGITS if kind == "numbers" else None
 
 
 def _vocabulary_numbers(

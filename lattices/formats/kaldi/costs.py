@@ -94,6 +94,15 @@ def number_option(options: Mapping[str, Any], name: str, default: float) -> floa
     return number
 
 
+def scales_of(options: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Return the scales of graph and acoustic costs, and the seconds a frame."""
+    return (
+        number_option(options, "lm_scale", 1.0),
+        number_option(options, "acoustic_scale", 1.0),
+        number_option(options, "frame_shift", 0.01),
+    )
+
+
 def lattice_of(
     arcs: KaldiArcs,
     label: IntColumn,
@@ -106,11 +115,8 @@ def lattice_of(
     A state has a time if all paths from the start to it have one number of frames. A lattice
     has times if every state has one, and if there are any frames at all.
     """
-    lm_scale = number_option(options, "lm_scale", 1.0)
-    acoustic_scale = number_option(options, "acoustic_scale", 1.0)
-    shift = number_option(options, "frame_shift", 0.01)
+    *scales, shift = scales_of(options)
     costs = arcs.costs
-    scales = lm_scale, acoustic_scale
     score, features = kaldi_scores(costs.graph, costs.acoustic, *scales)
     final, final_features = kaldi_scores(costs.final_graph, costs.final_acoustic, *scales)
     frames = kaldi_frames(arcs.src, arcs.dst, arcs.frames, arcs.start, len(final))

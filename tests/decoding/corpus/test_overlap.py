@@ -59,7 +59,7 @@ def test_only_where_words_are_compared(tmp_path: Path) -> None:
     oracles([lattice], [CER().against(["THEM"])])
     path = corpus(tmp_path / "c.jsonl", "THE", "A")
     for metrics in ((CER(),), (BLEU(lowercase=True),)):
-        assert len(list(run(OracleJob(metrics, engine="auto"), [path]))) == 2
+        assert len(list(run(OracleJob(metrics), [path]))) == 2
     with pytest.warns(VocabularyWarning, match=CASE):
         list(run(OracleJob((CER(), WER())), [path]))
 

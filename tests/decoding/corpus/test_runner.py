@@ -14,6 +14,7 @@ from decoding.corpus import inputs as pace
 from decoding.corpus.jobs import InfoJob, OracleJob
 from decoding.corpus.outcomes import NO_REFERENCES, Failures
 from decoding.corpus.runner import Done, Earlier, Failure, Segment, _without_repeats, run
+from decoding.extraction.search import Search
 from fstmetrics import GRR, WER
 from fstmetrics.references import tokens_of
 from lattices import Hypothesis, Lattice, NBest, write
@@ -294,7 +295,7 @@ def test_a_segment_that_is_too_large_fails_alone(tmp_path: Path, engine: str) ->
     arcs = [(state, state + 1, "a") for state in range(300)]
     large = Lattice.from_arcs(arcs, finals=[300], references=["a " * 300], id="large")
     write(tmp_path / "three.jsonl", [small.replaced(id="s0"), large, small])
-    job = OracleJob((WER(),), engine=engine, memory=50_000)
+    job = OracleJob((WER(),), search=Search(engine=engine, memory=50_000))
     first, failed, last = run(job, [tmp_path / "three.jsonl"])
     assert isinstance(first, Done)
     assert isinstance(last, Done)
