@@ -206,6 +206,13 @@ def kaldi_text(record: bytes) -> tuple[int, int, bool, int, Annotated[NDArray[nu
     and the line of each.
     """
 
+def slf_lines(record: bytes, quotes: bool) -> tuple[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes], dict[bytes, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]], dict[bytes, Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes]], tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes], dict[bytes, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]], dict[bytes, Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes]], list[bytes], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]] | None:
+    """
+    Return the node lines and the link lines of an HTK lattice, and the others with
+    their places. Of lines: places, keys, numbers and names of nodes by key, the number
+    of each word, and words. None if anything is unusual.
+    """
+
 def empty_line_ends(data: bytes) -> list[int]:
     """Return the places behind the empty lines of a text."""
 
@@ -257,6 +264,25 @@ def normal_lattices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), 
 
 def sound_matrices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], height_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], width_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], column: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], value: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
     """Tell which rows of a batch are sparse matrices as scipy wants them."""
+
+def kaldi_lines(key: str, lattice: LatticeColumns, name: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], names: list[str], graph: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], acoustic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_graph: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_acoustic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], compact: bool) -> bytes:
+    """
+    Return a lattice of a Kaldi text archive; `name` says which of `names` an arc has.
+    """
+
+def kaldi_costs(lattice: LatticeColumns, features: FeatureColumns, graph: int, acoustic: int, tolerance: float) -> tuple[bool, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+    """
+    Return whether scores are the sums of two features, and the costs: graph, acoustic,
+    final_graph, final_acoustic.
+    """
+
+def moses_lines(id: str, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], words: list[str], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: FeatureColumns | None, group_names: list[str], group_column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], group_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], extra: list[str]) -> bytes:
+    """
+    Return the lines of an n-best list of Moses; `word` says which of `words` each is.
+    """
+
+def number_text(value: float) -> bytes:
+    """Return a number as Python's repr spells it."""
 
 def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """

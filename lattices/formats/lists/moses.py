@@ -12,13 +12,15 @@ without a name become ``feature_0``. Consecutive lines of one id are one list.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from lattices._native import distinct_labels, moses_lines
 from lattices.arrays import Array, floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import (
@@ -33,7 +35,6 @@ from lattices.formats.base import (
     split_words,
 )
 from lattices.formats.fields import finite_number
-from lattices.formats.json.fields import feature_objects
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import NBest, Space
 from lattices.spaces.features import FeatureMatrix, feature_matrix
@@ -105,7 +106,7 @@ class MosesNBest(Format):
     ) -> None:
         """Write today's dialect, ``Name= values``, every digit of a number."""
         for nbest in lists_to_write(spaces, losses, _BAR, "features", metadata={"extra"}):
-            stream.write("".join(_lines(nbest, losses)).encode("utf-8"))
+            stream.write(_lines(nbest, losses))
 
 
 FORMAT = MosesNBest()
@@ -282,30 +283,42 @@ def _numbers(stem: str, count: int) -> list[str]:
     return [f"{stem}_{index}" for index in range(count)]
 
 
-def _lines(nbest: NBest, losses: Losses) -> Iterator[str]:
+def _lines(nbest: NBest, losses: Losses) -> bytes:
     where = f"segment {nbest.id!r}"
     groups = _groups(nbest.feature_names, losses, where)
     extra = nbest.metadata.get("extra")
     if extra is not None and not (isinstance(extra, list) and len(extra) == len(nbest)):
         losses.add("metadata 'extra'", where)
         extra = None
-    rows: list[dict[str, float]] = [{}] * len(nbest)
-    if nbest.features is not None:
-        rows = feature_objects(nbest.features, nbest.feature_names)
-    for entry, score in enumerate(nbest.score.tolist()):
-        text = joined_words(nbest.tokens(entry), losses, where)
-        if _BAR in text:
-            raise FormatError(f"a word of {where} holds |||, which separates fields here")
-        fields = [nbest.id, text, _spelled(rows[entry], groups), repr(score)]
-        if extra is not None and extra[entry]:
-            fields.append(str(extra[entry]))
-        yield f" {_BAR} ".join(fields) + "\n"
+    distinct, word = distinct_labels(nbest.label)
+    words = [_spelled(nbest.vocabulary.word(label), losses, where) for label in distinct.tolist()]
+    column = {name: place for place, name in enumerate(nbest.feature_names)}
+    return moses_lines(
+        nbest.id,
+        word,
+        nbest.offset,
+        words,
+        nbest.score,
+        _canonical(nbest).feature_columns,
+        # values without a name come first
+        ["" if stem == UNNAMED != first else f"{stem}=" for stem, (first, *_) in groups.items()],
+        ints([column[name] for members in groups.values() for name in members]),
+        ints(np.cumsum([0, *map(len, groups.values())])),
+        [str(each) if each else "" for each in extra or ()],
+    )
 
 
-def _spelled(row: Mapping[str, float], groups: Mapping[str, list[str]]) -> str:
-    parts = []
-    for stem, members in groups.items():
-        if any(name in row for name in members):
-            values = " ".join(repr(row.get(name, 0.0)) for name in members)
-            parts.append(values if stem == UNNAMED != members[0] else f"{stem}= {values}")
-    return " ".join(parts)
+def _spelled(word: str, losses: Losses, where: str) -> str:
+    text = joined_words((word,), losses, where)
+    if _BAR in text:
+        raise FormatError(f"a word of {where} holds |||, which separates fields here")
+    return text
+
+
+def _canonical(nbest: NBest) -> NBest:
+    """Return the list with no feature twice in a row."""
+    if nbest.features is None or nbest.features.has_canonical_format:
+        return nbest
+    matrix = nbest.features.copy()
+    matrix.sum_duplicates()
+    return replace(nbest, features=matrix)
