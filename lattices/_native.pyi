@@ -213,6 +213,19 @@ def slf_lines(record: bytes, quotes: bool) -> tuple[tuple[Annotated[NDArray[nump
     of each word, and words. None if anything is unusual.
     """
 
+def fst_text(record: bytes, acceptor: bool | None, input: bool) -> tuple[int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], list[bytes]] | None:
+    """
+    Return what OpenFst's text says: start, src, dst, label, cost, final cost, and the
+    different labels. None if anything is unusual.
+    """
+
+def moses_list(record: bytes) -> tuple[bytes, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[str], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], bytes, list[str]] | None:
+    """
+    Return an n-best list of Moses: id, the number of each word, where lines begin,
+    words, scores, values of features, the features of the first line, and what
+    stands behind scores, if anything. None if anything is unusual.
+    """
+
 def empty_line_ends(data: bytes) -> list[int]:
     """Return the places behind the empty lines of a text."""
 

@@ -17,9 +17,11 @@
 #include "lattices/native/border.hpp"
 #include "lattices/native/distinct.hpp"
 #include "lattices/native/fst_bytes.hpp"
+#include "lattices/native/fst_text.hpp"
 #include "lattices/native/json_arcs.hpp"
 #include "lattices/native/kaldi_costs.hpp"
 #include "lattices/native/kaldi_text.hpp"
+#include "lattices/native/moses_lists.hpp"
 #include "lattices/native/slf_lines.hpp"
 
 namespace lattices {
@@ -131,6 +133,46 @@ auto slf_lines(const nb::bytes& record, bool quotes) {
   return std::optional<Found>(Found(slf_table(std::move(lines.nodes)),
                                     slf_table(std::move(lines.links)), other,
                                     give(std::move(lines.other_line))));
+}
+
+auto fst_text(const nb::bytes& record, std::optional<bool> acceptor, bool input) {
+  using Found = std::tuple<Index, Array<Index>, Array<Index>, Array<Index>, Array<double>,
+                           Array<double>, Words>;
+  const auto data = text_of(record);
+  const auto arcs = !acceptor ? FstArcs::Auto : *acceptor ? FstArcs::Acceptor : FstArcs::Transducer;
+  FstText found;
+  const bool known = unlocked([&] {
+    Poll poll(check_signals);
+    return FstTextReader(arcs, input ? FstSide::Input : FstSide::Output).read(data, found, poll);
+  });
+  if (!known) return std::optional<Found>();
+  Words labels;
+  for (const auto label : found.labels.values()) labels.append(bytes_of(label));
+  return std::optional<Found>(Found(found.start, give(std::move(found.src)),
+                                    give(std::move(found.dst)), give(std::move(found.label)),
+                                    give(std::move(found.cost)), give(std::move(found.final)),
+                                    labels));
+}
+
+auto moses_list(const nb::bytes& record) {
+  using Found = std::tuple<nb::bytes, Array<Index>, Array<Index>, Texts, Array<double>,
+                           Array<double>, nb::bytes, Texts>;
+  const auto data = text_of(record);
+  MosesLines found;
+  const bool known = unlocked([&] {
+    Poll poll(check_signals);
+    return MosesReader().read(data, found, poll);
+  });
+  Texts words, extra;
+  bool escaped = false;
+  const bool more = std::ranges::any_of(found.extra, [](auto each) { return !each.empty(); });
+  if (!known || !add_texts(found.words.values(), words, escaped) ||
+      (more && !add_texts(found.extra, extra, escaped))) {
+    return std::optional<Found>();
+  }
+  return std::optional<Found>(Found(
+      bytes_of(found.id), give(std::move(found.word)), give(std::move(found.offset)), words,
+      give(std::move(found.score)), give(std::move(found.value)), bytes_of(found.features), extra));
 }
 
 FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t announced,
@@ -267,6 +309,13 @@ void bind_readers(nb::module_& module) {
              "Return the node lines and the link lines of an HTK lattice, and the others with\n"
              "their places. Of lines: places, keys, numbers and names of nodes by key, the number\n"
              "of each word, and words. None if anything is unusual.");
+  module.def("fst_text", fst_text, nb::arg("record"), nb::arg("acceptor").none(), nb::arg("input"),
+             "Return what OpenFst's text says: start, src, dst, label, cost, final cost, and the\n"
+             "different labels. None if anything is unusual.");
+  module.def("moses_list", moses_list, nb::arg("record"),
+             "Return an n-best list of Moses: id, the number of each word, where lines begin,\n"
+             "words, scores, values of features, the features of the first line, and what\n"
+             "stands behind scores, if anything. None if anything is unusual.");
   module.def(
       "empty_line_ends",
       [](const nb::bytes& data) { return empty_line_ends({data.c_str(), data.size()}); },

@@ -2,16 +2,17 @@
 // meaning of keys, and reads the header.
 //
 // Known is a line of key=value with ASCII blanks between, a finite number behind keys that have
-// one, no key twice. Anything else, be it quoted, commented or wrong, is answered with "no": then
-// the lines are for a reader that understands quotes and says what is wrong. Cost: linear in the
-// bytes.
+// one, no key twice. Anything else, be it a comment behind fields or wrong, is answered with "no":
+// then the lines are for a reader that says what is wrong. Cost: linear in the bytes.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -49,6 +50,8 @@ struct SlfLines {
   // all other lines that are not blank, stripped, and where they are
   std::vector<std::string_view> other;
   std::vector<Index> other_line;
+  // values that had escapes
+  std::deque<std::string> unescaped;
 };
 
 class SlfReader {
@@ -68,9 +71,9 @@ class SlfReader {
       at = end + 1;
       if (line.empty()) continue;
       if (line.starts_with("J=")) {
-        if (!row(line, number, found.links, "S", "E")) return false;
+        if (!row(line, number, found, found.links, "S", "E")) return false;
       } else if (line.starts_with("I=")) {
-        if (!row(line, number, found.nodes, "I", "I")) return false;
+        if (!row(line, number, found, found.nodes, "I", "I")) return false;
       } else {
         found.other.push_back(line);
         found.other_line.push_back(number);
@@ -112,28 +115,98 @@ class SlfReader {
     return further ? SlfKind::Number : SlfKind::Other;
   }
 
+  // Whether blanks inside quotes, and escapes, have to be looked for.
+  static bool has_quotes(Text line) {
+    if (line.find('\\') != Text::npos) return true;
+    for (auto at = line.find('='); at != Text::npos; at = line.find('=', at + 1)) {
+      if (at + 1 < line.size() && (line[at + 1] == '"' || line[at + 1] == '\'')) return true;
+    }
+    return false;
+  }
+
   // The fields of one line; `one` and `other` are the keys of nodes.
-  bool row(Text line, Index number, SlfRows& rows, Text one, Text other) {
+  bool row(Text line, Index number, SlfLines& found, SlfRows& rows, Text one, Text other) {
     const Index here = rows.size();
     rows.line.push_back(number);
     rows.word.push_back(-1);
+    const bool quoted = quotes_ && has_quotes(line);
     const char *at = line.data(), *last = at + line.size();
     for (Index place = 0; at < last; ++place) {
-      const char *first = at, *mark = nullptr;
-      for (; at < last && !is_blank(*at); ++at) {
-        if (*at == '=') {
-          if (mark == nullptr) mark = at;
-          if (quotes_ && at + 1 < last && (at[1] == '"' || at[1] == '\'')) return false;
-        }
-        if (quotes_ && *at == '\\') return false;
+      const char* first = at;
+      while (at < last && !is_blank(*at) && *at != '=') ++at;
+      if (at == last || *at != '=' || at == first) return false;
+      const Text key(first, static_cast<std::size_t>(at - first));
+      Text value;
+      first = ++at;
+      if (quoted) {
+        if (!quoted_value(at, last, found, value)) return false;
+      } else {
+        while (at < last && !is_blank(*at)) ++at;
+        value = {first, static_cast<std::size_t>(at - first)};
       }
-      if (mark == nullptr) return false;
-      const Text key(first, static_cast<std::size_t>(mark - first));
-      const Text value(mark + 1, static_cast<std::size_t>(at - mark - 1));
       if (!field(key, value, place, here, rows, one, other)) return false;
       while (at < last && is_blank(*at)) ++at;
     }
     return true;
+  }
+
+  // Where a text that begins at `at` ends: before an end that is not escaped. Null if there is
+  // none.
+  template <class IsEnd>
+  static const char* text_end(const char* at, const char* last, IsEnd is_end) {
+    for (; at < last && !is_end(*at); ++at) {
+      if (*at == '\\' && ++at == last) return nullptr;
+    }
+    return at;
+  }
+
+  // A value in quotes if they end where a blank or the line's end follows, and else up to a blank.
+  static bool quoted_value(const char*& at, const char* last, SlfLines& found, Text& value) {
+    const char* first = at;
+    const char quote = at < last ? *at : ' ';
+    if (quote == '"' || quote == '\'') {
+      const char* end = text_end(at + 1, last, [&](char byte) { return byte == quote; });
+      if (end != nullptr && end < last && (end + 1 == last || is_blank(end[1]))) {
+        at = end + 1;
+        value = unescaped({first + 1, static_cast<std::size_t>(end - first - 1)}, found);
+        return true;
+      }
+    }
+    at = text_end(first, last, is_blank);
+    // a string that does not end, or a line that ends with a backslash
+    if (at == nullptr || (quote == '"' && at - first > 1)) return false;
+    value = unescaped({first, static_cast<std::size_t>(at - first)}, found);
+    return true;
+  }
+
+  // \0ooo and \ooo are bytes in octal digits, any other byte behind a backslash is itself.
+  static Text unescaped(Text text, SlfLines& found) {
+    if (text.find('\\') == Text::npos) return text;
+    const auto octal = [&](std::size_t place, std::size_t count, char most) {
+      if (place + count > text.size() || text[place] > most) return false;
+      for (const char byte : text.substr(place, count)) {
+        if (byte < '0' || byte > '7') return false;
+      }
+      return true;
+    };
+    std::string plain;
+    for (std::size_t place = 0; place < text.size(); ++place) {
+      if (text[place] != '\\') {
+        plain += text[place];
+        continue;
+      }
+      ++place;
+      const std::size_t digits = octal(place, 4, '0') ? 4 : octal(place, 3, '3') ? 3 : 0;
+      if (digits == 0) {
+        plain += text[place];
+        continue;
+      }
+      int code = 0;
+      for (const char byte : text.substr(place, digits)) code = 8 * code + (byte - '0');
+      plain += static_cast<char>(code & 0xFF);
+      place += digits - 1;
+    }
+    return found.unescaped.emplace_back(std::move(plain));
   }
 
   bool field(Text key, Text value, Index place, Index here, SlfRows& rows, Text one, Text other) {

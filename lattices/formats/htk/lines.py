@@ -227,7 +227,7 @@ class Tables:
         self.tags_are_words = self.words_begin_at_nodes = False
         self.nodes, self.links = Rows(record.path), Rows(record.path)
         lines: Iterable[tuple[int, bytes]] = enumerate(record.payload.split(b"\n"), record.line)
-        # native code knows plain fields; quotes, comments behind fields and errors are found here
+        # native code knows fields; comments behind them, and what is wrong, are found here
         found = slf_lines(record.payload, quotes)
         if found is not None:
             nodes, links, others, places = found
