@@ -1,4 +1,4 @@
-"""The two readers of HTK, OpenFst's text and Moses' lists, native and not, agree on every record."""
+"""Readers of HTK, OpenFst's text and Moses' lists, native and in Python: they agree on all records."""
 
 from __future__ import annotations
 
