@@ -81,4 +81,15 @@ def _states(layout: int) -> bytes:
 
 def native_tokens() -> list[str]:
     """Return what a fuzzer may put into texts."""
-    return [*NUMBERS, *BREAKS, '"arcs":', '{"', "Infinity,Infinity,", "],[", "\n0 1 ", " ||| ", "\nJ=0 S=0 E=1 ", "\\'"]
+    return [
+        *NUMBERS,
+        *BREAKS,
+        '"arcs":',
+        '{"',
+        "Infinity,Infinity,",
+        "],[",
+        "\n0 1 ",
+        " ||| ",
+        "\nJ=0 S=0 E=1 ",
+        "\\'",
+    ]

@@ -1,4 +1,4 @@
-"""Readers of HTK, OpenFst's text and Moses' lists, native and in Python: they agree on all records."""
+"""Readers of HTK, OpenFst text and Moses lists, native and in Python: they agree on records."""
 
 from __future__ import annotations
 
