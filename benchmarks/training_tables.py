@@ -175,7 +175,7 @@ def p_value(corpus: str, weights: Mapping[str, float]) -> float:
 def measured(
     some: Sequence[Space], weights: Mapping[str, float], metric: Metric
 ) -> tuple[float, float]:
-    """Return the score of the best sentences under weights in per cent, and the ratio of lengths."""
+    """Return the score of the best sentences in per cent, and the ratio of their lengths."""
     chosen = [best_words(space.reweighted(weights)) for space in some]
     references = [space.references for space in some]
     score = 100.0 * metric.score(corpus_stats(metric, chosen, references).sum(axis=0))

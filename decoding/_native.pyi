@@ -171,6 +171,11 @@ def path_sentences(lattice: lattices._native.LatticeColumns, arcs: Annotated[NDA
     Return the words of complete paths, where those of each begin, and the scores.
     """
 
+def path_features(lattice: lattices._native.LatticeColumns, features: lattices._native.FeatureColumns, arcs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+    """
+    Return the summed features of complete paths: values, columns and bounds of rows.
+    """
+
 def path_masses(lattice: lattices._native.LatticeColumns, label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
     """Return the log of the mass of all paths of each sentence."""
 

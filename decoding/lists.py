@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import vstack
 
 from decoding import _native
 from lattices.algorithms import Paths, hypotheses, sample_paths, to_lattice, union
@@ -15,7 +15,7 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NBEST, check_filled, takes
-from lattices.spaces.features import FeatureMatrix, Weights, widened_rows
+from lattices.spaces.features import FeatureMatrix, Weights, sparse_rows, widened_rows
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
 _EXTRA = "extra"
@@ -49,18 +49,11 @@ def listed(space: Lattice | Forest, paths: Paths) -> NBest:
 
 
 def _summed(lattice: Lattice, paths: Paths) -> FeatureMatrix | None:
-    if lattice.features is None:
+    rows = lattice.feature_columns
+    if lattice.features is None or rows is None:
         return None
-    last = np.full(len(paths.offset) - 1, lattice.start)
-    ended = np.diff(paths.offset) > 0
-    last[ended] = lattice.dst[paths.arcs[paths.offset[1:][ended] - 1]]
-    ones, shape = np.ones(len(paths.arcs)), (len(last), lattice.num_arcs)
-    total = csr_array((ones, paths.arcs, paths.offset), shape=shape) @ lattice.features
-    if lattice.final_features is not None:
-        total = total + lattice.final_features[last]
-    total = csr_array(total)
-    total.sort_indices()
-    return total
+    parts = _native.path_features(lattice.columns, rows, paths.arcs, paths.offset)
+    return sparse_rows(*parts, len(lattice.feature_names))
 
 
 def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:

@@ -1,6 +1,6 @@
 """Searches and algorithms over lattices and forests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, overload
 
 import numpy
@@ -15,33 +15,6 @@ class LatticeColumns:
     """The columns of a lattice, checked."""
 
     def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], in_arc: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start: int, called: str = 'the lattice') -> None: ...
-
-    @property
-    def src(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
-
-    @property
-    def dst(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
-
-    @property
-    def label(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
-
-    @property
-    def score(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
-
-    @property
-    def final(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
-
-    @property
-    def in_arc(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
-
-    @property
-    def in_offset(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
-
-    @property
-    def out_offset(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
-
-    @property
-    def start(self) -> int: ...
 
 class ForestColumns:
     """The columns of a forest, checked."""
@@ -143,9 +116,6 @@ class FeatureColumns:
     def row(self, row: int) -> dict[str, float]:
         """Return the features of one row that are not zero, by name."""
 
-    def rows(self, ends: bool = False) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
-        """Return values, columns and bounds of the rows of edges, or of ends."""
-
 @overload
 def path_fields(space: LatticeColumns, features: FeatureColumns | None, strings: list[str], edges: Sequence[int]) -> tuple[tuple[str, ...], float, dict[str, float], tuple[int, ...]]: ...
 
@@ -236,6 +206,26 @@ def kaldi_text(record: bytes) -> tuple[int, int, bool, int, Annotated[NDArray[nu
     and the line of each.
     """
 
+def slf_lines(record: bytes, quotes: bool) -> tuple[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes], dict[bytes, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]], dict[bytes, Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes]], tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes], dict[bytes, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]], dict[bytes, Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes]], list[bytes], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]] | None:
+    """
+    Return the node lines and the link lines of an HTK lattice, and the others with
+    their places. Of lines: places, keys, numbers and names of nodes by key, the number
+    of each word, and words. None if anything is unusual.
+    """
+
+def fst_text(record: bytes, acceptor: bool | None, input: bool) -> tuple[int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], list[bytes]] | None:
+    """
+    Return what OpenFst's text says: start, src, dst, label, cost, final cost, and the
+    different labels. None if anything is unusual.
+    """
+
+def moses_list(record: bytes) -> tuple[bytes, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[str], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], bytes, list[str]] | None:
+    """
+    Return an n-best list of Moses: id, the number of each word, where lines begin,
+    words, scores, values of features, the features of the first line, and what
+    stands behind scores, if anything. None if anything is unusual.
+    """
+
 def empty_line_ends(data: bytes) -> list[int]:
     """Return the places behind the empty lines of a text."""
 
@@ -288,21 +278,24 @@ def normal_lattices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), 
 def sound_matrices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], height_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], width_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], column: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], value: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
     """Tell which rows of a batch are sparse matrices as scipy wants them."""
 
-class Labels:
-    """The numbers of labels in a vocabulary."""
-
-    def __init__(self) -> None: ...
-
-def kaldi_ends(data: bytes) -> list[int]:
+def kaldi_lines(key: str, lattice: LatticeColumns, name: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], names: list[str], graph: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], acoustic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_graph: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_acoustic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], compact: bool) -> bytes:
     """
-    Return the places behind the lattices of an archive, as far as they are complete.
+    Return a lattice of a Kaldi text archive; `name` says which of `names` an arc has.
     """
 
-def kaldi_lattice(record: bytes, labels: Labels, number: Callable[[list[int]], list[int] | None], strings: list[str], names: tuple[str, ...], lm_scale: float, acoustic_scale: float, frame_shift: float) -> tuple[str, LatticeColumns, FeatureColumns, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)] | None] | None:
+def kaldi_costs(lattice: LatticeColumns, features: FeatureColumns, graph: int, acoustic: int, tolerance: float) -> tuple[bool, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
     """
-    Return key, columns, features and times of a lattice; None if anything is unusual.
-    `number` gives the numbers of labels not met before, or None if one has none.
+    Return whether scores are the sums of two features, and the costs: graph, acoustic,
+    final_graph, final_acoustic.
     """
+
+def moses_lines(id: str, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], words: list[str], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: FeatureColumns | None, group_names: list[str], group_column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], group_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], extra: list[str]) -> bytes:
+    """
+    Return the lines of an n-best list of Moses; `word` says which of `words` each is.
+    """
+
+def number_text(value: float) -> bytes:
+    """Return a number as Python's repr spells it."""
 
 def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """

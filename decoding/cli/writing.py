@@ -1,9 +1,8 @@
 """Writing of spaces by commands: target, format and options.
 
 A segment that cannot be read, transformed or written is reported and left out; the others are
-written. To that end each is encoded on its own, by the workers. Where that will not do, since
-the format's files cannot be put one after the other or its writer keeps a symbol table in a
-file, it is encoded on its own all the same, and what proves good is written by one process.
+written. To that end each is encoded on its own, by the workers, or by this process where the
+writer keeps a symbol table in a file; what proves good is put together here.
 """
 
 from __future__ import annotations
@@ -216,15 +215,10 @@ class _Folder:
 
 
 def _write_together(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
-    import warnings
+    from lattices.formats.streams import created
 
-    from lattices.formats import LossWarning, write
-
-    spaces = (done.result.space for done in good if done.result.space is not None)
-    with warnings.catch_warnings():
-        # they were noted when each segment was tried
-        warnings.simplefilter("ignore", LossWarning)
-        write(path, spaces, target.format, lossy=target.lossy, **target.options)
+    with created(path) as stream:
+        target.put(stream, (done.result for done in good))
 
 
 def _write_one_by_one(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:

@@ -7,17 +7,15 @@ the bytes together, and a segment that the format cannot hold is a failure of it
 from __future__ import annotations
 
 import io
-import os
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 from decoding.corpus.runner import Segment
 from decoding.corpus.transforms import Transform
 from lattices.errors import FormatError, argument
 from lattices.formats import FORMATS
-from lattices.formats.base import Losses
+from lattices.formats.base import AssembledFormat, Losses
 from lattices.spaces import Space
 
 #: options of writers that name a file: one that is extended, and one that is written beside
@@ -48,16 +46,14 @@ class Ready:
 
     Attributes
     ----------
-    data : bytes
-        The segment as a file of its own.
-    space : Lattice, NBest, Forest or None
-        The segment itself, where bytes do not add up to a file.
+    data : bytes or any
+        The segment as a file of its own; or, where bytes do not add up to a file, as
+        :meth:`Target.put` takes it.
     losses : mapping of str to str
         What the format cannot hold, and where it was.
     """
 
-    data: bytes
-    space: Space | None
+    data: Any
     losses: Mapping[str, str]
 
 
@@ -74,8 +70,7 @@ class Target:
     options : mapping
         Options of its writer.
     together : bool
-        Whether the segments must be written by one call; then :meth:`ready` encodes only to
-        see whether it can be done.
+        Whether the file is more than its segments one after the other: then :meth:`put` writes it.
 
     Examples
     --------
@@ -102,15 +97,20 @@ class Target:
         if format.kind not in (space.kind, "any"):
             raise FormatError(_WRONG_KIND[space.kind].format(self.format))
         losses = _Noted(format.name, self.lossy, space.id)
+        if self.together and isinstance(format, AssembledFormat):
+            return Ready(format.encode(space, losses, **self.options), losses.noted)
         stream = io.BytesIO()
-        if not self.together:
-            format.write(stream, [space], losses, **self.options)
-            return Ready(stream.getvalue(), None, losses.noted)
-        with tempfile.TemporaryDirectory() as folder:
-            # this is but a trial, which must not touch the archive
-            beside = {ARCHIVE: os.path.join(folder, ARCHIVE)} if ARCHIVE in self.options else {}
-            format.write(stream, [space], losses, **{**self.options, **beside})
-        return Ready(b"", space, losses.noted)
+        format.write(stream, [space], losses, **self.options)
+        # a format of others may not say how its files are put together: this was but a trial
+        return Ready(space if self.together else stream.getvalue(), losses.noted)
+
+    def put(self, stream: BinaryIO, ready: Iterable[Ready]) -> None:
+        """Write a file of segments that must be written together."""
+        format, data = FORMATS.get(self.format), (each.data for each in ready)
+        if isinstance(format, AssembledFormat):
+            format.assemble(stream, data, **self.options)
+        else:
+            format.write(stream, data, Losses(format.name, allowed=True), **self.options)
 
 
 _WRONG_KIND = {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lattices/native/ngrams.hpp"
+#include "lattices/native/paths.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/prefix_tree.hpp"
 #include "lattices/native/semirings.hpp"
@@ -56,6 +57,33 @@ inline PathSentences path_sentences(const lattices::Lattice& lattice, const Sent
     for (std::size_t at = arcs.size(); at-- > 0;) score += lattice.score[arcs[at]];
     found.offset.push_back(static_cast<Index>(found.label.size()));
     found.score.push_back(score);
+  }
+  return found;
+}
+
+// The sums of features over complete paths and their ends, as rows of a sparse matrix, without
+// zeros.
+struct PathFeatures {
+  std::vector<double> value;
+  std::vector<Index> column, bounds{0};
+};
+
+inline PathFeatures path_features(const lattices::Lattice& lattice,
+                                  const lattices::FeatureRows& arcs,
+                                  const lattices::FeatureRows& ends, std::size_t width,
+                                  const Sentences& paths) {
+  PathFeatures found;
+  lattices::FeatureSums sums(width);
+  const bool ending = ends.num_rows() > 0;
+  for (Index path = 0; path < paths.size(); ++path) {
+    const auto along = paths.words(path);
+    for (const Index arc : along) sums.add(arcs, arc);
+    if (ending) sums.add(ends, along.empty() ? lattice.start : lattice.dst[along.back()]);
+    sums.take([&](Index column, double sum) {
+      found.column.push_back(column);
+      found.value.push_back(sum);
+    });
+    found.bounds.push_back(static_cast<Index>(found.value.size()));
   }
   return found;
 }

@@ -7,7 +7,7 @@ write one, and :func:`lattices.testing.check_format` for the laws it has to obey
 
 from __future__ import annotations
 
-from lattices.formats.base import Format, IndexedFormat, LossWarning, Record
+from lattices.formats.base import AssembledFormat, Format, IndexedFormat, LossWarning, Record
 from lattices.formats.reading import (
     FORMATS,
     FormatInfo,
@@ -22,6 +22,7 @@ from lattices.formats.writing import write
 
 __all__ = [
     "FORMATS",
+    "AssembledFormat",
     "Format",
     "FormatInfo",
     "IndexedFormat",

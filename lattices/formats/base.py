@@ -288,6 +288,30 @@ class IndexedFormat(Format, Protocol):
         ...
 
 
+@runtime_checkable
+class AssembledFormat(Format, Protocol):
+    """A format whose files are more than its segments one after the other.
+
+    Whatever may be wrong with a segment is found by :meth:`encode`, in any process and any order;
+    so one that cannot be written leaves nothing behind in a file of others.
+    """
+
+    def encode(self, space: Space, losses: Losses, **options: Any) -> Any:
+        """Return a segment as :meth:`assemble` takes it; it can be pickled."""
+        ...
+
+    def assemble(self, stream: BinaryIO, parts: Iterable[Any], **options: Any) -> None:
+        """Write a file of segments that were encoded, which are read once."""
+        ...
+
+    def write(
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    ) -> None:
+        """Encode each segment and put them together."""
+        parts = (self.encode(space, losses, **options) for space in spaces)
+        self.assemble(stream, parts, **options)
+
+
 def text_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     r"""Iterate over numbered lines, from 1, without line ends or a byte order mark.
 

@@ -12,7 +12,13 @@ from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError, argument
 from lattices.formats.base import choice
 from lattices.formats.openfst.codec import SymbolTable
-from lattices.formats.openfst.symbols import check_symbol, extended_symbols, no_table, read_symbols
+from lattices.formats.openfst.symbols import (
+    BLANK_SET,
+    check_symbol,
+    extended_symbols,
+    no_table,
+    read_symbols,
+)
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME
 
@@ -166,7 +172,10 @@ def label_names(
     if table is not None:
         numbers = extended_symbols(table, words.values())
         return {EPSILON: str(EPSILON)} | {key: str(numbers[word]) for key, word in words.items()}
-    for word in words.values():
+    # one look at all of them says that nothing is odd, which is nearly always so
+    odd = not BLANK_SET.isdisjoint("".join(words.values()))
+    suspects = {EPSILON_NAME, *reserved}.intersection(words.values())
+    for word in words.values() if odd or suspects else ():
         check_symbol(word)
         if word in reserved:
             raise FormatError(
@@ -174,8 +183,8 @@ def label_names(
                 f"{argument('write.symbols', 'FILE')} keeps it"
             )
     names = {label: EPSILON_NAME if label == EPSILON else words[label] for label in used}
-    digits = [name for name in names.values() if name.encode("utf-8").isdigit()]
-    if len(digits) == len(names) and any(name.startswith("0") for name in digits):
+    digits = all(name.isascii() and name.isdigit() for name in names.values())
+    if digits and any(name.startswith("0") for name in names.values()):
         raise FormatError(
             f"the words of segment {lattice.id!r} are whole numbers, and 0 or leading zeros "
             f"would be read as others; {remedy or argument('write.symbols', 'FILE')} keeps them"

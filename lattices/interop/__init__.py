@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from lattices._native import distinct_labels
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.json.fields import feature_objects
@@ -104,13 +105,16 @@ def from_columns(
             f"the labels are numbers and no table of {side} symbols is attached: "
             "a vocabulary has to say which words they are"
         )
-    possible = columns.weight != np.inf
+    src, dst, weight = columns.src, columns.dst, columns.weight
+    possible = weight != np.inf
+    if not possible.all():
+        src, dst, label, weight = src[possible], dst[possible], label[possible], weight[possible]
     return Lattice(
         vocabulary=vocabulary,
-        src=columns.src[possible],
-        dst=columns.dst[possible],
-        label=label[possible],
-        score=0.0 - columns.weight[possible],
+        src=src,
+        dst=dst,
+        label=label,
+        score=0.0 - weight,
         final=0.0 - columns.final,
         start=columns.start,
         **fields,
@@ -119,14 +123,17 @@ def from_columns(
 
 def _translated(label: IntColumn, symbols: SymbolTable, vocabulary: Vocabulary) -> IntColumn:
     """Return the numbers in ``vocabulary`` of labels that ``symbols`` names."""
-    distinct, place = np.unique(label, return_inverse=True)
+    distinct, place = distinct_labels(label)
+    order = np.argsort(distinct)
     words = []
-    for number in distinct.tolist():
+    for number in distinct[order].tolist():
         word = "" if number == EPSILON else symbols.get(number)
         if word is None:
             raise SpaceError(f"label {number} is not in the symbol table of {len(symbols)} symbols")
         words.append(word)
-    return ints(np.array(vocabulary.add_all(words), dtype=np.int32)[place])
+    numbers = np.empty(len(words), np.int32)
+    numbers[order] = vocabulary.add_all(words)
+    return ints(numbers[place])
 
 
 def symbol_table(vocabulary: Vocabulary, labels: Iterable[int] | None = None) -> dict[int, str]:

@@ -13,6 +13,7 @@ from lattices.formats.arrow.schema import (
     in_batches,
     numbered_batch,
     pyarrow,
+    row_of,
     table_schema,
 )
 from lattices.formats.base import Losses
@@ -47,7 +48,8 @@ def to_arrow(spaces: Iterable[Space]) -> Any:
     """
     numbering = Numbering()
     losses = Losses("an Arrow table")
-    batches = [numbered_batch(piece, numbering, losses) for piece in in_batches(spaces)]
+    rows = (row_of(space, losses) for space in spaces)
+    batches = [numbered_batch(piece, numbering) for piece in in_batches(rows)]
     return pyarrow().Table.from_batches(numbering.named(batches), table_schema())
 
 

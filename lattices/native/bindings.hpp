@@ -12,6 +12,7 @@ void bind_paths(nanobind::module_& module);
 void bind_transforms(nanobind::module_& module);
 void bind_readers(nanobind::module_& module);
 void bind_kaldi(nanobind::module_& module);
+void bind_writers(nanobind::module_& module);
 void bind_kbest(nanobind::module_& module);
 void bind_forest_search(nanobind::module_& module);
 void bind_ngrams(nanobind::module_& module);

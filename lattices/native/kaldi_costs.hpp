@@ -12,6 +12,7 @@
 
 #include "lattices/native/index.hpp"
 #include "lattices/native/normal_form.hpp"
+#include "lattices/native/paths.hpp"
 #include "lattices/native/semirings.hpp"
 
 namespace lattices {
@@ -40,6 +41,52 @@ inline KaldiScores kaldi_scores(std::span<const double> graph, std::span<const d
     found.value[2 * row] = 0.0 - graph[row];
     found.value[2 * row + 1] = 0.0 - acoustic[row];
   }
+  return found;
+}
+
+// The costs that two features say, negated as they are there; infinite where no path ends. Whether
+// scores are their plain sums, to a share of the largest score.
+struct FeatureCosts {
+  std::vector<double> graph, acoustic, final_graph, final_acoustic;
+  bool summed = true;
+};
+
+inline FeatureCosts feature_costs(const Lattice& lattice, const FeatureRows& arcs,
+                                  const FeatureRows& ends, Index graph, Index acoustic,
+                                  double tolerance) {
+  FeatureCosts found;
+  const auto column = [](const FeatureRows& rows, std::size_t count, Index wanted) {
+    std::vector<double> cost(count, 0.0);
+    for (Index row = 0; row < rows.num_rows(); ++row) {
+      for (Index at = rows.bounds[row]; at < rows.bounds[row + 1]; ++at) {
+        if (rows.columns[at] == wanted) cost[row] += rows.values[at];
+      }
+    }
+    // a plain minus would turn 0.0 into -0.0
+    for (double& each : cost) each = 0.0 - each;
+    return cost;
+  };
+  found.graph = column(arcs, lattice.src.size(), graph);
+  found.acoustic = column(arcs, lattice.src.size(), acoustic);
+  found.final_graph = column(ends, lattice.final.size(), graph);
+  found.final_acoustic = column(ends, lattice.final.size(), acoustic);
+  double largest = 1.0, farthest = 0.0;
+  const auto compare = [&](double score, double sum) {
+    largest = std::max(largest, std::abs(score));
+    farthest = std::max(farthest, std::abs(score + sum));
+  };
+  for (std::size_t arc = 0; arc < lattice.src.size(); ++arc) {
+    compare(lattice.score[arc], found.graph[arc] + found.acoustic[arc]);
+  }
+  for (std::size_t state = 0; state < lattice.final.size(); ++state) {
+    if (lattice.final[state] > kMinusInfinity) {
+      compare(lattice.final[state], found.final_graph[state] + found.final_acoustic[state]);
+    } else {
+      found.final_graph[state] = found.final_acoustic[state] =
+          std::numeric_limits<double>::infinity();
+    }
+  }
+  found.summed = farthest <= tolerance * largest;
   return found;
 }
 

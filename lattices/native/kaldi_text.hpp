@@ -14,6 +14,7 @@
 #include "lattices/native/distinct.hpp"
 #include "lattices/native/numbers.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/state_numbers.hpp"
 
 namespace lattices {
 
@@ -217,39 +218,18 @@ class KaldiTextReader {
 
   // Number the states that are named without gaps, in their order.
   void close_up() {
-    std::vector<std::int64_t> named(src_);
-    named.insert(named.end(), dst_.begin(), dst_.end());
-    for (const auto& final : finals_) named.push_back(final.state);
-    named.push_back(start_);
-    const auto highest = static_cast<std::size_t>(*std::max_element(named.begin(), named.end()));
-    std::vector<Index> number;
-    const bool dense = highest <= 4 * named.size();
-    std::size_t states = 0;
-    if (dense) {
-      number.assign(highest + 1, 0);
-      for (const auto state : named) number[state] = 1;
-      for (auto& each : number) each = each ? static_cast<Index>(states++) : -1;
-    } else {
-      std::sort(named.begin(), named.end());
-      named.erase(std::unique(named.begin(), named.end()), named.end());
-      states = named.size();
-    }
-    const auto place = [&](std::int64_t state) {
-      if (dense) return number[state];
-      const auto at = std::lower_bound(named.begin(), named.end(), state);
-      return static_cast<Index>(at - named.begin());
-    };
-    found_.src.reserve(src_.size());
-    found_.dst.reserve(dst_.size());
-    for (const auto state : src_) found_.src.push_back(place(state));
-    for (const auto state : dst_) found_.dst.push_back(place(state));
-    found_.start = place(start_);
-    found_.final_graph.assign(states, std::numeric_limits<double>::infinity());
+    StateNumbers::Names ends{start_};
+    for (const auto& final : finals_) ends.push_back(final.state);
+    const StateNumbers states({&src_, &dst_, &ends});
+    found_.src = states.of(src_);
+    found_.dst = states.of(dst_);
+    found_.start = states.of(start_);
+    found_.final_graph.assign(states.size(), std::numeric_limits<double>::infinity());
     found_.final_acoustic = found_.final_graph;
     // of several final weights of one state the last counts, as in OpenFst
     for (const auto& final : finals_) {
-      found_.final_graph[place(final.state)] = final.graph;
-      found_.final_acoustic[place(final.state)] = final.acoustic;
+      found_.final_graph[states.of(final.state)] = final.graph;
+      found_.final_acoustic[states.of(final.state)] = final.acoustic;
     }
   }
 

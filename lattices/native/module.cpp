@@ -15,6 +15,7 @@ NB_MODULE(_native, module) {
   lattices::bind_transforms(module);
   lattices::bind_readers(module);
   lattices::bind_kaldi(module);
+  lattices::bind_writers(module);
   lattices::bind_kbest(module);
   lattices::bind_forest_search(module);
   lattices::bind_ngrams(module);

@@ -1,4 +1,4 @@
-// Decimal numbers in bytes to doubles: correctly rounded, and the same in every locale.
+// Decimal numbers in bytes to doubles and back: correctly rounded, and the same in every locale.
 #pragma once
 
 #include <charconv>
@@ -112,6 +112,51 @@ inline bool number_of(std::string_view text, double& value) {
   value =
       negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   return true;
+}
+
+// Append a number as Python's repr spells it: the fewest digits that give it back, with an exponent
+// from 1e16 on and below 1e-4.
+inline void append_number(std::string& text, double value) {
+  if (!std::isfinite(value)) {
+    text += std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+    return;
+  }
+  char spelled[32];
+  const char* const end =
+      std::to_chars(spelled, spelled + sizeof spelled, value, std::chars_format::scientific).ptr;
+  // -d.ddde-dd: the digits, and how many of them stand before the point
+  const char* first = spelled;
+  if (*first == '-') text += *first++;
+  const char* mark = end;
+  while (*--mark != 'e') {
+  }
+  int exponent = 0;
+  for (const char* at = mark + 2; at < end; ++at) exponent = 10 * exponent + (*at - '0');
+  if (mark[1] == '-') exponent = -exponent;
+  if (exponent >= 16 || exponent < -4) {
+    text.append(first, end);
+    return;
+  }
+  const char lead = *first;
+  const std::string_view rest =
+      mark - first > 1 ? std::string_view(first + 2, mark) : std::string_view();
+  if (exponent < 0) {
+    text += "0.";
+    text.append(static_cast<std::size_t>(-exponent - 1), '0');
+    text += lead;
+    text += rest;
+    return;
+  }
+  const auto before = static_cast<std::size_t>(exponent);
+  text += lead;
+  text += rest.substr(0, before);
+  if (rest.size() < before) text.append(before - rest.size(), '0');
+  text += '.';
+  if (rest.size() > before) {
+    text += rest.substr(before);
+  } else {
+    text += '0';
+  }
 }
 
 }  // namespace lattices

@@ -17,9 +17,12 @@
 #include "lattices/native/border.hpp"
 #include "lattices/native/distinct.hpp"
 #include "lattices/native/fst_bytes.hpp"
+#include "lattices/native/fst_text.hpp"
 #include "lattices/native/json_arcs.hpp"
 #include "lattices/native/kaldi_costs.hpp"
 #include "lattices/native/kaldi_text.hpp"
+#include "lattices/native/moses_lists.hpp"
+#include "lattices/native/slf_lines.hpp"
 
 namespace lattices {
 
@@ -92,6 +95,84 @@ auto kaldi_text(const nb::bytes& record) {
                     give(std::move(found.acoustic)), give(std::move(found.final_graph)),
                     give(std::move(found.final_acoustic)), give(std::move(found.label)), labels,
                     give(std::move(found.label_line)));
+}
+
+using Words = nb::typed<nb::list, nb::bytes>;
+using SlfTable =
+    std::tuple<Array<Index>, Words, nb::typed<nb::dict, nb::bytes, Array<double>>,
+               nb::typed<nb::dict, nb::bytes, Array<std::int64_t>>, Array<Index>, Words>;
+
+nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+
+SlfTable slf_table(SlfRows&& rows) {
+  Words keys, words;
+  nb::typed<nb::dict, nb::bytes, Array<double>> numbers;
+  nb::typed<nb::dict, nb::bytes, Array<std::int64_t>> names;
+  for (Index which = 0; which < rows.keys.size(); ++which) {
+    const auto key = bytes_of(rows.keys[which]);
+    auto& column = rows.columns[which];
+    keys.append(key);
+    if (column.kind == SlfKind::Number) numbers[key] = give(std::move(column.number));
+    if (column.kind == SlfKind::Name) names[key] = give(std::move(column.name));
+  }
+  for (const auto word : rows.words.values()) words.append(bytes_of(word));
+  return {give(std::move(rows.line)), keys, numbers, names, give(std::move(rows.word)), words};
+}
+
+auto slf_lines(const nb::bytes& record, bool quotes) {
+  using Found = std::tuple<SlfTable, SlfTable, Words, Array<Index>>;
+  const auto data = text_of(record);
+  SlfLines lines;
+  const bool known = unlocked([&] {
+    Poll poll(check_signals);
+    return SlfReader(quotes).read(data, lines, poll);
+  });
+  if (!known) return std::optional<Found>();
+  Words other;
+  for (const auto line : lines.other) other.append(bytes_of(line));
+  return std::optional<Found>(Found(slf_table(std::move(lines.nodes)),
+                                    slf_table(std::move(lines.links)), other,
+                                    give(std::move(lines.other_line))));
+}
+
+auto fst_text(const nb::bytes& record, std::optional<bool> acceptor, bool input) {
+  using Found = std::tuple<Index, Array<Index>, Array<Index>, Array<Index>, Array<double>,
+                           Array<double>, Words>;
+  const auto data = text_of(record);
+  const auto arcs = !acceptor ? FstArcs::Auto : *acceptor ? FstArcs::Acceptor : FstArcs::Transducer;
+  FstText found;
+  const bool known = unlocked([&] {
+    Poll poll(check_signals);
+    return FstTextReader(arcs, input ? FstSide::Input : FstSide::Output).read(data, found, poll);
+  });
+  if (!known) return std::optional<Found>();
+  Words labels;
+  for (const auto label : found.labels.values()) labels.append(bytes_of(label));
+  return std::optional<Found>(Found(found.start, give(std::move(found.src)),
+                                    give(std::move(found.dst)), give(std::move(found.label)),
+                                    give(std::move(found.cost)), give(std::move(found.final)),
+                                    labels));
+}
+
+auto moses_list(const nb::bytes& record) {
+  using Found = std::tuple<nb::bytes, Array<Index>, Array<Index>, Texts, Array<double>,
+                           Array<double>, nb::bytes, Texts>;
+  const auto data = text_of(record);
+  MosesLines found;
+  const bool known = unlocked([&] {
+    Poll poll(check_signals);
+    return MosesReader().read(data, found, poll);
+  });
+  Texts words, extra;
+  bool escaped = false;
+  const bool more = std::ranges::any_of(found.extra, [](auto each) { return !each.empty(); });
+  if (!known || !add_texts(found.words.values(), words, escaped) ||
+      (more && !add_texts(found.extra, extra, escaped))) {
+    return std::optional<Found>();
+  }
+  return std::optional<Found>(Found(
+      bytes_of(found.id), give(std::move(found.word)), give(std::move(found.offset)), words,
+      give(std::move(found.score)), give(std::move(found.value)), bytes_of(found.features), extra));
 }
 
 FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t announced,
@@ -227,6 +308,17 @@ void bind_readers(nb::module_& module) {
              "Return what the lines of a lattice say: problem, line, compact, start, src, dst,\n"
              "frames, graph, acoustic, final_graph, final_acoustic, label, the different labels\n"
              "and the line of each.");
+  module.def("slf_lines", slf_lines, nb::arg("record"), nb::arg("quotes"),
+             "Return the node lines and the link lines of an HTK lattice, and the others with\n"
+             "their places. Of lines: places, keys, numbers and names of nodes by key, the number\n"
+             "of each word, and words. None if anything is unusual.");
+  module.def("fst_text", fst_text, nb::arg("record"), nb::arg("acceptor").none(), nb::arg("input"),
+             "Return what OpenFst's text says: start, src, dst, label, cost, final cost, and the\n"
+             "different labels. None if anything is unusual.");
+  module.def("moses_list", moses_list, nb::arg("record"),
+             "Return an n-best list of Moses: id, the number of each word, where lines begin,\n"
+             "words, scores, values of features, the features of the first line, and what\n"
+             "stands behind scores, if anything. None if anything is unusual.");
   module.def(
       "empty_line_ends",
       [](const nb::bytes& data) { return empty_line_ends({data.c_str(), data.size()}); },

@@ -19,9 +19,12 @@ SOURCE = Path(__file__).parent / "native_readers.cpp"
 READERS: dict[str, tuple[str, ...]] = {
     "native-arrow": (),
     "native-fst": (),
+    "native-fst-text": ("openfst-text",),
     "native-json": ("jsonl",),
     "native-kaldi-text": ("kaldi",),
+    "native-moses": ("moses-nbest",),
     "native-numbers": (),
+    "native-slf": ("htk",),
     "native-symbols": (),
 }
 #: what was found once: every run begins with it
@@ -59,6 +62,9 @@ def native_seeds(name: str) -> list[bytes]:
     if name == "native-fst":
         return found + [_states(layout) for layout in range(8)]
     files = [data for each in READERS[name] for data in seeds(each)]
+    if name in ("native-fst-text", "native-slf"):
+        # the first byte says which options
+        return found + [bytes([option]) + data for data in files for option in (0, 1, 130)]
     return found + [line for data in files for line in data.splitlines()] + files
 
 
@@ -75,4 +81,15 @@ def _states(layout: int) -> bytes:
 
 def native_tokens() -> list[str]:
     """Return what a fuzzer may put into texts."""
-    return [*NUMBERS, *BREAKS, '"arcs":', '{"', "Infinity,Infinity,", "],[", "\n0 1 "]
+    return [
+        *NUMBERS,
+        *BREAKS,
+        '"arcs":',
+        '{"',
+        "Infinity,Infinity,",
+        "],[",
+        "\n0 1 ",
+        " ||| ",
+        "\nJ=0 S=0 E=1 ",
+        "\\'",
+    ]

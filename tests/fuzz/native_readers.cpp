@@ -14,10 +14,13 @@
 
 #include "lattices/native/arrow_rows.hpp"
 #include "lattices/native/fst_bytes.hpp"
+#include "lattices/native/fst_text.hpp"
 #include "lattices/native/json_arcs.hpp"
 #include "lattices/native/kaldi_costs.hpp"
 #include "lattices/native/kaldi_text.hpp"
+#include "lattices/native/moses_lists.hpp"
 #include "lattices/native/numbers.hpp"
+#include "lattices/native/slf_lines.hpp"
 
 using namespace lattices;
 
@@ -40,7 +43,7 @@ void all_below(const Column& column, std::size_t bound, const char* what) {
   for (const auto each : column) promise(each >= 0 && static_cast<std::size_t>(each) < bound, what);
 }
 
-// A number is what the C library makes of it, to the bit.
+// A number is what the C library makes of it, to the bit, and comes back as it is spelled here.
 void numbers(Input data) {
   double value = 0.0;
   if (!number_of(text_of(data), value)) return;
@@ -49,6 +52,11 @@ void numbers(Input data) {
   const double expected = std::strtod(text.c_str(), &end);
   promise(end == text.c_str() + text.size(), "a number ends where that of strtod ends");
   promise(std::memcmp(&value, &expected, sizeof value) == 0, "a number is that of strtod");
+  std::string spelled;
+  append_number(spelled, value);
+  double again = 0.0;
+  promise(number_of(spelled, again) && std::memcmp(&value, &again, sizeof value) == 0,
+          "a number that is written is read back");
 }
 
 void json(Input data) {
@@ -93,6 +101,56 @@ void kaldi_text(Input data) {
   promise(found.final_graph.size() == found.final_acoustic.size(), "columns are equally long");
   check_kaldi(found.src, found.dst, found.frames, found.graph, found.acoustic, found.start,
               found.final_graph.size());
+}
+
+void check_slf(const SlfRows& rows) {
+  const auto count = rows.line.size();
+  promise(rows.word.size() == count, "a word for every line, or none");
+  promise(rows.columns.size() == static_cast<std::size_t>(rows.keys.size()), "a column a key");
+  for (const Index word : rows.word) promise(word < rows.words.size(), "words are known");
+  for (const auto& column : rows.columns) {
+    promise(column.kind != SlfKind::Number || column.number.size() == count, "numbers of lines");
+    promise(column.kind != SlfKind::Name || column.name.size() == count, "nodes of lines");
+  }
+}
+
+// The first byte says whether quotes are syntax.
+void slf(Input data) {
+  if (data.empty()) return;
+  Poll poll;
+  SlfLines found;
+  if (!SlfReader((data[0] & 1) != 0).read(text_of(data.subspan(1)), found, poll)) return;
+  promise(found.other.size() == found.other_line.size(), "a place for every line");
+  check_slf(found.nodes);
+  check_slf(found.links);
+}
+
+// The first byte says what arcs have, and which side is read.
+void fst_text(Input data) {
+  if (data.empty()) return;
+  Poll poll;
+  FstText found;
+  FstTextReader reader(static_cast<FstArcs>(data[0] % 3),
+                       data[0] & 128 ? FstSide::Input : FstSide::Output);
+  if (!reader.read(text_of(data.subspan(1)), found, poll)) return;
+  const auto arcs = found.src.size(), states = found.final.size();
+  promise(found.dst.size() == arcs && found.label.size() == arcs && found.cost.size() == arcs,
+          "columns are equally long");
+  promise(static_cast<std::size_t>(found.start) < states, "the start is a state");
+  all_below(found.src, states, "sources are states");
+  all_below(found.dst, states, "targets are states");
+  all_below(found.label, found.labels.values().size(), "labels are known");
+}
+
+void moses(Input data) {
+  Poll poll;
+  MosesLines found;
+  if (!MosesReader().read(text_of(data), found, poll)) return;
+  const auto entries = found.score.size();
+  promise(found.offset.size() == entries + 1 && found.extra.size() == entries, "a line an entry");
+  promise(static_cast<std::size_t>(found.offset.back()) == found.word.size(), "lines have words");
+  promise(found.value.size() % entries == 0, "as many features in every line");
+  all_below(found.word, found.words.values().size(), "words are known");
 }
 
 // The first byte says which layout, the second how many states are announced.
@@ -168,8 +226,9 @@ void arrow(Input data) {
 }
 
 const std::map<std::string_view, void (*)(Input)> READERS = {
-    {"numbers", numbers}, {"json", json},       {"kaldi-text", kaldi_text},
-    {"fst", fst},         {"symbols", symbols}, {"arrow", arrow},
+    {"numbers", numbers}, {"json", json},         {"kaldi-text", kaldi_text},
+    {"fst", fst},         {"symbols", symbols},   {"arrow", arrow},
+    {"slf", slf},         {"fst-text", fst_text}, {"moses", moses},
 };
 
 void (*reader)(Input) = nullptr;

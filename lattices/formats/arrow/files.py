@@ -18,8 +18,8 @@ import numpy as np
 
 from lattices.errors import FormatError
 from lattices.formats.arrow.rows import DAMAGE, Rows
-from lattices.formats.arrow.schema import WORD_COLUMNS, RecordBatch, pyarrow
-from lattices.formats.base import IndexedFormat, Record
+from lattices.formats.arrow.schema import WORD_COLUMNS, RecordBatch, Row, pyarrow, row_of
+from lattices.formats.base import AssembledFormat, IndexedFormat, Losses, Record
 from lattices.optional import require
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
@@ -86,7 +86,7 @@ _OPENED: OrderedDict[tuple[str, str, int, int], BatchFile] = OrderedDict()
 _LOCK = Lock()
 
 
-class ColumnarFormat(IndexedFormat):
+class ColumnarFormat(IndexedFormat, AssembledFormat):
     """Segments as rows, in batches; a subclass says how to open a file of them."""
 
     kind = "any"
@@ -103,6 +103,10 @@ class ColumnarFormat(IndexedFormat):
     @abstractmethod
     def batches(self, stream: BinaryIO) -> Iterator[RecordBatch]:
         """Iterate over the batches of a stream; whatever is raised means that it is damaged."""
+
+    def encode(self, space: Space, losses: Losses, **options: Any) -> Row:
+        """Return the row of a segment."""
+        return row_of(space, losses)
 
     def count(self, path: str) -> int:
         """Return how many segments a plain file holds."""

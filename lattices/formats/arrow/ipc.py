@@ -27,15 +27,14 @@ from lattices.formats.arrow.files import BatchFile, ColumnarFormat, Sink, Source
 from lattices.formats.arrow.schema import (
     Numbering,
     RecordBatch,
+    Row,
     in_batches,
     numbered_batch,
     numbered_schema,
     pyarrow,
     table_schema,
 )
-from lattices.formats.base import Losses
 from lattices.optional import require
-from lattices.spaces import Space
 
 MAGIC = b"ARROW1"
 #: bytes of a file that may stay in the memory of a process that has read them
@@ -114,16 +113,14 @@ class ArrowIPC(ColumnarFormat):
         if tail != MAGIC:
             raise FormatError("the file is cut short")
 
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
+    def assemble(self, stream: BinaryIO, parts: Iterable[Row], **options: Any) -> None:
         """Write the batches to a temporary file, and then the words and the batches."""
         ipc = require("pyarrow.ipc", "arrow")
         numbering = Numbering()
         with tempfile.TemporaryFile() as spool:
             with ipc.new_stream(spool, numbered_schema()) as writer:
-                for piece in in_batches(spaces):
-                    writer.write_batch(numbered_batch(piece, numbering, losses))
+                for piece in in_batches(parts):
+                    writer.write_batch(numbered_batch(piece, numbering))
             spool.seek(0)
             with (
                 ipc.open_stream(spool) as reader,

@@ -25,14 +25,15 @@ from lattices.formats.arrow.files import BatchFile, ColumnarFormat, Sink, Source
 from lattices.formats.arrow.schema import (
     Numbering,
     RecordBatch,
+    Row,
     in_batches,
     numbered_batch,
+    row_of,
     table_schema,
 )
 from lattices.formats.base import Losses, choice
 from lattices.formats.lists.rows import from_rows, is_named
 from lattices.optional import require
-from lattices.spaces import Space
 
 MAGIC = b"PAR1"
 CODECS = ("zstd", "snappy", "lz4", "none")
@@ -73,10 +74,8 @@ class _TextRows(BatchFile):
 
     def __init__(self, table: Any) -> None:
         numbering = Numbering()
-        batches = [
-            numbered_batch(piece, numbering, Losses("parquet"))
-            for piece in in_batches(from_rows(table.to_pylist()))
-        ]
+        rows = (row_of(each, Losses("parquet")) for each in from_rows(table.to_pylist()))
+        batches = [numbered_batch(piece, numbering) for piece in in_batches(rows)]
         self._batches = list(numbering.named(batches))
         super().__init__([batch.num_rows for batch in self._batches])
 
@@ -114,16 +113,14 @@ class Parquet(ColumnarFormat):
             for group in np.flatnonzero(np.diff(file.starts)).tolist():
                 yield file.batch(group)
 
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
+    def assemble(self, stream: BinaryIO, parts: Iterable[Row], **options: Any) -> None:
         """Write a row group for each batch, with the words of its own."""
         compression = choice(options, "compression", CODECS)
         parquet = require("pyarrow.parquet", "arrow")
         with parquet.ParquetWriter(Sink(stream), table_schema(), compression=compression) as writer:
-            for piece in in_batches(spaces):
+            for piece in in_batches(parts):
                 numbering = Numbering()
-                (batch,) = numbering.named([numbered_batch(piece, numbering, losses)])
+                (batch,) = numbering.named([numbered_batch(piece, numbering)])
                 writer.write_batch(batch)
 
 

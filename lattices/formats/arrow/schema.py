@@ -50,6 +50,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lattices._native import distinct_labels
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Losses
@@ -155,15 +156,14 @@ class Numbering:
             yield pa.record_batch(columns, schema=table_schema())
 
 
-def in_batches(spaces: Iterable[Space]) -> Iterator[list[Space]]:
-    """Cut the segments into batches, holding one at a time."""
-    batch: list[Space] = []
+def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Cut the rows into batches, holding one at a time."""
+    batch: list[Row] = []
     size = 0
-    for space in spaces:
-        batch.append(space)
+    for row in rows:
+        batch.append(row)
         # what an arc takes, an entry or an edge; it may be a few times more
-        size += 20 * len(_labels(space))
-        size += 12 * (0 if space.features is None else space.features.nnz)
+        size += 20 * len(row["label"]) + 12 * len(row.get("feature_value", ()))
         if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -171,25 +171,29 @@ def in_batches(spaces: Iterable[Space]) -> Iterator[list[Space]]:
         yield batch
 
 
-def numbered_batch(spaces: Iterable[Space], numbering: Numbering, losses: Losses) -> RecordBatch:
-    """Return segments as a batch of :func:`numbered_schema`; ``numbering`` grows by their words."""
-    return _batch([_row(space, numbering, losses) for space in spaces])
-
-
-def _batch(rows: Sequence[Row]) -> RecordBatch:
+def numbered_batch(rows: Iterable[Row], numbering: Numbering) -> RecordBatch:
+    """Return rows as a batch of :func:`numbered_schema`; ``numbering`` grows by their words."""
     pa = pyarrow()
     schema = numbered_schema()
+    numbered = [row | _numbers(row, numbering) for row in rows]
     columns = []
     for field in schema:
-        entries = [row.get(field.name) for row in rows]
+        entries = [row.get(field.name) for row in numbered]
         numeric = pa.types.is_list(field.type) and not pa.types.is_string(field.type.value_type)
-        try:
-            columns.append(
-                _lists(entries, field.type.value_type) if numeric else pa.array(entries, field.type)
-            )
-        except UnicodeEncodeError as problem:
-            raise FormatError(f"{field.name!r} is no Unicode text: {problem}") from problem
+        columns.append(
+            _lists(entries, field.type.value_type) if numeric else pa.array(entries, field.type)
+        )
     return pa.record_batch(columns, schema=schema)
+
+
+def _numbers(row: Row, numbering: Numbering) -> Row:
+    """Return the columns of words in the numbers of a table."""
+    categories = row.get("category")
+    return {
+        "label": ints(numbering.words.add_all(row["words"]))[row["label"]],
+        "feature_names": ints(numbering.names.add_all(row["feature_names"])),
+        "category": None if categories is None else ints(numbering.categories.add_all(categories)),
+    }
 
 
 def _lists(entries: Sequence[Array | None], value_type: Any) -> Any:
@@ -205,17 +209,28 @@ def _lists(entries: Sequence[Array | None], value_type: Any) -> Any:
     )
 
 
-def _row(space: Space, numbering: Numbering, losses: Losses) -> Row:
+def row_of(space: Space, losses: Losses) -> Row:
+    """Return a segment by columns; ``label`` counts in ``words``, and other words are spelt.
+
+    Raises
+    ------
+    FormatError
+        For a text that is no Unicode, and what ``losses`` does not allow.
+    """
+    distinct, label = distinct_labels(_labels(space))
     row: Row = {
         "id": space.id,
         "source": space.source,
         "metadata": _metadata(space, losses),
-        "label": _renumbered(space, numbering.words),
+        "label": label,
+        # in the order of the space: that of its vocabulary depends on what was read before
+        "words": [space.vocabulary.word(each) for each in distinct.tolist()],
         "score": space.score,
-        "feature_names": ints(numbering.names.add_all(space.feature_names)),
+        "feature_names": space.feature_names,
         **_references(space, losses),
         **_matrix("feature", space.features),
     }
+    _check_texts(row, getattr(space, "categories", ()))
     if isinstance(space, Lattice):
         return row | {
             "kind": LATTICE,
@@ -237,9 +252,7 @@ def _row(space: Space, numbering: Numbering, losses: Losses) -> Row:
         "tail": space.tail,
         "tail_offset": space.tail_offset,
         "slot": -1 - space.symbol[space.symbol < 0],
-        "category": ints(numbering.categories.add_all(space.categories))
-        if space.categories
-        else None,
+        "category": space.categories or None,
         "span": None if space.spans is None else space.spans.ravel(),
     }
 
@@ -249,14 +262,18 @@ def _labels(space: Space) -> Array:
     return np.maximum(space.symbol, EPSILON) if isinstance(space, Forest) else space.label
 
 
-def _renumbered(space: Space, words: Vocabulary) -> Array:
-    used, first, places = np.unique(_labels(space), return_index=True, return_inverse=True)
-    # in the order of the space: that of its vocabulary depends on what was read before
-    order = np.argsort(first)
-    spelt = [space.vocabulary.word(label) for label in used[order].tolist()]
-    numbers = np.empty(len(used), np.int32)
-    numbers[order] = words.add_all(spelt)
-    return numbers[places]
+def _check_texts(row: Row, categories: Sequence[str]) -> None:
+    for name in ("id", "source", "references"):
+        texts = row[name] if name == "references" else [row[name]]
+        try:
+            for text in texts:
+                # a text that was decoded has to be encoded to know
+                if text is not None and not text.isascii():
+                    text.encode()
+        except UnicodeEncodeError as problem:
+            raise FormatError(f"{name!r} is no Unicode text: {problem}") from problem
+    # which refuses words that are none
+    Vocabulary((*row["feature_names"], *categories))
 
 
 def _matrix(name: str, matrix: FeatureMatrix | None) -> Row:

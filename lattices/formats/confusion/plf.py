@@ -35,7 +35,15 @@ import numpy as np
 from lattices.algorithms.trimming import trim
 from lattices.arrays import floats, ints
 from lattices.errors import FormatError, SpaceError
-from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind, text_lines
+from lattices.formats.base import (
+    AssembledFormat,
+    Losses,
+    Record,
+    choice,
+    note_losses,
+    of_kind,
+    text_lines,
+)
 from lattices.formats.json.fields import feature_objects
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import feature_matrix
@@ -53,13 +61,13 @@ MOST_DENSE = 10_000
 _SPARSE_NAME = re.compile(r"[^\s,(){}'\"=:]+")
 
 
-def plf_line(lattice: Lattice, losses: Losses, name: str, probability: bool) -> str:
-    """Return the line of one lattice, in ``<seg>`` if it is to carry a name.
+def plf_text(lattice: Lattice, losses: Losses, probability: bool) -> str:
+    """Return one lattice as text, without its name.
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "it's", -0.5), (0, 2, "", -1), (1, 2, "so")], [2])
-    >>> print(plf_line(lattice, Losses("plf"), "", probability=False), end="")
+    >>> print(plf_text(lattice, Losses("plf"), probability=False))
     ((('it\\'s',-0.5,1),('*EPS*',-1.0,2),),(('so',0.0,1),),)
     """
     where = f"segment {lattice.id!r}"
@@ -69,14 +77,16 @@ def plf_line(lattice: Lattice, losses: Losses, name: str, probability: bool) -> 
     except SpaceError as problem:
         raise FormatError(f"{where} cannot be written: {problem}") from problem
     nodes = _nodes(lattice, losses, where, probability)
-    text = "(" + "".join(f"({''.join(arcs)})," for arcs in nodes) + ")"
-    if name:
-        if "\n" in name or "\r" in name:
-            raise FormatError(f"the id {name!r} cannot stand in a line")
-        from xml.sax.saxutils import escape  # imports urllib, http and ssl
+    return "(" + "".join(f"({''.join(arcs)})," for arcs in nodes) + ")"
 
-        text = f'<seg id="{escape(name, _QUOTE)}">{text}</seg>'
-    return text + "\n"
+
+def _in_tag(name: str, text: str) -> str:
+    """Return a lattice in a tag that carries its name."""
+    if "\n" in name or "\r" in name:
+        raise FormatError(f"the id {name!r} cannot stand in a line")
+    from xml.sax.saxutils import escape  # imports urllib, http and ssl
+
+    return f'<seg id="{escape(name, _QUOTE)}">{text}</seg>'
 
 
 def _nodes(lattice: Lattice, losses: Losses, where: str, probability: bool) -> list[list[str]]:
@@ -183,7 +193,7 @@ _MOST_DIGITS = 9
 _ESCAPE = re.compile(r"\\(['\"\\])")
 
 
-class PLF(Format):
+class PLF(AssembledFormat):
     """See the module."""
 
     name = "plf"
@@ -251,23 +261,35 @@ class PLF(Format):
             id=name,
         )
 
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Write one line each, without what lies on no complete path.
+    def encode(self, space: Space, losses: Losses, **options: Any) -> tuple[str, bytes, bytes]:
+        """Return the id and the line, as it is and in ``<seg>``, without what is on no whole path.
 
         A lattice that does not end in one state without a score gets epsilon arcs to the goal,
         which carry the scores. A single score is a number; other features make a mapping
         (cdec), or sparse scores where ``scores=probability`` (Moses).
         """
-        probability = choice(options, "scores", ("log", "probability")) == "probability"
-        tagged = choice(options, "ids", ("seg", "none")) == "seg"
-        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
-            shown = lattice.id if tagged and lattice.id != str(number) else ""
-            stream.write(plf_line(lattice, losses, shown, probability).encode("utf-8"))
+        probability, tagged = _how(options)
+        (lattice,) = of_kind(Lattice, [space], losses)
+        text = plf_text(lattice, losses, probability)
+        shown = _in_tag(lattice.id, text) if tagged and lattice.id else text
+        return lattice.id, f"{text}\n".encode(), f"{shown}\n".encode()
+
+    def assemble(
+        self, stream: BinaryIO, parts: Iterable[tuple[str, bytes, bytes]], **options: Any
+    ) -> None:
+        """Write one line each, with the id where that is not the place."""
+        _how(options)
+        for number, (name, text, shown) in enumerate(parts):
+            stream.write(text if name == str(number) else shown)
 
 
 FORMAT = PLF()
+
+
+def _how(options: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Return whether scores are probabilities, and whether ids are written."""
+    probability = choice(options, "scores", ("log", "probability")) == "probability"
+    return probability, choice(options, "ids", ("seg", "none")) == "seg"
 
 
 def _place(name: str) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, floats
+from lattices._native import slf_lines
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Record
 from lattices.formats.fields import finite_number, is_whole
@@ -108,14 +110,19 @@ def _is_word_graph(line: bytes) -> bool:
 class Rows:
     """The node or link lines: their fields, and where they stand."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, lines: list[int] | None = None) -> None:
         self.path = path
         self.fields: list[dict[bytes, bytes]] = []
-        self.lines: list[int] = []
+        self.lines = lines or []
 
     def __len__(self) -> int:
         """Return how many lines there are."""
-        return len(self.fields)
+        return len(self.lines)
+
+    def append(self, line: int) -> None:
+        """Add a row without a word, whose posterior is 1 if others have any."""
+        self.fields.append({b"p": b"1"} if b"p" in self.used() else {})
+        self.lines.append(line)
 
     def rename(self, names: dict[bytes, bytes]) -> None:
         """Give every key its short name."""
@@ -144,7 +151,15 @@ class Rows:
                     raise FormatError(f"{shown}, expected a finite number", self.path, line)
         return column
 
-    def names(self, key: bytes) -> list[int]:
+    def words(self) -> tuple[list[bytes], IntColumn]:
+        """Return the different words, and the number of each line's among them, -1 for none."""
+        number: dict[bytes, int] = {}
+        which = [
+            number.setdefault(row[b"W"], len(number)) if b"W" in row else -1 for row in self.fields
+        ]
+        return list(number), ints(which)
+
+    def names(self, key: bytes) -> Array:
         """Return a column of the numbers that name nodes, which every line must have."""
         texts = [row.get(key, b"") for row in self.fields]
         # all at once: links are many, and their names are almost always good
@@ -155,7 +170,44 @@ class Rows:
             raise FormatError(
                 f"{shown:.40} for {key.decode()}=, expected the number of a node", self.path, line
             )
-        return list(map(int, texts))
+        return np.array(list(map(int, texts)), np.int64)
+
+
+class _Columns(Rows):
+    """Lines that native code has read."""
+
+    def __init__(
+        self,
+        record: Record,
+        lines: Array,
+        keys: list[bytes],
+        numbers: dict[bytes, Array],
+        names: dict[bytes, Array],
+        word: IntColumn,
+        words: list[bytes],
+    ) -> None:
+        super().__init__(record.path, (lines + record.line).tolist())
+        self._keys, self._numbers, self._names = set(keys), numbers, names
+        self._word, self._words = word, words
+
+    def append(self, line: int) -> None:
+        for key, column in self._numbers.items():
+            self._numbers[key] = np.append(column, 1.0 if key == b"p" else math.nan)
+        self._word = np.append(self._word, np.int32(-1))
+        self.lines.append(line)
+
+    def used(self) -> set[bytes]:
+        return self._keys
+
+    def numbers(self, key: bytes) -> FloatColumn:
+        return floats(self._numbers[key])
+
+    def words(self) -> tuple[list[bytes], IntColumn]:
+        return self._words, self._word
+
+    def names(self, key: bytes) -> Array:
+        # no key, no line: native code leaves lines without one to others
+        return self._names.get(key, np.empty(0, np.int64))
 
 
 class Tables:
@@ -174,7 +226,14 @@ class Tables:
         self.header: dict[str, str] = {}
         self.tags_are_words = self.words_begin_at_nodes = False
         self.nodes, self.links = Rows(record.path), Rows(record.path)
-        for number, line in enumerate(record.payload.split(b"\n"), start=record.line):
+        lines: Iterable[tuple[int, bytes]] = enumerate(record.payload.split(b"\n"), record.line)
+        # native code knows fields; comments behind them, and what is wrong, are found here
+        found = slf_lines(record.payload, quotes)
+        if found is not None:
+            nodes, links, others, places = found
+            self.nodes, self.links = _Columns(record, *nodes), _Columns(record, *links)
+            lines = zip((places + record.line).tolist(), others, strict=True)
+        for number, line in lines:
             line = line.strip()
             if line[:2] == b"J=":
                 self.links.fields.append(self._split(line, number))
@@ -190,8 +249,9 @@ class Tables:
                 for key, value in self._split(line, number).items():
                     name = self.text(key, number)
                     self.header[_HEADER_ALIASES.get(name, name)] = self.text(value, number)
-        self.nodes.rename(_ALIASES)
-        self.links.rename(_ALIASES)
+        if found is None:
+            self.nodes.rename(_ALIASES)
+            self.links.rename(_ALIASES)
         if b"w" in self.links.used():
             raise self.error(WORD_GRAPH, self.links.lines[0])
         self._check_counts()

@@ -61,7 +61,16 @@ from scipy.sparse import csr_array
 
 from lattices.arrays import Array, FloatColumn, floats, ints
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice, note_losses
-from lattices.formats.htk.lines import KEEP_TAGS, NULL, SCALES, TAGS, Tables, is_header_key, quoted
+from lattices.formats.htk.lines import (
+    KEEP_TAGS,
+    NULL,
+    SCALES,
+    TAGS,
+    Rows,
+    Tables,
+    is_header_key,
+    quoted,
+)
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureMatrix
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -340,20 +349,25 @@ class _Reader(Tables):
             raise self.error(f"dir={direction}, expected f or b")
         forward = direction == "f"
         outer = start if forward else end
-        if b"W" not in self.links.used() and codes[self._node_word(outer)]:
+        at_node, real_at_node, _ = self._labels(self.nodes, codes)
+        if b"W" not in self.links.used() and len(self.nodes) and at_node[outer]:
             # no link takes its word from the first node (dir=f) or the last (dir=b)
             extra = len(index)
             src = np.append(src, extra if forward else end)
             dst = np.append(dst, start if forward else extra)
             start, end = (extra, end) if forward else (start, extra)
             times = None if times is None else np.append(times, times[outer])
-            self.links.fields.append({b"p": b"1"} if b"p" in self.links.used() else {})
-            self.links.lines.append(self.nodes.lines[outer])
+            self.links.append(self.nodes.lines[outer])
         states = max(len(index), start + 1, end + 1)
 
         at = dst if forward else src
-        words = self._words(at.tolist())
-        real = np.array([bool(codes[word]) and word not in TAGS for word in words], bool)
+        label, real, own = self._labels(self.links, codes)
+        if len(self.nodes):
+            # what a link does not say its node does
+            label, real = (
+                np.where(own, mine, others[at])
+                for mine, others in ((label, at_node), (real, real_at_node))
+            )
         columns, weights = self._features(at, real)
         if from_moses:
             columns = differences(self, columns, src, dst, start, end)
@@ -371,7 +385,7 @@ class _Reader(Tables):
             vocabulary=vocabulary,
             src=ints(src),
             dst=ints(dst),
-            label=ints([codes[word] for word in words]),
+            label=ints(label),
             score=floats(score),
             final=floats(final),
             start=start,
@@ -385,17 +399,23 @@ class _Reader(Tables):
     def _ends(self) -> tuple[Array, Array, dict[int, int]]:
         """Return the ends of the links as indexes of nodes, and the index of every name."""
         tails, heads = self.links.names(b"S"), self.links.names(b"E")
-        names = self.nodes.names(b"I") or sorted({*tails, *heads})
-        index = {name: number for number, name in enumerate(names)}
+        names = self.nodes.names(b"I")
+        if not len(self.nodes):
+            names = np.unique(np.concatenate((tails, heads)))
+        index = {name: number for number, name in enumerate(names.tolist())}
         if len(index) < len(names):
-            name = next(name for place, name in enumerate(names) if index[name] != place)
+            name = next(name for place, name in enumerate(names.tolist()) if index[name] != place)
             raise self.error(f"a second node {name}", self.nodes.lines[index[name]])
+        order = np.argsort(names, kind="stable").astype(np.int32)
+        found = []
         for ends in (tails, heads):
-            if not index.keys() >= set(ends):
-                place = next(place for place, name in enumerate(ends) if name not in index)
+            among = np.searchsorted(names, ends, sorter=order)
+            places = order[np.minimum(among, len(names) - 1)]
+            if (odd := names[places] != ends).any():
+                place = int(np.argmax(odd))
                 raise self.error(f"no node {ends[place]}", self.links.lines[place])
-        src, dst = [index[name] for name in tails], [index[name] for name in heads]
-        return np.array(src, np.int32), np.array(dst, np.int32), index
+            found.append(places)
+        return found[0], found[1], index
 
     def _boundary(self, key: str, index: Mapping[int, int], into: Array, out: Array) -> int:
         """Return the start (or end) node: the header's, or the one that no link enters (leaves)."""
@@ -421,29 +441,28 @@ class _Reader(Tables):
         times = self.nodes.numbers(b"t") * self.header_number("tscale", 1.0)
         return None if np.isnan(times).any() else floats(times)
 
-    def _node_word(self, node: int) -> bytes:
-        return self.nodes.fields[node].get(b"W", NULL) if len(self.nodes) else NULL
-
     def _codes(self, vocabulary: Vocabulary, keep_tags: bool) -> dict[bytes, int]:
         """Return the label of every word of the file, read once however often it occurs."""
         codes = {NULL: EPSILON}
         for rows in (self.nodes, self.links):
-            for row, line in zip(rows.fields, rows.lines, strict=True):
-                word = row.get(b"W", NULL)
-                if word not in codes:
-                    dropped = word in TAGS and not keep_tags
-                    codes[word] = EPSILON if dropped else vocabulary.add(self.text(word, line))
+            words, which = rows.words()
+            for number, word in enumerate(words):
+                if word in codes:
+                    continue
+                if word in TAGS and not keep_tags:
+                    codes[word] = EPSILON
+                    continue
+                line = 0 if word.isascii() else rows.lines[int(np.argmax(which == number))]
+                codes[word] = vocabulary.add(self.text(word, line))
         return codes
 
-    def _words(self, at: list[int]) -> list[bytes]:
-        """Return the word of every link, its own or that of its node in ``at``."""
-        if not len(self.nodes):
-            return [row.get(b"W", NULL) for row in self.links.fields]
-        others = [row.get(b"W", NULL) for row in self.nodes.fields]
-        return [
-            row[b"W"] if b"W" in row else others[node]
-            for row, node in zip(self.links.fields, at, strict=True)
-        ]
+    def _labels(self, rows: Rows, codes: Mapping[bytes, int]) -> tuple[Array, Array, Array]:
+        """Return the label of every line, whether that is a real word, and if there is any."""
+        words, which = rows.words()
+        # the last entry is for lines without a word
+        label = np.array([*map(codes.__getitem__, words), EPSILON], np.int32)
+        real = np.array([*(bool(codes[word]) and word not in TAGS for word in words), False])
+        return label[which], real[which], which >= 0
 
     def _features(self, at: Array, real: Array) -> tuple[dict[str, FloatColumn], dict[str, float]]:
         """Return the terms of the score by name, in natural logarithms, and their weights."""

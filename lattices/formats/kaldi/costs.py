@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lattices._native import kaldi_frames, kaldi_scores
+from lattices._native import kaldi_costs, kaldi_frames, kaldi_scores
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Losses, note_losses
@@ -185,12 +185,12 @@ def costs_of(lattice: Lattice, losses: Losses) -> Costs:
     others = set(lattice.feature_names) - set(FEATURES if both else ())
     note_losses(lattice, losses, "" if others else "features")
     ending = lattice.final > -np.inf
-    if both:
-        graph, acoustic = (_column(lattice.features, lattice, name) for name in FEATURES)
-        last = (_column(lattice.final_features, lattice, name) for name in FEATURES)
-        final_graph, final_acoustic = (np.where(ending, part, np.inf) for part in last)
-        costs = Costs(graph, acoustic, floats(final_graph), floats(final_acoustic))
-        if not _is_weighted_sum(lattice, costs):
+    rows = lattice.feature_columns
+    if both and rows is not None:
+        first, second = map(lattice.feature_names.index, FEATURES)
+        summed, *columns = kaldi_costs(lattice.columns, rows, first, second, _TOLERANCE)
+        costs = Costs(*columns)
+        if not summed and not _is_weighted_sum(lattice, costs):
             losses.add("scores that are no weighted sums of graph and acoustic", where)
         return costs
     return Costs(
@@ -199,14 +199,6 @@ def costs_of(lattice: Lattice, losses: Losses) -> Costs:
         final_graph=floats(0.0 - lattice.final),
         final_acoustic=floats(np.where(ending, 0.0, np.inf)),
     )
-
-
-def _column(matrix: FeatureMatrix | None, lattice: Lattice, name: str) -> FloatColumn:
-    """Return the costs, the negated values, of one feature."""
-    if matrix is None:
-        return floats(np.zeros(lattice.num_states))
-    chosen = np.array([float(name == one) for one in lattice.feature_names])
-    return floats(0.0 - matrix @ chosen)
 
 
 def _is_weighted_sum(lattice: Lattice, costs: Costs) -> bool:

@@ -21,6 +21,7 @@ script file names it as it was given.
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import re
@@ -30,7 +31,15 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from lattices.errors import FormatError, OptionError, SpaceError, argument
-from lattices.formats.base import Format, Losses, Record, choice, of_kind, text_lines
+from lattices.formats.base import (
+    AssembledFormat,
+    Format,
+    Losses,
+    Record,
+    choice,
+    of_kind,
+    text_lines,
+)
 from lattices.formats.kaldi.binary import FORMAT as BINARY
 from lattices.formats.kaldi.binary import read_fst
 from lattices.formats.kaldi.costs import READ_OPTIONS, key_of
@@ -70,7 +79,7 @@ class ScpRecord(Record):
     problem: str = ""
 
 
-class KaldiScp(Format):
+class KaldiScp(AssembledFormat):
     """See the module."""
 
     name = "kaldi-scp"
@@ -125,20 +134,25 @@ class KaldiScp(Format):
             lines = f", line {problem.line}" if problem.line else ""
             raise record.error(f"{record.place}{lines}: {problem.problem}") from problem
 
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+    def encode(self, space: Space, losses: Losses, **options: Any) -> tuple[str, bytes]:
+        """Return the id, and what stands behind the key in the archive."""
+        rest = {"symbols": options["symbols"]} if "symbols" in options else {}
+        (lattice,) = of_kind(Lattice, [space], losses)
+        _archive_format(options).write(whole := io.BytesIO(), [lattice], losses, **rest)
+        return lattice.id, whole.getvalue()[len(f"{key_of(lattice, 0)} ".encode()) :]
+
+    def assemble(
+        self, stream: BinaryIO, parts: Iterable[tuple[str, bytes]], **options: Any
     ) -> None:
         """Write the archive and, for each lattice, a line with the offset behind its key."""
         archive = _archive_name(options)
-        given = {"binary": str(options.get("binary", "true")).lower()}
-        fmt = BINARY if choice(given, "binary", ("true", "false")) == "true" else TEXT
-        rest = {"symbols": options["symbols"]} if "symbols" in options else {}
+        _archive_format(options)
         with created(archive) as ark:
-            for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
-                key = key_of(lattice, number)
-                offset = ark.tell() + len(f"{key} ".encode())
-                fmt.write(ark, [lattice.replaced(id=key)], losses, **rest)
-                stream.write(f"{key} {archive}:{offset}\n".encode())
+            for number, (name, data) in enumerate(parts):
+                key = name or str(number)
+                ark.write(f"{key} ".encode())
+                stream.write(f"{key} {archive}:{ark.tell()}\n".encode())
+                ark.write(data)
 
 
 FORMAT = KaldiScp()
@@ -239,6 +253,11 @@ def _file_and_offset(place: str) -> tuple[str, int | None]:
         raise FormatError(f"{place!r} is no name of a file")
     match = _WITH_OFFSET.fullmatch(place)
     return (place, None) if match is None else (match[1], int(match[2]))
+
+
+def _archive_format(options: Mapping[str, Any]) -> Format:
+    given = {"binary": str(options.get("binary", "true")).lower()}
+    return BINARY if choice(given, "binary", ("true", "false")) == "true" else TEXT
 
 
 def _archive_name(options: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from lattices._native import empty_line_ends, kaldi_text
+from lattices._native import distinct_labels, empty_line_ends, kaldi_lines, kaldi_text
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice, of_kind
@@ -179,8 +179,10 @@ class KaldiArchive(Format):
         for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
             key, costs = key_of(lattice, number), costs_of(lattice, losses)
             names = label_names(lattice, options.get("symbols"))
-            lines = [f"{key} \n", *_lines(lattice, costs, names, compact), "\n"]
-            stream.write("".join(lines).encode("utf-8"))
+            distinct, name = distinct_labels(lattice.label)
+            spelled = [names[label] for label in distinct.tolist()]
+            parts = costs.graph, costs.acoustic, costs.final_graph, costs.final_acoustic
+            stream.write(kaldi_lines(key, lattice.columns, name, spelled, *parts, compact))
 
 
 FORMAT = KaldiArchive()
@@ -229,23 +231,3 @@ def _error(record: Record, found: KaldiText) -> FormatError:
         text = next(text for text in states if not is_whole(text))
         what, wanted = "state", "a number from 0"
     return record.error(f"{what} {text.decode('utf-8')!r}, expected {wanted}", line)
-
-
-def _lines(
-    lattice: Lattice, costs: Costs, names: Mapping[int, str], compact: bool
-) -> Iterator[str]:
-    # a Lattice has the transition-id, which is epsilon here, in a column of its own
-    before, behind = ("", ",") if compact else ("0\t", "")
-    targets, labels = lattice.dst.tolist(), lattice.label.tolist()
-    graph, acoustic = costs.graph.tolist(), costs.acoustic.tolist()
-    final_graph, final_acoustic = costs.final_graph.tolist(), costs.final_acoustic.tolist()
-    bounds = lattice.out_offset.tolist()
-    for state in [lattice.start, *(q for q in range(lattice.num_states) if q != lattice.start)]:
-        arcs = range(bounds[state], bounds[state + 1])
-        for arc in arcs:
-            weight = f"{graph[arc]!r},{acoustic[arc]!r}{behind}"
-            yield f"{state}\t{targets[arc]}\t{before}{names[labels[arc]]}\t{weight}\n"
-        if final_graph[state] < np.inf:
-            yield f"{state}\t{final_graph[state]!r},{final_acoustic[state]!r}{behind}\n"
-        elif not arcs:
-            yield f"{state}\tInfinity,Infinity{behind}\n"

@@ -12,14 +12,15 @@ without a name become ``feature_0``. Consecutive lines of one id are one list.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from lattices.arrays import Array, floats, ints
+from lattices._native import distinct_labels, moses_lines, moses_list
+from lattices.arrays import floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import (
     BLANKS,
@@ -33,10 +34,9 @@ from lattices.formats.base import (
     split_words,
 )
 from lattices.formats.fields import finite_number
-from lattices.formats.json.fields import feature_objects
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import NBest, Space
-from lattices.spaces.features import FeatureMatrix, feature_matrix
+from lattices.spaces.features import FeatureMatrix, feature_matrix, sparse_rows
 from lattices.vocabulary import Vocabulary
 
 _BAR = "|||"
@@ -69,6 +69,10 @@ class MosesNBest(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
+        # native code knows lists of Moses itself; other dialects and errors are found here
+        native = moses_list(record.payload)
+        if native is not None and (nbest := _native_list(native, vocabulary)) is not None:
+            return nbest
         places: list[int] = []
         lines: list[list[bytes]] = []
         for place, line in enumerate(record.payload.split(b"\n")):
@@ -105,10 +109,33 @@ class MosesNBest(Format):
     ) -> None:
         """Write today's dialect, ``Name= values``, every digit of a number."""
         for nbest in lists_to_write(spaces, losses, _BAR, "features", metadata={"extra"}):
-            stream.write("".join(_lines(nbest, losses)).encode("utf-8"))
+            stream.write(_lines(nbest, losses))
 
 
 FORMAT = MosesNBest()
+
+
+def _native_list(found: tuple[Any, ...], vocabulary: Vocabulary) -> NBest | None:
+    """Return what native code has read; None if values of features share names."""
+    name, word, offset, words, score, value, features, extra = found
+    names = list(_features(features.decode("utf-8")))
+    if len(names) * len(score) != len(value):
+        return None
+    matrix = None
+    if names:
+        column = ints(np.tile(np.arange(len(names), dtype=np.int32), len(score)))
+        bounds = ints(np.arange(0, len(value) + 1, len(names), dtype=np.int32))
+        matrix = sparse_rows(value, column, bounds, len(names))
+    return NBest(
+        vocabulary=vocabulary,
+        label=ints(np.array(vocabulary.add_all(words), np.int32)[word]),
+        offset=offset,
+        score=score,
+        features=matrix,
+        feature_names=tuple(names),
+        id=name.decode("utf-8"),
+        metadata={"extra": extra} if extra else {},
+    )
 
 
 def _as_moses(fields: list[bytes]) -> list[bytes]:
@@ -141,52 +168,15 @@ def _labels(sentences: list[list[bytes]], vocabulary: Vocabulary) -> list[int]:
 def _feature_columns(
     record: Record, places: list[int], texts: list[bytes]
 ) -> tuple[FeatureMatrix, list[str]]:
-    """Return the features of all hypotheses, and their names.
-
-    A decoder writes the same names in the same places again and again; then the names are
-    looked at once, and the numbers are all that is read.
-    """
-    rows = [text.split() for text in texts]
-    values = _same_shape(rows)
-    if values is not None:
-        names = list(_features(texts[0].decode("utf-8")))
-        count, width = values.shape
-        if len(names) == width:
-            columns = np.tile(np.arange(width, dtype=np.int32), count)
-            bounds = np.arange(0, count * width + 1, max(width, 1), dtype=np.int32)
-            return csr_array((values.ravel(), columns, bounds), shape=values.shape), names
+    """Return the features of all hypotheses, and their names."""
     found: list[dict[str, float]] = []
     for place, text in zip(places, texts, strict=True):
         try:
             found.append(_features(text.decode("utf-8")))
         except ValueError as problem:
             raise record.error(str(problem), place) from problem
-    names = []
+    names: list[str] = []
     return feature_matrix(found, names), names
-
-
-def _same_shape(rows: list[list[bytes]]) -> Array | None:
-    """Return the values of features whose names stand in the same places in all rows."""
-    if not rows or not rows[0]:
-        return None
-    first = rows[0]
-    marks = [token[-1:] in (b"=", b":") for token in first]
-    named = [place for place, mark in enumerate(marks) if mark]
-    valued = [place for place, mark in enumerate(marks) if not mark]
-    head = [first[place] for place in named]
-    if len(set(head)) < len(head) or not valued:
-        return None
-    for row in rows:
-        if len(row) != len(first) or [row[place] for place in named] != head:
-            return None
-    texts = [row[place] for row in rows for place in valued]
-    try:
-        values = np.array(list(map(float, texts)))
-    except ValueError:
-        return None
-    if not np.isfinite(values).all() or b"_" in b"".join(texts):
-        return None
-    return values.reshape(len(rows), len(valued))
 
 
 def _number(text: str) -> float:
@@ -282,30 +272,42 @@ def _numbers(stem: str, count: int) -> list[str]:
     return [f"{stem}_{index}" for index in range(count)]
 
 
-def _lines(nbest: NBest, losses: Losses) -> Iterator[str]:
+def _lines(nbest: NBest, losses: Losses) -> bytes:
     where = f"segment {nbest.id!r}"
     groups = _groups(nbest.feature_names, losses, where)
     extra = nbest.metadata.get("extra")
     if extra is not None and not (isinstance(extra, list) and len(extra) == len(nbest)):
         losses.add("metadata 'extra'", where)
         extra = None
-    rows: list[dict[str, float]] = [{}] * len(nbest)
-    if nbest.features is not None:
-        rows = feature_objects(nbest.features, nbest.feature_names)
-    for entry, score in enumerate(nbest.score.tolist()):
-        text = joined_words(nbest.tokens(entry), losses, where)
-        if _BAR in text:
-            raise FormatError(f"a word of {where} holds |||, which separates fields here")
-        fields = [nbest.id, text, _spelled(rows[entry], groups), repr(score)]
-        if extra is not None and extra[entry]:
-            fields.append(str(extra[entry]))
-        yield f" {_BAR} ".join(fields) + "\n"
+    distinct, word = distinct_labels(nbest.label)
+    words = [_spelled(nbest.vocabulary.word(label), losses, where) for label in distinct.tolist()]
+    column = {name: place for place, name in enumerate(nbest.feature_names)}
+    return moses_lines(
+        nbest.id,
+        word,
+        nbest.offset,
+        words,
+        nbest.score,
+        _canonical(nbest).feature_columns,
+        # values without a name come first
+        ["" if stem == UNNAMED != first else f"{stem}=" for stem, (first, *_) in groups.items()],
+        ints([column[name] for members in groups.values() for name in members]),
+        ints(np.cumsum([0, *map(len, groups.values())])),
+        [str(each) if each else "" for each in extra or ()],
+    )
 
 
-def _spelled(row: Mapping[str, float], groups: Mapping[str, list[str]]) -> str:
-    parts = []
-    for stem, members in groups.items():
-        if any(name in row for name in members):
-            values = " ".join(repr(row.get(name, 0.0)) for name in members)
-            parts.append(values if stem == UNNAMED != members[0] else f"{stem}= {values}")
-    return " ".join(parts)
+def _spelled(word: str, losses: Losses, where: str) -> str:
+    text = joined_words((word,), losses, where)
+    if _BAR in text:
+        raise FormatError(f"a word of {where} holds |||, which separates fields here")
+    return text
+
+
+def _canonical(nbest: NBest) -> NBest:
+    """Return the list with no feature twice in a row."""
+    if nbest.features is None or nbest.features.has_canonical_format:
+        return nbest
+    matrix = nbest.features.copy()
+    matrix.sum_duplicates()
+    return replace(nbest, features=matrix)

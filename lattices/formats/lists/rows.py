@@ -27,6 +27,7 @@ from typing import Any, BinaryIO
 from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import (
     BYTE_ORDER_MARK,
+    AssembledFormat,
     Format,
     Losses,
     Record,
@@ -37,7 +38,7 @@ from lattices.formats.base import (
 )
 from lattices.formats.fields import finite_number
 from lattices.formats.json.fields import decoded
-from lattices.formats.lists.moses import lists_to_write
+from lattices.formats.lists.moses import check_id, lists_to_write
 from lattices.spaces import Hypothesis, NBest, Space
 from lattices.vocabulary import Vocabulary
 
@@ -393,7 +394,7 @@ class CsvRecord(Record):
     header: bytes = b""
 
 
-class CsvRows(Format):
+class CsvRows(AssembledFormat):
     """Comma-, tab- or semicolon-separated rows below a line of names."""
 
     name = "csv"
@@ -456,20 +457,25 @@ class CsvRows(Format):
             raise record.error(f"not CSV: {problem}", place) from problem
         return columns.nbest_of(rows, vocabulary)
 
-    def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
-    ) -> None:
-        """Write one row for each hypothesis, every digit of its score."""
+    def encode(self, space: Space, losses: Losses, **options: Any) -> tuple[str, bytes]:
+        """Return the id, and one row for each hypothesis with every digit of its score."""
         out = csv.writer(buffer := io.StringIO(newline=""), lineterminator="\n")
-        out.writerow(("id", "text", "score"))
-        for nbest in lists_to_write(spaces, losses, "\n"):
-            for entry, score in enumerate(nbest.score.tolist()):
-                text = joined_words(nbest.tokens(entry), losses, f"segment {nbest.id!r}")
-                out.writerow((nbest.id, text, score))
-            stream.write(buffer.getvalue().encode("utf-8"))
-            buffer.seek(0)
-            buffer.truncate()
-        stream.write(buffer.getvalue().encode("utf-8"))
+        (nbest,) = lists_to_write([space], losses, "\n")
+        for entry, score in enumerate(nbest.score.tolist()):
+            text = joined_words(nbest.tokens(entry), losses, f"segment {nbest.id!r}")
+            out.writerow((nbest.id, text, score))
+        return nbest.id, buffer.getvalue().encode("utf-8")
+
+    def assemble(
+        self, stream: BinaryIO, parts: Iterable[tuple[str, bytes]], **options: Any
+    ) -> None:
+        """Write the header and the rows."""
+        stream.write(b"id,text,score\n")
+        previous = None
+        for name, rows in parts:
+            check_id(name, previous, "\n")
+            previous = name
+            stream.write(rows)
 
 
 def csv_names(head: bytes) -> list[str]:

@@ -22,7 +22,7 @@ from lattices.vocabulary import EPSILON, EPSILON_NAME
 
 #: labels are 32 bits wide in the files of OpenFst and Kaldi
 _LARGEST = 2**31 - 1
-_BLANKS = frozenset(" \t\n\v\f\r")
+BLANK_SET = frozenset(" \t\n\v\f\r")
 
 
 def read_symbols(path: PathLike) -> SymbolTable:
@@ -145,7 +145,7 @@ def no_table(
 
 def check_symbol(word: str, epsilon: str = EPSILON_NAME) -> None:
     """Raise a FormatError if a text file of symbols cannot hold this word."""
-    if not _BLANKS.isdisjoint(word):
+    if not BLANK_SET.isdisjoint(word):
         raise FormatError(f"the word {word!r} has a blank in it, which separates columns here")
     if word == epsilon:
         raise FormatError(f"the word {word!r} is the name of epsilon here")

@@ -34,6 +34,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
+from lattices._native import fst_text
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
@@ -46,7 +47,7 @@ from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 Rows: TypeAlias = "list[list[bytes]]"
 
-_MOST_DIGITS = 18
+_ACCEPTOR = {"auto": None, "yes": True, "no": False}
 _KALDI_COSTS = re.compile(rb"[-+0-9.eEInfity]+,[-+0-9.eEInfity]+(,[0-9_]*)?")
 
 
@@ -94,9 +95,19 @@ class OpenFstText(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice; linear in the size of the file."""
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
-        rows = [line.split() for line in record.payload.split(b"\n")]
         side = choice(options, "side", ("output", "input"))
-        acceptor = _is_acceptor(record, rows, choice(options, "acceptor", ("auto", "yes", "no")))
+        wanted = choice(options, "acceptor", ("auto", "yes", "no"))
+        # what native code does not know is doubtful or wrong, and said below
+        native = fst_text(record.payload, _ACCEPTOR[wanted], side == "input")
+        if native is not None:
+            start, src, dst, which, cost, final, names = native
+            words = label_words(names, options, strict=True)
+            if len(words) == len(names):
+                numbers = np.array(vocabulary.add_all(words.values()), np.int32)[which]
+                columns = FstColumns(src, ints(numbers), ints(numbers), cost, dst, final, start)
+                return from_columns(columns, vocabulary)
+        rows = [line.split() for line in record.payload.split(b"\n")]
+        acceptor = _is_acceptor(record, rows, wanted)
         arcs = _full_arcs(rows, acceptor)
         labels = [row[3 if side == "output" else 2] for row in arcs]
         if options.get("labels") != "words" and _is_k2(rows):
@@ -110,8 +121,8 @@ class OpenFstText(Format):
                 shown = label.decode("utf-8")
                 problem = f"the label {shown!r} is not in the symbol table"
                 raise record.error(problem, _above(record, label))
-        numbers = vocabulary.add_all(words[label] for label in labels)
-        columns = _columns(record, rows, arcs, ints(numbers))
+        column = ints(vocabulary.add_all(words[label] for label in labels))
+        columns = _columns(record, rows, arcs, column)
         return from_columns(columns, vocabulary)
 
     def write(

@@ -1,0 +1,128 @@
+// Text of lattices and lists, made of columns: the bindings.
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "lattices/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+#include "lattices/native/kaldi_costs.hpp"
+#include "lattices/native/sentence_columns.hpp"
+#include "lattices/native/text_lines.hpp"
+
+namespace lattices {
+
+namespace {
+
+using Texts = nb::typed<nb::list, nb::str>;
+
+// UTF-8 of a string, which Python keeps with it; an error for half of a surrogate pair.
+std::string_view utf8_of(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (bytes == nullptr) throw nb::python_error();
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+std::vector<std::string_view> utf8_of_all(const Texts& texts) {
+  std::vector<std::string_view> found;
+  found.reserve(texts.size());
+  for (const nb::handle text : texts) found.push_back(utf8_of(text));
+  return found;
+}
+
+nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+void check_below(std::span<const Index> column, std::size_t bound, const char* what) {
+  const auto is_below = [&](Index each) {
+    return each >= 0 && static_cast<std::size_t>(each) < bound;
+  };
+  if (!std::ranges::all_of(column, is_below)) throw option_error(what);
+}
+
+nb::bytes kaldi_lattice_lines(const nb::str& key, const LatticeColumns& lattice, const Ints& name,
+                              const Texts& names, const Floats& graph, const Floats& acoustic,
+                              const Floats& final_graph, const Floats& final_acoustic,
+                              bool compact) {
+  const KaldiCosts costs{view(graph), view(acoustic), view(final_graph), view(final_acoustic)};
+  const auto arcs = lattice.src.size(), states = lattice.final.size();
+  check_size(view(name).size(), arcs, "the column of names");
+  check_size(costs.graph.size(), arcs, "the column of graph costs");
+  check_size(costs.acoustic.size(), arcs, "the column of acoustic costs");
+  check_size(costs.final_graph.size(), states, "the column of final graph costs");
+  check_size(costs.final_acoustic.size(), states, "the column of final acoustic costs");
+  check_below(view(name), names.size(), "a label has no name");
+  const auto spelled = utf8_of_all(names);
+  const auto spelled_key = utf8_of(key);
+  return bytes_of(unlocked(
+      [&] { return kaldi_lines(spelled_key, lattice, view(name), spelled, costs, compact); }));
+}
+
+auto costs_of_features(const LatticeColumns& lattice, const FeatureColumns& features, Index graph,
+                       Index acoustic, double tolerance) {
+  if (!features.fit(lattice)) throw space_error("the features have not one row an arc");
+  auto found = unlocked([&] {
+    return feature_costs(lattice, features.edges, features.ends, graph, acoustic, tolerance);
+  });
+  return std::tuple(found.summed, give(std::move(found.graph)), give(std::move(found.acoustic)),
+                    give(std::move(found.final_graph)), give(std::move(found.final_acoustic)));
+}
+
+nb::bytes moses_list_lines(const nb::str& id, const Ints& word, const Ints& offset,
+                           const Texts& words, const Floats& score, const FeatureColumns* features,
+                           const Texts& group_names, const Ints& group_column,
+                           const Ints& group_offset, const Texts& extra) {
+  const auto sentences = sentences_of(word, offset);
+  const auto groups = sentences_of(group_column, group_offset);
+  const auto entries = view(score).size();
+  const std::size_t width = features == nullptr ? 0 : features->names.size();
+  check_size(sentences.offset.size(), entries + 1, "the column of offsets");
+  check_size(groups.offset.size(), group_names.size() + 1, "the column of groups");
+  if (extra.size() > 0) check_size(extra.size(), entries, "what stands behind scores");
+  if (features != nullptr) {
+    check_size(features->edges.bounds.size(), entries + 1, "the rows of features");
+  }
+  check_below(sentences.label, words.size(), "a word has no name");
+  check_below(groups.label, width, "a group has no such feature");
+  const std::vector<Index> none(entries + 1, 0);
+  MosesList list{.id = utf8_of(id),
+                 .word = sentences.label,
+                 .offset = sentences.offset,
+                 .words = utf8_of_all(words),
+                 .score = view(score),
+                 .features = features == nullptr ? FeatureRows{none, {}, {}} : features->edges,
+                 .groups = {},
+                 .extra = utf8_of_all(extra)};
+  for (Index group = 0; group < groups.size(); ++group) {
+    list.groups.push_back({utf8_of(group_names[group]), groups.words(group)});
+  }
+  return bytes_of(unlocked([&] { return moses_lines(list, width); }));
+}
+
+}  // namespace
+
+void bind_writers(nb::module_& module) {
+  module.def("kaldi_lines", kaldi_lattice_lines, nb::arg("key"), nb::arg("lattice"),
+             nb::arg("name"), nb::arg("names"), nb::arg("graph"), nb::arg("acoustic"),
+             nb::arg("final_graph"), nb::arg("final_acoustic"), nb::arg("compact"),
+             "Return a lattice of a Kaldi text archive; `name` says which of `names` an arc has.");
+  module.def("kaldi_costs", costs_of_features, nb::arg("lattice"), nb::arg("features"),
+             nb::arg("graph"), nb::arg("acoustic"), nb::arg("tolerance"),
+             "Return whether scores are the sums of two features, and the costs: graph, acoustic,\n"
+             "final_graph, final_acoustic.");
+  module.def("moses_lines", moses_list_lines, nb::arg("id"), nb::arg("word"), nb::arg("offset"),
+             nb::arg("words"), nb::arg("score"), nb::arg("features").none(), nb::arg("group_names"),
+             nb::arg("group_column"), nb::arg("group_offset"), nb::arg("extra"),
+             "Return the lines of an n-best list of Moses; `word` says which of `words` each is.");
+  module.def(
+      "number_text",
+      [](double value) {
+        std::string text;
+        append_number(text, value);
+        return bytes_of(text);
+      },
+      nb::arg("value"), "Return a number as Python's repr spells it.");
+}
+
+}  // namespace lattices
