@@ -33,7 +33,11 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "in a document": {"document": 0.9},
         "smoothed brevity": {"judge": SMOOTHED, "document": 0.0},
     },
-    "mira": {"alone": {}, "in a document": {"document": 0.9}, "smoothed brevity": {"judge": SMOOTHED}},
+    "mira": {
+        "alone": {},
+        "in a document": {"document": 0.9},
+        "smoothed brevity": {"judge": SMOOTHED},
+    },
     "perceptron": {
         "alone": {},
         "in a document": {"document": 0.9},
@@ -123,8 +127,7 @@ def table(corpus: str, made: Mapping[Fit, Fit]) -> list[str]:
     ]
     for start in ("uniform", "shipped"):
         untouched = [
-            measured(parts(corpus, fold)[1], _start(corpus, start), BLEU())
-            for fold in range(FOLDS)
+            measured(parts(corpus, fold)[1], _start(corpus, start), BLEU()) for fold in range(FOLDS)
         ]
         score, ratio = (fmean(column) for column in zip(*untouched, strict=True))
         lines.append(f"| *start* | | {start} | | {score:.2f} | | | | {ratio:.3f} | |")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
 from decoding import _native
 from lattices.algorithms import Paths, hypotheses, sample_paths, to_lattice, union
@@ -15,7 +13,7 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NBEST, check_filled, takes
-from lattices.spaces.features import FeatureMatrix, Weights, widened_rows
+from lattices.spaces.features import FeatureRows, Weights, reordered_rows, rows_of, widened_rows
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
 _EXTRA = "extra"
@@ -48,19 +46,24 @@ def listed(space: Lattice | Forest, paths: Paths) -> NBest:
     )
 
 
-def _summed(lattice: Lattice, paths: Paths) -> FeatureMatrix | None:
-    if lattice.features is None:
+def _summed(lattice: Lattice, paths: Paths) -> FeatureRows | None:
+    features, ends = rows_of(lattice), rows_of(lattice, "final_features")
+    if features is None:
         return None
-    last = np.full(len(paths.offset) - 1, lattice.start)
-    ended = np.diff(paths.offset) > 0
-    last[ended] = lattice.dst[paths.arcs[paths.offset[1:][ended] - 1]]
-    ones, shape = np.ones(len(paths.arcs)), (len(last), lattice.num_arcs)
-    total = csr_array((ones, paths.arcs, paths.offset), shape=shape) @ lattice.features
-    if lattice.final_features is not None:
-        total = total + lattice.final_features[last]
-    total = csr_array(total)
-    total.sort_indices()
-    return total
+    count, width = len(paths.offset) - 1, features.shape[1]
+    sizes = np.diff(paths.offset)
+    parts = [(reordered_rows(features, paths.arcs), np.repeat(np.arange(count), sizes))]
+    if ends is not None:
+        last = np.full(count, lattice.start)
+        last[sizes > 0] = lattice.dst[paths.arcs[paths.offset[1:][sizes > 0] - 1]]
+        parts.append((reordered_rows(ends, ints(last)), np.arange(count)))
+    # the cell of each value, row by row
+    cells = [np.repeat(owner, np.diff(rows.indptr)) * width + rows.indices for rows, owner in parts]
+    cell, place = np.unique(np.concatenate(cells), return_inverse=True)
+    total = np.bincount(place, np.concatenate([rows.data for rows, _ in parts]), len(cell))
+    cell, total = cell[total != 0.0], total[total != 0.0]
+    bounds = np.searchsorted(cell, np.arange(count + 1) * width)
+    return FeatureRows(floats(total), ints(cell % max(width, 1)), ints(bounds), width)
 
 
 def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
@@ -76,7 +79,7 @@ def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
     bounds, places = nbest.offset.tolist(), np.asarray(entries, dtype=np.int64)
     rows = [nbest.label[bounds[entry] : bounds[entry + 1]] for entry in entries]
     about = nbest.about
-    extra = _extra(nbest)
+    features, extra = rows_of(nbest), _extra(nbest)
     if extra is not None:
         about["metadata"] = {**nbest.metadata, _EXTRA: [extra[entry] for entry in entries]}
     return NBest(
@@ -84,7 +87,7 @@ def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
         label=ints(np.concatenate([np.empty(0, np.int32), *rows])),
         offset=ints(np.cumsum([0, *map(len, rows)])),
         score=nbest.score[places],
-        features=None if nbest.features is None else nbest.features[places],
+        features=None if features is None else reordered_rows(features, ints(places)),
         feature_names=nbest.feature_names,
         **about,
     )
@@ -142,9 +145,11 @@ def _one_list(lists: Sequence[NBest]) -> NBest:
         columns = [extra or [""] * len(one) for extra, one in zip(extras, lists, strict=True)]
         about["metadata"] = {**about["metadata"], _EXTRA: [each for one in columns for each in one]}
     features = None
-    if any(one.features is not None for one in lists):
+    if any(rows_of(one) is not None for one in lists):
         place = {name: column for column, name in enumerate(names)}
         rows = [widened_rows(one.features, one.feature_names, place, len(one)) for one in lists]
+        from scipy.sparse import vstack
+
         features = vstack(rows, format="csr")
     return NBest(
         vocabulary=words,
@@ -173,6 +178,8 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
     >>> len({found.text for found in draw(lattice, 100)})
     2
     """
+    import hashlib
+
     digest = hashlib.sha256(space.id.encode("utf-8", "surrogatepass")).digest()
     rng = np.random.default_rng([seed, int.from_bytes(digest, "big")])
     if not isinstance(space, NBest):

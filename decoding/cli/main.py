@@ -8,6 +8,7 @@ Nothing heavy is imported here or in these modules; what a command needs is impo
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import signal
@@ -53,6 +54,8 @@ COMMANDS = {
     "completion": "about",
 }
 
+#: objects that are made before garbage is looked for
+COLLECTED = 100_000
 INTERRUPTED, BROKEN_PIPE = 130, 141
 #: what is added to the number of a signal that has ended a command, as shells do
 SIGNALLED = 128
@@ -116,6 +119,8 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; ``argv`` is the process's own by default."""
     if argv is None:
+        # most of what is allocated are modules, which stay: nothing to look through them for
+        gc.set_threshold(COLLECTED)
         _mend_streams()
         _catch_signals()
     try:

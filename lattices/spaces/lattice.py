@@ -16,11 +16,13 @@ from lattices.errors import SpaceError, expecting
 from lattices.spaces.base import SpaceBase, check_count, check_whole
 from lattices.spaces.features import (
     FeatureMatrix,
+    Features,
     Weights,
     checked_features,
     feature_columns,
     feature_matrix,
     reordered_rows,
+    rows_of,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
@@ -97,8 +99,8 @@ class Lattice(SpaceBase):
     score: FloatColumn
     final: FloatColumn
     start: int = 0
-    features: FeatureMatrix | None = None
-    final_features: FeatureMatrix | None = None
+    features: FeatureMatrix | None = Features()  # noqa: RUF009
+    final_features: FeatureMatrix | None = Features()  # noqa: RUF009
     feature_names: tuple[str, ...] = ()
     times: FloatColumn | None = None
     id: str = ""
@@ -121,18 +123,13 @@ class Lattice(SpaceBase):
         found = self._normal_form()
         if found[0] == WRONG:
             self._check_values()
-        if self.features is not None:
-            put(
-                "features",
-                checked_features(self.features, self.num_arcs, self.feature_names, "arc features"),
-            )
-        if self.final_features is not None:
-            put(
-                "final_features",
-                checked_features(
-                    self.final_features, self.num_states, self.feature_names, "final features"
-                ),
-            )
+        for name, count, what in (
+            ("features", self.num_arcs, "arc features"),
+            ("final_features", self.num_states, "final features"),
+        ):
+            given = self.__dict__[name]
+            if given is not None:
+                put(name, checked_features(given, count, self.feature_names, what))
         if self.times is not None:
             self._take_columns(floats, "times")
             if self.times.shape != self.final.shape:
@@ -184,8 +181,9 @@ class Lattice(SpaceBase):
             for name in ("src", "dst", "label"):
                 put(name, ints(getattr(self, name)[order]))
             put("score", floats(self.score[order]))
-            if self.features is not None:
-                put("features", reordered_rows(self.features, order))
+            features = rows_of(self)
+            if features is not None:
+                put("features", reordered_rows(features, order))
         put("in_arc", ints(in_arc))
         put("in_offset", ints(in_offset))
         put("out_offset", ints(out_offset))
@@ -206,8 +204,9 @@ class Lattice(SpaceBase):
         put("final", floats(self.final[order]))
         if self.times is not None:
             put("times", floats(self.times[order]))
-        if self.final_features is not None:
-            put("final_features", reordered_rows(self.final_features, order))
+        last = rows_of(self, "final_features")
+        if last is not None:
+            put("final_features", reordered_rows(last, order))
 
     @classmethod
     def from_arcs(
@@ -268,7 +267,7 @@ class Lattice(SpaceBase):
                 known = final_features or {}
                 last = feature_matrix((known.get(state) for state in range(states)), names)
                 # the finals may have brought names the arcs do not use
-                features.resize((len(rows), len(names)))
+                features = features.widened(len(names))
         return cls(
             vocabulary=words,
             src=ints(src),
@@ -317,7 +316,7 @@ class Lattice(SpaceBase):
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
         return feature_columns(
-            self.feature_names, self.num_arcs, self.features, self.final_features
+            self.feature_names, self.num_arcs, rows_of(self), rows_of(self, "final_features")
         )
 
     def reweighted(self, weights: Weights) -> Lattice:

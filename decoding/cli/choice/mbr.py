@@ -218,7 +218,6 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     from decoding.corpus.outcomes import Done
     from decoding.minimum_risk.evidence import system_shares
     from decoding.minimum_risk.results import Method
-    from fstmetrics import Normalised
     from lattices.formats.streams import created
 
     # an expectation may be had without what it takes to score against references
@@ -231,11 +230,8 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
             arguments.parser.error("--resume goes on with results, not with a --matrix")
         options["matrix"] = True
     method = _checked_method(arguments, options)
-    if isinstance(method, Method) and method.own_objective and isinstance(metrics[0], Normalised):
-        arguments.parser.error(
-            f"--method {method.name} has an objective of its own, over words as they are: a "
-            "normalised metric decides by --method pairwise, exact or search"
-        )
+    if isinstance(method, Method) and method.own_objective:
+        _refuse_normalised(arguments, method, metrics[0])
     system_shares(arguments.system_weights, 1 + len(arguments.systems))
     if references is None:
         references = opened_references(arguments)
@@ -311,8 +307,20 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         )
 
 
+def _refuse_normalised(arguments: argparse.Namespace, method: Method, metric: Metric) -> None:
+    from fstmetrics import Normalised
+
+    if isinstance(metric, Normalised):
+        arguments.parser.error(
+            f"--method {method.name} has an objective of its own, over words as they are: a "
+            "normalised metric decides by --method pairwise, exact or search"
+        )
+
+
 def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """Return the metrics, functions of the user's with their cache; they have to be there."""
+    if not arguments.cache and not any(str(metric).startswith("python:") for metric in metrics):
+        return tuple(metrics)
     from dataclasses import replace
 
     from fstmetrics import Normalised, Utility

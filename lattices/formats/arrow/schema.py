@@ -57,7 +57,7 @@ from lattices.formats.json.fields import ENCODER
 from lattices.formats.json.lines import json_line
 from lattices.optional import require
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureRows, rows_of
 from lattices.vocabulary import EPSILON, Vocabulary
 
 VERSION_KEY = b"fstmetrics.format"
@@ -163,7 +163,8 @@ def in_batches(spaces: Iterable[Space]) -> Iterator[list[Space]]:
         batch.append(space)
         # what an arc takes, an entry or an edge; it may be a few times more
         size += 20 * len(_labels(space))
-        size += 12 * (0 if space.features is None else space.features.nnz)
+        rows = rows_of(space)
+        size += 12 * (0 if rows is None else rows.nnz)
         if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -214,7 +215,7 @@ def _row(space: Space, numbering: Numbering, losses: Losses) -> Row:
         "score": space.score,
         "feature_names": ints(numbering.names.add_all(space.feature_names)),
         **_references(space, losses),
-        **_matrix("feature", space.features),
+        **_matrix("feature", rows_of(space)),
     }
     if isinstance(space, Lattice):
         return row | {
@@ -224,7 +225,7 @@ def _row(space: Space, numbering: Numbering, losses: Losses) -> Row:
             "start": space.start,
             "final": space.final,
             "times": space.times,
-            **_matrix("final_feature", space.final_features),
+            **_matrix("final_feature", rows_of(space, "final_features")),
         }
     if isinstance(space, NBest):
         return row | {"kind": NBEST, "offset": space.offset}
@@ -259,12 +260,10 @@ def _renumbered(space: Space, words: Vocabulary) -> Array:
     return numbers[places]
 
 
-def _matrix(name: str, matrix: FeatureMatrix | None) -> Row:
+def _matrix(name: str, matrix: FeatureRows | None) -> Row:
     if matrix is None:
         return {}
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
+    matrix = matrix.canonical()
     return {
         f"{name}_offset": matrix.indptr.astype(np.int32, copy=False),
         f"{name}_index": matrix.indices.astype(np.int32, copy=False),

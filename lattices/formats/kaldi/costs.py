@@ -22,7 +22,7 @@ from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Losses, note_losses
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
-from lattices.spaces.features import FeatureMatrix, sparse_rows
+from lattices.spaces.features import FeatureRows, rows_of
 from lattices.spaces.lattice import NORMAL, normal_form
 from lattices.vocabulary import Vocabulary
 
@@ -114,7 +114,7 @@ def lattice_of(
     score, features = kaldi_scores(costs.graph, costs.acoustic, *scales)
     final, final_features = kaldi_scores(costs.final_graph, costs.final_acoustic, *scales)
     frames = kaldi_frames(arcs.src, arcs.dst, arcs.frames, arcs.start, len(final))
-    fields = {
+    fields: dict[str, Any] = {
         "vocabulary": vocabulary,
         "src": arcs.src,
         "dst": arcs.dst,
@@ -148,7 +148,7 @@ def lattice_of(
 _two_columns: tuple[IntColumn, IntColumn] = ints([]), ints([0])
 
 
-def _two_features(values: FloatColumn) -> FeatureMatrix:
+def _two_features(values: FloatColumn) -> FeatureRows:
     """Return the matrix of two features; all share what says where their values stand."""
     global _two_columns
     columns, bounds = _two_columns
@@ -157,7 +157,7 @@ def _two_features(values: FloatColumn) -> FeatureMatrix:
         columns, bounds = ints(np.arange(size) % 2), ints(np.arange(0, size + 1, 2))
         _two_columns = columns, bounds
     count = len(values)
-    return sparse_rows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
+    return FeatureRows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
 
 
 def key_of(lattice: Lattice, number: int) -> str:
@@ -175,13 +175,14 @@ def costs_of(lattice: Lattice, losses: Losses) -> Costs:
     scores.
     """
     where = f"segment {lattice.id!r}"
-    both = lattice.features is not None and set(FEATURES) <= set(lattice.feature_names)
+    features, ends = rows_of(lattice), rows_of(lattice, "final_features")
+    both = features is not None and set(FEATURES) <= set(lattice.feature_names)
     others = set(lattice.feature_names) - set(FEATURES if both else ())
     note_losses(lattice, losses, "" if others else "features")
     ending = lattice.final > -np.inf
     if both:
-        graph, acoustic = (_column(lattice.features, lattice, name) for name in FEATURES)
-        last = (_column(lattice.final_features, lattice, name) for name in FEATURES)
+        graph, acoustic = (_column(features, lattice, name) for name in FEATURES)
+        last = (_column(ends, lattice, name) for name in FEATURES)
         final_graph, final_acoustic = (np.where(ending, part, np.inf) for part in last)
         costs = Costs(graph, acoustic, floats(final_graph), floats(final_acoustic))
         if not _is_weighted_sum(lattice, costs):
@@ -195,12 +196,11 @@ def costs_of(lattice: Lattice, losses: Losses) -> Costs:
     )
 
 
-def _column(matrix: FeatureMatrix | None, lattice: Lattice, name: str) -> FloatColumn:
+def _column(rows: FeatureRows | None, lattice: Lattice, name: str) -> FloatColumn:
     """Return the costs, the negated values, of one feature."""
-    if matrix is None:
+    if rows is None:
         return floats(np.zeros(lattice.num_states))
-    chosen = np.array([float(name == one) for one in lattice.feature_names])
-    return floats(0.0 - matrix @ chosen)
+    return floats(0.0 - rows.column(lattice.feature_names.index(name)))
 
 
 def _is_weighted_sum(lattice: Lattice, costs: Costs) -> bool:

@@ -17,7 +17,6 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices.arrays import Array, floats, ints
 from lattices.errors import FormatError
@@ -36,7 +35,7 @@ from lattices.formats.fields import finite_number
 from lattices.formats.json.fields import feature_objects
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import NBest, Space
-from lattices.spaces.features import FeatureMatrix, feature_matrix
+from lattices.spaces.features import FeatureRows, feature_matrix, rows_of
 from lattices.vocabulary import Vocabulary
 
 _BAR = "|||"
@@ -140,7 +139,7 @@ def _labels(sentences: list[list[bytes]], vocabulary: Vocabulary) -> list[int]:
 
 def _feature_columns(
     record: Record, places: list[int], texts: list[bytes]
-) -> tuple[FeatureMatrix, list[str]]:
+) -> tuple[FeatureRows, list[str]]:
     """Return the features of all hypotheses, and their names.
 
     A decoder writes the same names in the same places again and again; then the names are
@@ -153,8 +152,8 @@ def _feature_columns(
         count, width = values.shape
         if len(names) == width:
             columns = np.tile(np.arange(width, dtype=np.int32), count)
-            bounds = np.arange(0, count * width + 1, max(width, 1), dtype=np.int32)
-            return csr_array((values.ravel(), columns, bounds), shape=values.shape), names
+            bounds = np.arange(count + 1, dtype=np.int32) * width
+            return FeatureRows(values.ravel(), columns, ints(bounds), width), names
     found: list[dict[str, float]] = []
     for place, text in zip(places, texts, strict=True):
         try:
@@ -290,8 +289,9 @@ def _lines(nbest: NBest, losses: Losses) -> Iterator[str]:
         losses.add("metadata 'extra'", where)
         extra = None
     rows: list[dict[str, float]] = [{}] * len(nbest)
-    if nbest.features is not None:
-        rows = feature_objects(nbest.features, nbest.feature_names)
+    features = rows_of(nbest)
+    if features is not None:
+        rows = feature_objects(features, nbest.feature_names)
     for entry, score in enumerate(nbest.score.tolist()):
         text = joined_words(nbest.tokens(entry), losses, where)
         if _BAR in text:

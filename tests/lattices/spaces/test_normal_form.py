@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from lattices import Lattice, SpaceError, Vocabulary
 from lattices.arrays import floats, ints
-from lattices.spaces.features import reordered_rows, sparse_rows
+from lattices.spaces.features import FeatureRows, reordered_rows
 from lattices.spaces.lattice import NORMAL, UNORDERED, UNSORTED, WRONG, normal_form
 
 WORDS = ("a", "b")
@@ -102,7 +102,7 @@ def test_rows_in_another_order(data: st.DataObject) -> None:
         np.cumsum([0, *map(len, rows)], dtype=np.int32),
     )
     judge = csr_array(parts, shape=(height, width))
-    matrix = sparse_rows(*parts, width)
+    matrix = FeatureRows(*parts, width).matrix
     assert vars(matrix).keys() == vars(judge).keys()
     assert matrix.shape == judge.shape
     assert matrix.toarray().tolist() == judge.toarray().tolist()
@@ -112,7 +112,7 @@ def test_rows_in_another_order(data: st.DataObject) -> None:
         assert np.array_equal(getattr(found, name), getattr(expected, name))
     long = csr_array(parts, shape=(height, width))
     long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
-    assert reordered_rows(long, order).toarray().tolist() == expected.toarray().tolist()
+    assert reordered_rows(long, order).matrix.toarray().tolist() == expected.toarray().tolist()
 
 
 def test_wrong_features_come_before_cycles() -> None:
