@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from decoding import _native
-from lattices.algorithms import Paths, hypotheses, sample_paths, to_lattice, union
+from lattices.algorithms import Paths, hypotheses
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
@@ -120,6 +120,8 @@ def joined(spaces: Sequence[Space]) -> Space:
     """
     if len(spaces) == 1:
         return spaces[0]
+    from lattices.algorithms import to_lattice, union
+
     forests = [space for space in spaces if isinstance(space, Forest)]
     if forests and len(forests) == len(spaces):
         return union(forests)
@@ -183,6 +185,8 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
     digest = hashlib.sha256(space.id.encode("utf-8", "surrogatepass")).digest()
     rng = np.random.default_rng([seed, int.from_bytes(digest, "big")])
     if not isinstance(space, NBest):
+        from lattices.algorithms import sample_paths
+
         return listed(space, sample_paths(space, count, rng, scale))
     check_filled([space])
     weights = np.exp(scale * space.score - (scale * space.score).max())

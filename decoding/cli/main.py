@@ -73,6 +73,19 @@ exit codes:
 """
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Looks how wide the terminal is when help is shown: argparse makes one for each argument."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=0)
+
+    def format_help(self) -> str:
+        """Return the help, as wide as the terminal."""
+        wide = argparse.HelpFormatter(self._prog)
+        self._width, self._max_help_position = wide._width, wide._max_help_position
+        return super().format_help()
+
+
 class _Version(argparse.Action):
     """Looks the version up only when it is asked for."""
 
@@ -93,7 +106,7 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
         prog="fstmetrics",
         description="Oracles, MBR and training over a decoder's lattices, forests and lists.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
@@ -105,7 +118,7 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
             help=module.SUMMARY,
             description=module.DESCRIPTION,
             epilog=module.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
             allow_abbrev=False,
         )
         module.add_arguments(subparser)

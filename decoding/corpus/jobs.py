@@ -23,7 +23,7 @@ from decoding.extraction.oracle import (
 from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.contract import can_search, decomposes, for_segment, has_matches
 from fstmetrics.references import Reference
-from lattices.algorithms import best, best_words, density, path_count, path_lengths
+from lattices.algorithms import best, best_words
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, TooLargeError, argument
 from lattices.formats.references import References
@@ -460,6 +460,8 @@ class InfoJob:
 
 
 def _graph_info(space: Lattice | Forest) -> SpaceInfo:
+    from lattices.algorithms import density, path_count, path_lengths
+
     paths = path_count(space)
     lengths = path_lengths(space) if paths else None
     if isinstance(space, Lattice):

@@ -230,8 +230,12 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
             arguments.parser.error("--resume goes on with results, not with a --matrix")
         options["matrix"] = True
     method = _checked_method(arguments, options)
-    if isinstance(method, Method) and method.own_objective:
-        _refuse_normalised(arguments, method, metrics[0])
+    normalised = ":normalise=" in str(metrics[0]) or ",normalise=" in str(metrics[0])
+    if isinstance(method, Method) and method.own_objective and normalised:
+        arguments.parser.error(
+            f"--method {method.name} has an objective of its own, over words as they are: a "
+            "normalised metric decides by --method pairwise, exact or search"
+        )
     system_shares(arguments.system_weights, 1 + len(arguments.systems))
     if references is None:
         references = opened_references(arguments)
@@ -304,16 +308,6 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
             for_people=lambda summary: _for_people(summary, metrics),
             decide=noting,
             conclude=conclude,
-        )
-
-
-def _refuse_normalised(arguments: argparse.Namespace, method: Method, metric: Metric) -> None:
-    from fstmetrics import Normalised
-
-    if isinstance(metric, Normalised):
-        arguments.parser.error(
-            f"--method {method.name} has an objective of its own, over words as they are: a "
-            "normalised metric decides by --method pairwise, exact or search"
         )
 
 
