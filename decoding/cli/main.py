@@ -110,7 +110,9 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog=parser.prog
+    )
     for name in names:
         module = import_module(f"decoding.cli.{COMMANDS[name]}.{name.replace('-', '_')}")
         subparser = commands.add_parser(
