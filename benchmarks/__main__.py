@@ -69,7 +69,8 @@ class Section(NamedTuple):
 SECTIONS = {
     "starting": Section(
         "Starting",
-        "From start to exit, bytecode on disk already, the fastest of ten runs:\n\n{}",
+        "From start to exit, bytecode on disk already, the fastest of ten runs, in turns; the "
+        "lattice is in a Kaldi archive:\n\n{}",
         (versions.starting,),
     ),
     "versions": Section(

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -224,25 +225,39 @@ def _hashing(rounds: int = 100) -> str:
 
 
 def starting(rounds: int = 10) -> list[str]:
-    """Return how long starting takes, from start to exit, beside importing scipy's matrices."""
+    """Return how long starting takes, from start to exit, beside importing numpy."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lattice = pocketsphinx()[0]
         import lattices
 
-        lattices.write(folder / "one.jsonl", [lattice.replaced(references=())])
-        (folder / "refs.txt").write_text(f"{lattice.references[0]}\n", encoding="utf-8")
-        asked = {
-            "`import numpy, scipy.sparse`": ["-c", "import numpy, scipy.sparse"],
-            "`import lattices, fstmetrics, decoding`": [
+        text, words = folder / "refs.txt", folder / "words.txt"
+        text.write_text(f"{lattice.references[0]}\n", encoding="utf-8")
+        bare = replace(
+            lattice,
+            features=None, final_features=None, feature_names=(), times=None, references=(),
+            metadata={},
+        )  # fmt: skip
+        lattices.write(folder / "one.ark", [bare], "kaldi-binary", symbols=str(words))
+        command = str(Path(sys.executable).with_name("fstmetrics"))
+        one = (str(folder / "one.ark"), "--option", f"symbols={words}")
+        refs = ("--refs", str(text), "--refs-format", "plain")
+        made = ("-q", "-o", str(folder / "out.jsonl"))
+        asked: dict[str, Sequence[str]] = {
+            "`import numpy`": ("-c", "import numpy"),
+            "`import lattices, fstmetrics, decoding`": (
                 "-c",
                 "import lattices, fstmetrics, decoding",
-            ],
-            "`fstmetrics oracle`, one lattice": [
-                str(Path(sys.executable).with_name("fstmetrics")),
-                *("oracle", str(folder / "one.jsonl"), "--refs", str(folder / "refs.txt"), "-q"),
-                *("--refs-format", "plain"),
-            ],
+            ),
+            "`fstmetrics --version`": (command, "--version"),
+            "`fstmetrics completion bash`": (command, "completion", "bash"),
+            "`fstmetrics oracle`, one lattice": (command, "oracle", *one, *refs, *made),
+            "`fstmetrics mbr --method edit`, one lattice": (
+                *(command, "mbr", "--method", "edit", *one, *made),
+            ),
+            "`fstmetrics nbest`, one lattice": (command, "nbest", *one, *made),
+            "`fstmetrics convert`, one lattice": (command, "convert", *one, *made),
+            "`fstmetrics score`, one sentence": (command, "score", str(text), *refs, *made),
         }
         times: dict[str, list[float]] = {what: [] for what in asked}
         for _ in range(rounds):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
-from scipy.sparse import vstack
 
 from decoding import _native
-from lattices.algorithms import Paths, hypotheses, sample_paths, to_lattice, union
+from lattices.algorithms import Paths, hypotheses
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NBEST, check_filled, takes
-from lattices.spaces.features import FeatureMatrix, Weights, sparse_rows, widened_rows
+from lattices.spaces.features import FeatureRows, Weights, widened_rows
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
 _EXTRA = "extra"
@@ -48,12 +46,12 @@ def listed(space: Lattice | Forest, paths: Paths) -> NBest:
     )
 
 
-def _summed(lattice: Lattice, paths: Paths) -> FeatureMatrix | None:
+def _summed(lattice: Lattice, paths: Paths) -> FeatureRows | None:
     rows = lattice.feature_columns
-    if lattice.features is None or rows is None:
+    if rows is None:
         return None
     parts = _native.path_features(lattice.columns, rows, paths.arcs, paths.offset)
-    return sparse_rows(*parts, len(lattice.feature_names))
+    return FeatureRows(*parts, len(lattice.feature_names))
 
 
 def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
@@ -69,7 +67,7 @@ def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
     bounds, places = nbest.offset.tolist(), np.asarray(entries, dtype=np.int64)
     rows = [nbest.label[bounds[entry] : bounds[entry + 1]] for entry in entries]
     about = nbest.about
-    extra = _extra(nbest)
+    features, extra = rows_of(nbest), _extra(nbest)
     if extra is not None:
         about["metadata"] = {**nbest.metadata, _EXTRA: [extra[entry] for entry in entries]}
     return NBest(
@@ -77,7 +75,7 @@ def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
         label=ints(np.concatenate([np.empty(0, np.int32), *rows])),
         offset=ints(np.cumsum([0, *map(len, rows)])),
         score=nbest.score[places],
-        features=None if nbest.features is None else nbest.features[places],
+        features=None if features is None else reordered_rows(features, ints(places)),
         feature_names=nbest.feature_names,
         **about,
     )
@@ -110,6 +108,8 @@ def joined(spaces: Sequence[Space]) -> Space:
     """
     if len(spaces) == 1:
         return spaces[0]
+    from lattices.algorithms import to_lattice, union
+
     forests = [space for space in spaces if isinstance(space, Forest)]
     if forests and len(forests) == len(spaces):
         return union(forests)
@@ -135,9 +135,11 @@ def _one_list(lists: Sequence[NBest]) -> NBest:
         columns = [extra or [""] * len(one) for extra, one in zip(extras, lists, strict=True)]
         about["metadata"] = {**about["metadata"], _EXTRA: [each for one in columns for each in one]}
     features = None
-    if any(one.features is not None for one in lists):
+    if any(rows_of(one) is not None for one in lists):
         place = {name: column for column, name in enumerate(names)}
         rows = [widened_rows(one.features, one.feature_names, place, len(one)) for one in lists]
+        from scipy.sparse import vstack
+
         features = vstack(rows, format="csr")
     return NBest(
         vocabulary=words,
@@ -166,9 +168,13 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
     >>> len({found.text for found in draw(lattice, 100)})
     2
     """
+    import hashlib
+
     digest = hashlib.sha256(space.id.encode("utf-8", "surrogatepass")).digest()
     rng = np.random.default_rng([seed, int.from_bytes(digest, "big")])
     if not isinstance(space, NBest):
+        from lattices.algorithms import sample_paths
+
         return listed(space, sample_paths(space, count, rng, scale))
     check_filled([space])
     weights = np.exp(scale * space.score - (scale * space.score).max())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
 from typing import Any
+
+from lattices.optional import blake2b
 
 _CHECKSUM = "checksum"
 
@@ -92,4 +93,4 @@ def check_seal(content: Mapping[str, Any], what: str, place: str) -> None:
 
 def _checksum(content: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in content.items() if name != _CHECKSUM}
-    return hashlib.blake2b(json.dumps(rest).encode("ascii"), digest_size=16).hexdigest()
+    return blake2b(json.dumps(rest).encode("ascii"), digest_size=16).hexdigest()

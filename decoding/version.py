@@ -1,5 +1,3 @@
-"""The version of the distribution."""
+"""The version: the metadata of the distribution has it from here."""
 
-from importlib.metadata import version
-
-__version__ = version("fstmetrics")
+__version__ = "0.2.0"

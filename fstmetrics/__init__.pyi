@@ -37,9 +37,9 @@ from .ngram.nist import NIST as NIST, ReferenceSet as ReferenceSet
 from .ngram.per import PER as PER
 from .ngram.tbleu import TBLEU as TBLEU
 from .normalisation.metric import Normalised as Normalised
-from .normalisation.normalisers import NORMALISERS as NORMALISERS
 from .signature import (
     METRICS as METRICS,
+    NORMALISERS as NORMALISERS,
     SIMILARITIES as SIMILARITIES,
     parse_metric as parse_metric,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -16,6 +15,8 @@ from lattices.intersection.automata import ANY, Automaton, Part, explicit
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from lattices.drawing import Svg
     from lattices.formats.openfst.codec import FstColumns
 
@@ -128,6 +129,8 @@ class Machine:
         largest gain. Values nearer to each other than the sum of these errors over a sentence
         may be taken for equal, or change places.
         """
+        from fractions import Fraction
+
         denominators = {float(part.denominator) for part in self.parts}
         common = Fraction(max(denominators))
         exact = all(map(_is_whole, self.parts))
@@ -143,6 +146,8 @@ class Machine:
     @property
     def _largest_value(self) -> Fraction:
         """The largest value of one arc, or of beginning or ending, over all parts."""
+        from fractions import Fraction
+
         return max(
             Fraction(_largest_gain(part)) / Fraction(part.denominator) for part in self.parts
         )
@@ -342,6 +347,8 @@ def _is_whole(part: Part) -> bool:
 
 def _spare_bits(gain: Fraction) -> int:
     """Return by how many bits a gain may still grow; negative if it is too large already."""
+    from fractions import Fraction
+
     ratio = gain / _LARGEST_WHOLE
     bits = ratio.denominator.bit_length() - ratio.numerator.bit_length()
     # off by one at most: the quotient of two numbers of equal length is below 2

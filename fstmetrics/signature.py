@@ -86,6 +86,26 @@ def _check(methods: tuple[str, ...]) -> Callable[[Any], str]:
 METRICS: Registry[Any] = Registry(
     "fstmetrics.metrics",
     "metric",
+    own={
+        "wer": "fstmetrics.alignment.rates:WER",
+        "wrr": "fstmetrics.alignment.rates:WRR",
+        "cer": "fstmetrics.alignment.rates:CER",
+        "per": "fstmetrics.ngram.per:PER",
+        "grr": "fstmetrics.alignment.rates:GRR",
+        "bleu": "fstmetrics.ngram.bleu:BLEU",
+        "bleu-sbp": "fstmetrics.ngram.bleu:BLEUSBP",
+        "tbleu": "fstmetrics.ngram.tbleu:TBLEU",
+        "linear-bleu": "fstmetrics.ngram.linear:LinearBLEU",
+        "nist": "fstmetrics.ngram.nist:NIST",
+        "bleu-modif": "fstmetrics.similarity.modif:BLEUModif",
+        "wer-modif": "fstmetrics.similarity.modif:WERModif",
+        "meteor": "fstmetrics.matching.meteor:METEOR",
+        "gtm": "fstmetrics.matching.gtm:GTM",
+        "maxsim": "fstmetrics.matching.maxsim:MAXSIM",
+        "bllip": "fstmetrics.dependency.bllip:Bllip",
+        "ter": "fstmetrics.external.sacrebleu:TER",
+        "chrf": "fstmetrics.external.sacrebleu:ChrF",
+    },
     check=_check(("name", "higher_is_better", "stat_names", "stats", "score", "against")),
     aliases={
         "word-error-rate": "wer",
@@ -103,8 +123,32 @@ METRICS: Registry[Any] = Registry(
 SIMILARITIES: Registry[Any] = Registry(
     "fstmetrics.similarities",
     "similarity",
+    own={
+        "affix": "fstmetrics.similarity.affix:AffixSimilarity",
+        "embedding": "fstmetrics.similarity.vectors:EmbeddingSimilarity",
+    },
     check=_check(("name", "matrix")),
     aliases={"embeddings": "embedding", "vectors": "embedding"},
+)
+NORMALISERS: Registry[Any] = Registry(
+    "fstmetrics.normalisers",
+    "normaliser",
+    own={
+        "lower": "fstmetrics.normalisation.normalisers:Lower",
+        "nfkc": "fstmetrics.normalisation.normalisers:Nfkc",
+        "punctuation": "fstmetrics.normalisation.normalisers:Punctuation",
+        "regex": "fstmetrics.normalisation.normalisers:RegexTable",
+        "glm": "fstmetrics.normalisation.normalisers:GlobalMapping",
+        "whisper-basic": "fstmetrics.normalisation.normalisers:WhisperBasic",
+        "whisper-english": "fstmetrics.normalisation.normalisers:WhisperEnglish",
+    },
+    check=lambda plugin: "" if callable(plugin) else f"it is {plugin!r:.60}, expected a class",
+    aliases={
+        "lowercase": "lower",
+        "lc": "lower",
+        "punct": "punctuation",
+        "whisper": "whisper-english",
+    },
 )
 
 

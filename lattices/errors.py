@@ -6,7 +6,6 @@ Each class doubles with the standard exception a caller would expect, so that
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -136,6 +135,9 @@ class UnknownNameError(Error, LookupError):
 
     def __str__(self) -> str:
         """Return the name that came, the names that are close and the names there are."""
+        # most programs make no mistake
+        import difflib
+
         close = difflib.get_close_matches(self.name.lower(), self.known, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         known = ", ".join(self.known) or "none"

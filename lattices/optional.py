@@ -1,4 +1,4 @@
-"""Optional packages: imported when used, with a clear message where one is missing."""
+"""Packages that are imported when used, with a clear message where one is missing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from importlib import import_module
 from typing import Any
 
 from lattices.errors import MissingDependencyError
+
+try:
+    # hashlib has it from there, and would load OpenSSL with it
+    from _blake2 import blake2b as blake2b
+except ImportError:
+    from hashlib import blake2b as blake2b
 
 
 def require(module: str, extra: str) -> Any:

@@ -1,17 +1,17 @@
-"""Plug-ins by name: entry points of installed distributions, and names registered at run time.
+"""Plug-ins by name: the library's own, entry points of others, and names registered at run time.
 
-Listing names loads nothing. The library's own formats, engines and metrics come in by the
-same door as anybody else's, and a plug-in that is broken harms only those who ask for it.
+Listing names loads nothing, and a plug-in that is broken harms only those who ask for it. What is
+installed is looked through when a name is not the library's own, or when all are listed: it takes
+longer than to search a lattice.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from threading import Timer
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lattices.errors import (
     DuplicateNameError,
@@ -19,6 +19,9 @@ from lattices.errors import (
     PluginError,
     UnknownNameError,
 )
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -31,11 +34,13 @@ OWN = "fstmetrics"
 @cache
 def _installed() -> Any:
     """Return the entry points of all groups: to find one group, every distribution is read."""
+    from importlib.metadata import entry_points
+
     return entry_points()
 
 
 class Registry(Generic[T]):
-    """The plug-ins of one entry-point group.
+    """The plug-ins of one kind: the library's own, and those of an entry-point group.
 
     Parameters
     ----------
@@ -43,8 +48,10 @@ class Registry(Generic[T]):
         The entry-point group, such as ``lattices.formats``.
     kind : str
         What one plug-in is called in messages, such as ``format``.
+    own : mapping of str to str, optional
+        The library's own, as ``module:attribute``.
     check : function, optional
-        From what an entry point loads to what is wrong with it, or to an empty text.
+        From what a plug-in loads to what is wrong with it, or to an empty text.
     aliases : mapping of str to str, optional
         Other words for names, such as ``slf`` for ``htk``. Case, and whether ``_`` or ``-`` is
         written, makes no difference to any name.
@@ -65,29 +72,32 @@ class Registry(Generic[T]):
         group: str,
         kind: str,
         *,
+        own: Mapping[str, str] | None = None,
         check: Callable[[Any], str] | None = None,
         aliases: Mapping[str, str] | None = None,
     ) -> None:
         self.group, self.kind = group, kind
+        self._own = dict(own or {})
         self._check = check
         self._aliases = dict(aliases or {})
         self._loaded: dict[str, T] = {}
         self._points: dict[str, list[EntryPoint]] | None = None
 
     def _found(self) -> dict[str, list[EntryPoint]]:
-        """Return the entry points by name: more than one where several claim it."""
+        """Return others' entry points by name: more than one where several claim it."""
         if self._points is None:
             self._points = {}
             for point in _installed().select(group=self.group):
                 claims = self._points.setdefault(point.name, [])
                 # the same distribution met twice on the path is no conflict
-                if all(point.value != other.value for other in claims):
+                values = [self._own.get(point.name), *(other.value for other in claims)]
+                if point.value not in values:
                     claims.append(point)
         return self._points
 
     def names(self) -> tuple[str, ...]:
         """Return every known name, sorted; no plug-in is imported."""
-        return tuple(sorted({*self._loaded, *self._found()}))
+        return tuple(sorted({*self._loaded, *self._own, *self._found()}))
 
     def named(self, name: str) -> str:
         """Return the name that ``name`` stands for, if only by its case or as an alias.
@@ -97,16 +107,16 @@ class Registry(Generic[T]):
         UnknownNameError
             If there is none.
         """
-        known = self.names()
-        if name in known:
-            return name
-        folded = _folded(name)
-        for other in known:
-            if _folded(other) == folded:
-                return other
-        if self._aliases.get(folded) in known:
-            return self._aliases[folded]
-        raise UnknownNameError(self.kind, name, known)
+        known = (*self._own, *self._loaded)
+        found = _match(name, known)
+        if found is None:
+            known = self.names()
+            found = _match(name, known)
+        if found is None and self._aliases.get(_folded(name)) in known:
+            found = self._aliases[_folded(name)]
+        if found is None:
+            raise UnknownNameError(self.kind, name, known)
+        return found
 
     def get(self, name: str) -> T:
         """Return the plug-in called ``name``, importing it the first time.
@@ -125,7 +135,7 @@ class Registry(Generic[T]):
         if name not in self._loaded:
             name = self.named(name)
         if name not in self._loaded:
-            self._loaded[name] = self._load(self._chosen(name))
+            self._loaded[name] = self._load(name)
         return self._loaded[name]
 
     def problems(self) -> dict[str, str]:
@@ -138,45 +148,44 @@ class Registry(Generic[T]):
                 found[name] = " ".join(str(problem).split())
         return found
 
-    def _chosen(self, name: str) -> EntryPoint:
-        claims = self._found()[name]
-        own = [point for point in claims if _distribution(point) == OWN]
-        if len(claims) > 1:
-            among = " and ".join(f"{_origin(point)} ({point.value})" for point in claims)
-            problem = f"two {self.kind}s are named {name!r}: those of {among}"
-            if not own:
-                raise DuplicateNameError(f"{problem}; uninstall one of them")
-            warnings.warn(f"{problem}; {OWN}'s is taken", stacklevel=3)
-        return own[0] if own else claims[0]
-
     def described(self, name: str) -> str:
         """Return what a message calls a plug-in: its kind, its name, and who brought it."""
-        claims = self._found().get(self.named(name))
-        return self._what(claims[0]) if claims else f"the {self.kind} {name!r}"
+        name = self.named(name)
+        what = f"the {self.kind} {name!r}"
+        if name in self._own:
+            return f"{what} of {OWN} ({self._own[name]})"
+        claims = self._found().get(name)
+        return f"{what} of {_origin(claims[0])} ({claims[0].value})" if claims else what
 
-    def _what(self, point: EntryPoint) -> str:
-        return f"the {self.kind} {point.name!r} of {_origin(point)} ({point.value})"
+    def _chosen(self, name: str) -> Callable[[], Any]:
+        """Return what loads a plug-in; others that claim a name of the library's are warned of."""
+        # names of the library's own are no reason to look through what is installed
+        claims = (self._points or {} if name in self._own else self._found()).get(name, [])
+        own = [f"{OWN} ({self._own[name]})"] if name in self._own else []
+        origins = own + [f"{_origin(point)} ({point.value})" for point in claims]
+        if len(origins) > 1:
+            problem = f"two {self.kind}s are named {name!r}: those of {' and '.join(origins)}"
+            if not own:
+                raise DuplicateNameError(f"{problem}; uninstall one of them")
+            warnings.warn(f"{problem}; {OWN}'s is taken", stacklevel=4)
+        if own:
+            module, _, attribute = self._own[name].partition(":")
+            return lambda: getattr(import_module(module), attribute)
+        return partial(_load_slowly, claims[0], self.described(name))
 
-    def _load(self, point: EntryPoint) -> T:
-        what = self._what(point)
-        # an import that never ends cannot be ended here, but it can be named
-        slow = Timer(PATIENCE, warnings.warn, [f"{what} is still being imported"])
-        slow.daemon = True
+    def _load(self, name: str) -> T:
+        load = self._chosen(name)
         try:
-            if _distribution(point) != OWN:
-                slow.start()
-            loaded: Any = point.load()
+            loaded: Any = load()
         except MissingDependencyError:
             # says what to install
             raise
         except (Exception, SystemExit) as problem:
             raise PluginError(
-                f"{what} cannot be loaded: {type(problem).__name__}: {problem}"
+                f"{self.described(name)} cannot be loaded: {type(problem).__name__}: {problem}"
             ) from problem
-        finally:
-            slow.cancel()
         if self._check is not None and (reason := self._check(loaded)):
-            raise PluginError(f"{what} is no {self.kind}: {reason}")
+            raise PluginError(f"{self.described(name)} is no {self.kind}: {reason}")
         plugin: T = loaded
         return plugin
 
@@ -190,7 +199,7 @@ class Registry(Generic[T]):
 
     def unregister(self, name: str) -> None:
         """Take back a name given by :meth:`register`."""
-        if name not in self._loaded or name in self._found():
+        if name not in self._loaded or name in self._own or name in self._found():
             raise UnknownNameError(f"registered {self.kind}", name, self._loaded)
         del self._loaded[name]
 
@@ -231,8 +240,25 @@ def _folded(name: str) -> str:
     return name.strip().casefold().replace("_", "-").replace(" ", "-")
 
 
-def _distribution(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else ""
+def _match(name: str, known: Collection[str]) -> str | None:
+    """Return the name among those known, if only by its case."""
+    if name in known:
+        return name
+    folded = _folded(name)
+    return next((other for other in known if _folded(other) == folded), None)
+
+
+def _load_slowly(point: EntryPoint, what: str) -> Any:
+    """Load an entry point; an import that never ends cannot be ended here, but it can be named."""
+    from threading import Timer
+
+    slow = Timer(PATIENCE, warnings.warn, [f"{what} is still being imported"])
+    slow.daemon = True
+    slow.start()
+    try:
+        return point.load()
+    finally:
+        slow.cancel()
 
 
 def _origin(point: EntryPoint) -> str:

@@ -14,8 +14,10 @@ import pytest
 
 import lattices
 from fstmetrics import METRICS, PARSERS, SIMILARITIES, WER, parse_metric
-from lattices.errors import PluginError, UnknownNameError
-from lattices.formats import FORMATS
+from lattices.errors import FormatError, PluginError, UnknownNameError
+from lattices.formats import FORMATS, Format, format_of
+from lattices.formats.outputs import format_of_output
+from lattices.formats.reading import claimants
 from lattices.intersection import ENGINES
 from lattices.registry import Registry
 from tests.decoding.cli.commandline import cats
@@ -302,3 +304,48 @@ def test_what_is_registered_is_looked_at() -> None:
     with pytest.raises(PluginError, match="'seven' is no format: int has no 'name'"):
         FORMATS.register("seven", 7)
     assert "seven" not in METRICS.names()
+
+
+def test_names_of_the_library_need_no_look_at_what_is_installed(site: Path) -> None:
+    program = """
+import sys
+from fstmetrics import METRICS, NORMALISERS
+from lattices.formats import FORMATS
+from lattices.intersection import ENGINES
+for registry, name in ((FORMATS, "JSONL"), (ENGINES, "kernel"), (METRICS, "Bleu_SBP"),
+                       (NORMALISERS, "nfkc")):
+    registry.get(name)
+print("importlib.metadata" in sys.modules, METRICS.get("mine").name, FORMATS.get("slf").name)
+"""
+    env = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True, text=True, check=True, env=env,
+    )  # fmt: skip
+    assert done.stdout.split() == ["False", "mine", "htk"]
+
+
+class Prose(Format):
+    """Claims every file."""
+
+    name, description, kind, suffixes = "prose", "lines of words", "nbest", (".prose",)
+
+    def sniff(self, head: bytes) -> bool:
+        return True
+
+
+def test_formats_of_others_are_asked(tmp_path: Path) -> None:
+    """Unless suffix and content are those of one of the library's."""
+    FORMATS.register("prose", Prose())
+    try:
+        words = b"the cat sat\n"
+        assert [entry.name for entry in claimants(words)] == ["prose"]
+        assert format_of_output(words, None).name == "prose"
+        (tmp_path / "x.txt").write_bytes(words)
+        assert format_of(tmp_path / "x.txt").name == "prose"
+        for name, found in (("a.jsonl", "jsonl"), ("a.prose", "prose")):
+            assert format_of(cats(tmp_path / name, 1)).name == found
+        with pytest.raises(FormatError, match="could be any of jsonl, prose"):
+            format_of(cats(tmp_path / "a.txt", 1))
+    finally:
+        FORMATS.unregister("prose")

@@ -10,13 +10,14 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.terminal import detail, note, progress, say
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from decoding.corpus.outcomes import Failures, Segment
     from fstmetrics import Metric
     from fstmetrics.statistics.calibration import Calibration
@@ -390,12 +391,14 @@ def parsed_metric(
     specification: str, *, check: bool = True, normalise: str | None = None
 ) -> Metric:
     """Return a metric; with ``check``, what it needs and cannot be had is said here."""
-    from fstmetrics import Normalised, parse_metric
-    from lattices.errors import OptionError
+    from fstmetrics import parse_metric
     from lattices.registry import check_requirements
 
     metric = parse_metric(specification)
     if normalise is not None:
+        from fstmetrics import Normalised
+        from lattices.errors import OptionError
+
         if isinstance(metric, Normalised):
             raise OptionError(f"--normalize {normalise}, and {metric} has normalisers of its own")
         metric = Normalised(metric, normalise)
@@ -761,6 +764,8 @@ def counts(text: str) -> list[int]:
 
 
 def _number(item: str) -> Decimal:
+    from decimal import Decimal, InvalidOperation
+
     try:
         number = Decimal(item)
     except InvalidOperation:
@@ -774,7 +779,7 @@ def _number(item: str) -> Decimal:
 def _extend(found: list[Decimal], last: Decimal, text: str) -> None:
     """Add the numbers up to the last one, without it: it comes next in the list."""
     step = found[-1] - found[-2]
-    steps = (last - found[-1]) / step if step else Decimal(0)
+    steps = (last - found[-1]) / step if step else step
     if steps < 1 or steps != steps.to_integral_value():
         raise argparse.ArgumentTypeError(f"{text!r}: steps of {step} do not lead to {last}")
     if steps > _MOST:

@@ -8,6 +8,7 @@ Nothing heavy is imported here or in these modules; what a command needs is impo
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import signal
@@ -53,6 +54,8 @@ COMMANDS = {
     "completion": "about",
 }
 
+#: objects that are made before garbage is looked for
+COLLECTED = 100_000
 INTERRUPTED, BROKEN_PIPE = 130, 141
 #: what is added to the number of a signal that has ended a command, as shells do
 SIGNALLED = 128
@@ -68,6 +71,19 @@ exit codes:
   1  some segments failed; the results of the others are written
   2  wrong usage, unreadable input, or no result at all; no file is written
 """
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Looks how wide the terminal is when help is shown: argparse makes one for each argument."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=0)
+
+    def format_help(self) -> str:
+        """Return the help, as wide as the terminal."""
+        wide = argparse.HelpFormatter(self._prog)
+        self._width, self._max_help_position = wide._width, wide._max_help_position
+        return super().format_help()
 
 
 class _Version(argparse.Action):
@@ -90,11 +106,13 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
         prog="fstmetrics",
         description="Oracles, MBR and training over a decoder's lattices, forests and lists.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog=parser.prog
+    )
     for name in names:
         module = import_module(f"decoding.cli.{COMMANDS[name]}.{name.replace('-', '_')}")
         subparser = commands.add_parser(
@@ -102,7 +120,7 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
             help=module.SUMMARY,
             description=module.DESCRIPTION,
             epilog=module.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
             allow_abbrev=False,
         )
         module.add_arguments(subparser)
@@ -116,6 +134,8 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; ``argv`` is the process's own by default."""
     if argv is None:
+        # most of what is allocated are modules, which stay: nothing to look through them for
+        gc.set_threshold(COLLECTED)
         _mend_streams()
         _catch_signals()
     try:

@@ -284,10 +284,10 @@ def _files_named_by(metrics: Sequence[Metric]) -> list[str]:
 
 def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return what every output depends on: a run is resumed by one that has the same task."""
-    from importlib.metadata import version
+    from decoding.version import __version__
 
     return {
-        "version": version("fstmetrics"),
+        "version": __version__,
         "input": file_stamps(arguments.paths),
         "input format": arguments.input_format,
         "references": file_stamps(arguments.refs or []),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -30,6 +29,8 @@ def display_width(text: str) -> int:
     >>> display_width("naïve"), display_width("猫")
     (5, 2)
     """
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
         for letter in text

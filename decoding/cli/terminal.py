@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -184,6 +183,8 @@ class Progress:
         part = min(1.0, self._bytes / self._total)
         left = _clock(seconds / part - seconds) if part else "?"
         times = f"| {_clock(seconds)}<{left}"
+        import shutil
+
         room = shutil.get_terminal_size().columns - len(times) - len(text) - len("100%|") - 1
         bar = max(0, min(BAR, room))
         return f"{part:4.0%}|{('#' * int(bar * part)).ljust(bar)}{times}{text}"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
 from decoding.corpus.runner import Job, Segment
-from decoding.corpus.transforms import Rescored, unweighted
-from decoding.extraction.corpus import Candidates, candidates
 from decoding.extraction.oracle import (
     Oracle,
     density_curve,
@@ -21,18 +19,20 @@ from decoding.extraction.oracle import (
     ranked_oracles,
 )
 from decoding.extraction.search import SEARCH, Search
-from decoding.minimum_risk.evidence import Spaces
-from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
-from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Evaluator, Metric, has_machine
 from fstmetrics.contract import can_search, decomposes, for_segment, has_matches
 from fstmetrics.references import Reference
-from lattices.algorithms import best, best_words, density, path_count, path_lengths
+from lattices.algorithms import best, best_words
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, TooLargeError, argument
 from lattices.formats.references import References
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled
+
+if TYPE_CHECKING:
+    from decoding.extraction.corpus import Candidates
+    from decoding.minimum_risk.evidence import Spaces
+    from decoding.minimum_risk.results import Consensus, Method
 
 
 def is_unscored(space: Space) -> bool:
@@ -266,6 +266,8 @@ class CandidatesJob:
             for space, some in zip(spaces, references, strict=True)
         ]
         check_filled(spaces)
+        from decoding.extraction.corpus import candidates
+
         found = candidates(spaces, [first for first, *_ in evaluators], self.search)
         results = []
         for segment, here, (first, *others) in zip(segments, found, evaluators, strict=True):
@@ -433,6 +435,8 @@ class InfoJob:
 
 
 def _graph_info(space: Lattice | Forest) -> SpaceInfo:
+    from lattices.algorithms import density, path_count, path_lengths
+
     paths = path_count(space)
     lengths = path_lengths(space) if paths else None
     if isinstance(space, Lattice):
@@ -530,6 +534,8 @@ class RescoreJob:
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentRescored]:
         """Return what the model says about each segment."""
+        from decoding.corpus.transforms import Rescored
+
         rescored = Rescored(self.weights, self.missing)
         return [self._scored(segment, rescored(segment)) for segment in segments]
 
@@ -542,6 +548,8 @@ class RescoreJob:
             before = best_words(segment.space)
             stats = tuple(evaluator.stats(found.tokens) for evaluator in evaluators)
             one_best_stats = tuple(evaluator.stats(before) for evaluator in evaluators)
+        from decoding.corpus.transforms import unweighted
+
         names = unweighted(segment.space, self.weights)
         return SegmentRescored(
             found, stats, one_best_stats, names, len(rescored.score), is_unscored(segment.space)
@@ -567,6 +575,8 @@ class UnweightedNoted(Generic[R]):
 
     def __call__(self, segments: Sequence[Segment]) -> list[tuple[R, tuple[str, ...]]]:
         """Return the job's result for each segment, and the features."""
+        from decoding.corpus.transforms import unweighted
+
         names = [unweighted(segment.space, self.weights) for segment in segments]
         return list(zip(self.job(segments), names, strict=True))
 
@@ -682,6 +692,9 @@ class MBRJob:
         )
 
     def _chosen(self, segment: Segment) -> list[Consensus]:
+        from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
+        from decoding.minimum_risk.results import Method
+
         method, evidence = self.method, None
         if isinstance(method, str) and method != "auto":
             method = method_class(method)()

@@ -13,22 +13,28 @@ counts for nothing, and neither does what comes after it.
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import json
 import os
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, cast
 
 from decoding.corpus.outcomes import Done, Failure
 from decoding.corpus.runner import Earlier
 from lattices.errors import EngineError, Error, OptionError
-from lattices.formats.streams import STANDARD, NamedFile, PathLike, created, naming
+from lattices.formats.streams import (
+    STANDARD,
+    NamedFile,
+    PathLike,
+    created,
+    hidden_beside,
+    is_replaceable,
+    naming,
+)
+from lattices.optional import blake2b
 
 #: of the journal: an older one is refused
 VERSION = 2
@@ -60,7 +66,7 @@ class Journal:
         self._bytes = self._outcomes = self._entries = 0
         self._files: list[tuple[str, dict[str, int]]] = []
         self._failures: list[list[Any]] = []
-        self._output, self._chain = hashlib.blake2b(digest_size=16), b""
+        self._output, self._chain = blake2b(digest_size=16), b""
         self._last = time.monotonic()
 
     def write(self, outcome: Done[Any] | Failure, data: bytes) -> None:
@@ -192,7 +198,7 @@ class Journal:
 
 
 def _checksum(chain: bytes, text: bytes) -> bytes:
-    return hashlib.blake2b(chain + text, digest_size=16).hexdigest().encode("ascii")
+    return blake2b(chain + text, digest_size=16).hexdigest().encode("ascii")
 
 
 def _seal(line: bytes) -> bytes:
@@ -240,9 +246,9 @@ def journalled(
     behind. After an interrupt, the death of a worker or a full disk, the journal stays.
     """
     name = os.fspath(path)
-    target = Path(os.path.realpath(path))
+    target = os.path.realpath(path)
     with naming(name):
-        is_file = name != STANDARD and (target.is_file() or not target.exists())
+        is_file = name != STANDARD and is_replaceable(target)
     if not is_file or not _has_locks():
         if resume and is_file:
             raise OptionError(
@@ -254,8 +260,7 @@ def journalled(
         with created(path) as stream:
             yield Journal(stream)
         return
-    partial = target.with_name(f".{target.name}.partial")
-    log_path = target.with_name(f".{target.name}.journal")
+    partial, log_path = hidden_beside(target, "partial"), hidden_beside(target, "journal")
     with _owned(partial, name) as stream, _opened(log_path, name) as log:
         journal = Journal(stream, log, name)
         if resume:
@@ -270,12 +275,13 @@ def journalled(
         except BaseException as problem:
             again = isinstance(problem, Error) and not isinstance(problem, EngineError)
             if again or not journal.has_entries:
-                log_path.unlink(missing_ok=True)
-                partial.unlink(missing_ok=True)
+                for hidden in (log_path, partial):
+                    with suppress(FileNotFoundError):
+                        os.unlink(hidden)
             raise
 
 
-def _owned(partial: Path, name: str) -> BinaryIO:
+def _owned(partial: str, name: str) -> BinaryIO:
     """Open the hidden file of an output and lock it: no other process has it, or will have.
 
     A run that ends gives the file another name, and only then lets go of it. Whoever has opened
@@ -296,16 +302,16 @@ def _owned(partial: Path, name: str) -> BinaryIO:
         stream.close()
 
 
-def _opened(path: Path, name: str) -> BinaryIO:
+def _opened(path: str, name: str) -> BinaryIO:
     """Open a hidden file for reading and writing, with what is in it; made if there is none.
 
     A link that somebody has put in its place is refused: what it leads to would be overwritten.
     """
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    refused = OptionError(f"{os.fspath(path)!r} is a link or no file at all; remove it first")
+    refused = OptionError(f"{path!r} is a link or no file at all; remove it first")
     try:
         with naming(name):
-            if path.is_symlink():
+            if os.path.islink(path):
                 raise refused
             file = NamedFile(os.open(path, flags, 0o666), "r+", name)
     except OSError as problem:
@@ -347,17 +353,18 @@ def _flush(stream: BinaryIO, name: str) -> None:
             raise
 
 
-def _finish(partial: Path, log_path: Path, target: Path) -> None:
+def _finish(partial: str, log_path: str, target: str) -> None:
     """Give the target its content, all at once.
 
     The hidden file goes last: as long as it is there, it is locked, and no other run can make
     a journal that would be removed here.
     """
-    if target.suffix != ".gz":
-        log_path.unlink()
+    if os.path.splitext(target)[1] != ".gz":
+        os.unlink(log_path)
         os.replace(partial, target)
         return
     with open(partial, "rb") as plain, created(target) as packed:
-        shutil.copyfileobj(plain, packed, 1 << 20)
-    log_path.unlink()
-    partial.unlink()
+        while block := plain.read(1 << 20):
+            packed.write(block)
+    os.unlink(log_path)
+    os.unlink(partial)

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -36,6 +34,7 @@ from lattices.formats.streams import PathLike
 from lattices.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
     from multiprocessing.connection import Connection
 
 __all__ = ["Done", "Earlier", "Failure", "Inputs", "Job", "Segment", "run"]
@@ -287,6 +286,8 @@ def _in_order(
     ``cancels`` is for workers of others, who go on: a pool of processes that ends does not expect
     that what it waits for is cancelled.
     """
+    from concurrent.futures import BrokenExecutor
+
     pending: deque[Future[_Worked]] = deque()
     try:
         for batch in left:
@@ -329,6 +330,8 @@ def _ending() -> list[signal.Signals]:
 
 def _employ(work: _Work, end: Connection) -> None:
     """Make a worker process ready: the job comes once, not with every batch."""
+    import threading
+
     global _work
     _work = work
     # a signal ends a worker without a word: the parent has its own to say; what the parent ignores,

@@ -12,7 +12,7 @@ from decoding.minimum_risk.rover import CONFIDENCE
 from lattices.errors import FormatError
 from lattices.formats.base import decoded_lines
 from lattices.formats.outputs import LAYOUTS, format_of_output, has_results, read_output
-from lattices.formats.reading import available, sniffs
+from lattices.formats.reading import claimants, sniffs
 from lattices.formats.references import References
 from lattices.formats.references.nist import Lines, TimedWord, timed_words
 from lattices.formats.streams import opened
@@ -37,7 +37,7 @@ def is_transcript(path: str, format: str | None = None) -> bool:
         found = format_of_output(head, format)
         if found is None:
             # files of one lattice are no outputs, but spaces
-            return format in LAYOUTS or not any(sniffs(entry, head) for entry in available())
+            return format in LAYOUTS or not any(sniffs(entry, head) for entry in claimants(head))
         return has_results(found, head, stream)
 
 

@@ -35,8 +35,7 @@ from fstmetrics.contract import (
 from fstmetrics.machine import Machine
 from fstmetrics.references import Overlap, VocabularyWarning, compares_words, overlap
 from lattices._native import check_sums
-from lattices.algorithms import density_masks, k_best, max_marginals, subset
-from lattices.algorithms.counting import words_of_best
+from lattices.algorithms import k_best
 from lattices.algorithms.paths import no_complete_path
 from lattices.errors import OptionError, argument
 from lattices.intersection import Engine, choose
@@ -598,6 +597,9 @@ def density_curve(
     [(1.0, 1.0), (1.5, 0.5), (2.0, 0.0)]
     """
     asked = list(densities)
+    from lattices.algorithms import density_masks, max_marginals, subset
+    from lattices.algorithms.counting import words_of_best
+
     losses = max_marginals(lattice)
     pruned = [subset(lattice, *density_masks(lattice, wanted, losses)) for wanted in asked]
     limits = Search.of("density_curve", search)

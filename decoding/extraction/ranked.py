@@ -11,7 +11,7 @@ from fstmetrics import CompiledEvaluator, Evaluator
 from fstmetrics.contract import ROUNDING, compile_for, nbest_values
 from fstmetrics.references import Reference
 from lattices._native import check_sums
-from lattices.algorithms import k_best, path_count
+from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn
 from lattices.errors import EngineError, argument
 from lattices.intersection import RankingEngine, choose, kernel
@@ -129,6 +129,8 @@ def spell_out(evaluator: CompiledEvaluator) -> CompiledEvaluator:
     forests are searched with sentences.
     """
     lattices = [each for each in evaluator.references if isinstance(each, Lattice)]
+    from lattices.algorithms import path_count
+
     counts = [path_count(lattice) for lattice in lattices]
     if not counts or min(counts) == 0 or sum(counts) > MOST_REFERENCE_SENTENCES:
         return evaluator

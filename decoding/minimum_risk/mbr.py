@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from decoding.minimum_risk import METHODS as METHODS
 from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems
 from decoding.minimum_risk.results import Consensus, Method, is_word_error
 from fstmetrics import Metric
@@ -16,16 +17,6 @@ from lattices.errors import OptionError, argument
 from lattices.spaces import Lattice, Space
 from lattices.spaces.arguments import NUMBER, WHOLE, Kind, takes
 
-#: where each method is, by its name
-METHODS = {
-    "pairwise": ("decoding.minimum_risk.pairwise", "Pairwise"),
-    "linear": ("decoding.minimum_risk.linear", "Linear"),
-    "consensus": ("decoding.minimum_risk.consensus", "FastConsensus"),
-    "edit": ("decoding.minimum_risk.edit", "EditDistance"),
-    "exact": ("decoding.minimum_risk.exact", "ExactRisk"),
-    "search": ("decoding.minimum_risk.search", "Search"),
-    "rover": ("decoding.minimum_risk.rover", "Rover"),
-}
 METHOD = Kind(
     "a method or the name of one",
     lambda value: isinstance(value, str | Method),

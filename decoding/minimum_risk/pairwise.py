@@ -9,7 +9,6 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from decoding.extraction.ranked import ranking
-from decoding.minimum_risk.aggregate import aggregate_scores
 from decoding.minimum_risk.evidence import (
     Candidates,
     EntryWeights,
@@ -25,10 +24,8 @@ from decoding.minimum_risk.evidence import (
     rows,
 )
 from decoding.minimum_risk.results import Consensus, Method
-from fstmetrics import PER, AlignmentMetric, Bllip, Metric, nbest_stats, scores_of
+from fstmetrics import AlignmentMetric, Metric, nbest_stats, scores_of
 from fstmetrics.contract import ROUNDING
-from fstmetrics.external.sacrebleu import SacreBLEUMetric
-from fstmetrics.ngram.bleu import BLEU
 from fstmetrics.pairs import PairScorer, scores_pairs
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
@@ -194,6 +191,9 @@ def highest_quality(metric: Metric) -> float | None:
     if isinstance(metric, AlignmentMetric):
         bounded = metric.insertion >= 0 and metric.deletion >= 0
         return (0.0 if metric.error_rate else 1.0) if bounded else None
+    from fstmetrics import BLEU, PER, Bllip
+    from fstmetrics.external.sacrebleu import SacreBLEUMetric
+
     if isinstance(metric, BLEU | Bllip | PER | SacreBLEUMetric):
         return 1.0 if metric.higher_is_better else 0.0
     return None
@@ -537,6 +537,8 @@ class Pairwise(Method):
         if matrix is not None:
             expected = checked_expectations(floats(matrix.scores @ matrix.weights), metric)
         elif self.aggregate:
+            from decoding.minimum_risk.aggregate import aggregate_scores
+
             expected, method = aggregate_scores(nbest, evidence, metric), "aggregate"
         elif self.confidence is not None:
             place, expected, _ = confident_expectations(

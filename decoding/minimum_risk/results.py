@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 from decoding.minimum_risk.evidence import Evidence, Spaces
-from fstmetrics import BLEU, AlignmentMetric, Metric
+from fstmetrics import AlignmentMetric, Metric
 from lattices.errors import OptionError, argument
 from lattices.records import Record
 from lattices.spaces import Hypothesis, Space
@@ -124,6 +124,8 @@ class Method(ABC):
 
     def check_bleu(self, metric: Metric | None) -> None:
         """Refuse a metric that is not BLEU, for which the method's own objective stands."""
+        from fstmetrics import BLEU
+
         if metric is not None and not isinstance(metric, BLEU):
             raise OptionError(f"{self.name} stands for bleu, not for {metric}")
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from decoding.training.learner import Learner
 from lattices.errors import OptionError
+
+if TYPE_CHECKING:
+    from decoding.training.learner import Learner
 
 #: where each learner is; nothing is imported before it is asked for
 LEARNERS = {

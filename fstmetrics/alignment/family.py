@@ -12,9 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from fstmetrics._native import (
 from fstmetrics.contract import ROUNDING, Prepared, S, quality
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machine import Machine
-from fstmetrics.pairs import alignment_scores, edit_scores
 from fstmetrics.references import (
     Reference,
     Tokens,
@@ -39,12 +37,14 @@ from fstmetrics.references import (
     tokens_of,
 )
 from fstmetrics.signature import Signature
-from fstmetrics.similarity.affix import Similarity, checked_matrix
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.intersection import ENGINES, Alignment, Automaton, Part
 from lattices.intersection.automata import FINEST_UNIT
 from lattices.spaces import Lattice, NBest
 from lattices.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from fstmetrics.similarity.affix import Similarity
 
 Operation = Literal["match", "substitution", "insertion", "deletion"]
 OPERATIONS: tuple[Operation, ...] = ("match", "substitution", "insertion", "deletion")
@@ -144,6 +144,8 @@ class ReferenceWords:
         """Return what each of some words is worth as a match of each reference word."""
         weight = (self._numbers_of(words)[:, None] == self._numbers[None, :]).astype(np.float64)
         if self._similarity is not None and weight.size:
+            from fstmetrics.similarity.affix import checked_matrix
+
             soft = checked_matrix(self._similarity, tuple(words), tuple(self._number))
             weight = np.maximum(weight, soft[:, self._numbers])
         return np.ascontiguousarray(weight)
@@ -184,6 +186,10 @@ def _unit(*costs: float) -> float:
 
     It is ``FINEST_UNIT`` where there is none, and costs have to be rounded to it.
     """
+    if all(float(cost).is_integer() for cost in costs):
+        return 1.0
+    from fractions import Fraction
+
     fractions = [Fraction(cost).limit_denominator(_LARGEST_DENOMINATOR) for cost in costs]
     multiple = math.lcm(*(fraction.denominator for fraction in fractions))
     if multiple > _LARGEST_MULTIPLE or any(
@@ -327,6 +333,8 @@ class AlignmentMetric(Signature):
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
         costs = (self.order, self.insertion, self.deletion)
         hard_edits = self.similarity is None and costs == (1, 1.0, 0.0)
+        from fstmetrics.pairs import alignment_scores, edit_scores
+
         return (edit_scores if hard_edits else alignment_scores)(candidates, evidence, self)
 
     @property

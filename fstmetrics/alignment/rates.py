@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from fstmetrics.alignment.family import AlignmentMetric
 from fstmetrics.signature import option
-from fstmetrics.similarity.affix import Similarity
 from lattices.errors import OptionError
+
+if TYPE_CHECKING:
+    from fstmetrics.similarity.affix import Similarity
 
 
 @dataclass(frozen=True, kw_only=True)

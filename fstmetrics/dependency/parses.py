@@ -221,6 +221,9 @@ Parser: TypeAlias = "Callable[[Sequence[str]], Sequence[int]]"
 PARSERS: Registry[Callable[[str], Parser]] = Registry(
     "fstmetrics.parsers",
     "parser",
+    own={
+        "spacy": "fstmetrics.dependency.parses:SpacyParser",
+    },
     check=lambda plugin: "" if callable(plugin) else f"{plugin!r:.80} cannot be called",
 )
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
+from fstmetrics.signature import NORMALISERS as NORMALISERS
 from lattices.errors import Error, FormatError, OptionError, PluginError
 from lattices.formats.base import split_words, text_lines
 from lattices.formats.streams import opened
 from lattices.optional import require
-from lattices.registry import Registry, lacking
+from lattices.registry import lacking
 
 Words = tuple[str, ...]
 
@@ -325,19 +326,6 @@ class WhisperEnglish(WhisperBasic):
             return False
         pieces = self.sentence((word,))
         return bool(pieces) and self.waits(pieces)
-
-
-NORMALISERS: Registry[Any] = Registry(
-    "fstmetrics.normalisers",
-    "normaliser",
-    check=lambda plugin: "" if callable(plugin) else f"it is {plugin!r:.60}, expected a class",
-    aliases={
-        "lowercase": "lower",
-        "lc": "lower",
-        "punct": "punctuation",
-        "whisper": "whisper-english",
-    },
-)
 
 
 def parse_normaliser(specification: str) -> tuple[Normaliser, ...]:

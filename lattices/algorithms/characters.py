@@ -10,7 +10,7 @@ from lattices import _native
 from lattices.arrays import IntColumn, floats, ints
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, takes
-from lattices.spaces.features import reordered_rows
+from lattices.spaces.features import reordered_rows, rows_of
 from lattices.spaces.lattice import normal_form
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -136,7 +136,7 @@ def _lattice_to_characters(
     final = np.where(state >= 0, lattice.final[state], -np.inf)
     _, order, *index = normal_form(src, dst, label, score, final, len(characters))
     origin = ints(origin[order])
-    features, last = lattice.features, lattice.final_features
+    features, last = rows_of(lattice), rows_of(lattice, "final_features")
     result = Lattice.from_normal_form(
         vocabulary=characters,
         src=ints(src[order]),

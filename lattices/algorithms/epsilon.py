@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices._native import epsilon_closures
 from lattices.algorithms.semirings import LOG, VITERBI, Semiring
@@ -89,7 +88,7 @@ def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
 
     features = final_features = None
     names: tuple[str, ...] = ()
-    if lattice.features is not None and semiring is VITERBI:
+    if semiring is VITERBI and lattice.features is not None:
         names = lattice.feature_names
         silently = _silent_features(lattice, closures)
         features = silently[entry] + lattice.features[arc]
@@ -123,6 +122,8 @@ def _following(lattice: Lattice, spoken: Array, end: IntColumn) -> tuple[Array, 
 
 def _silent_features(lattice: Lattice, closures: _Closures) -> FeatureMatrix:
     """Return the features along the epsilon path of each closure entry."""
+    from scipy.sparse import csr_array
+
     rows, columns = [], []
     arcs, previous = closures.arc.tolist(), closures.previous.tolist()
     for row in np.flatnonzero(closures.arc >= 0).tolist():
@@ -143,6 +144,8 @@ def _final_features(
     ends: FloatColumn,
 ) -> FeatureMatrix:
     """Return the features of the best way to end from each state."""
+    from scipy.sparse import csr_array
+
     order = np.lexsort((ending, -ends, closures.begin[ending]))
     state, place = np.unique(closures.begin[ending][order], return_index=True)
     entry = ending[order][place]

@@ -13,7 +13,7 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE, check_filled, takes
-from lattices.spaces.features import reordered_rows
+from lattices.spaces.features import reordered_rows, rows_of
 
 
 @takes(space=SPACE)
@@ -100,7 +100,8 @@ def _expanded(forest: Forest, max_states: int) -> Lattice:
     first, last = (0, 1) if backwards else (1, 0)
     final = np.full(states, -np.inf)
     final[last] = 0.0
-    features = None if trimmed.features is None else reordered_rows(trimmed.features, edge)
+    given = rows_of(trimmed)
+    features = None if given is None else reordered_rows(given, edge)
     return Lattice(
         vocabulary=forest.vocabulary,
         src=ints(src),

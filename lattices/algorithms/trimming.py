@@ -13,7 +13,7 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, Graph, takes
-from lattices.spaces.features import FeatureMatrix, frozen_matrix, reordered_rows
+from lattices.spaces.features import FeatureRows, reordered_rows, rows_of
 
 
 def useful_states(lattice: Lattice) -> NDArray[np.bool_]:
@@ -74,7 +74,7 @@ def _lattice_part(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike
     if not part:
         return lattice
     arcs, states = part.pop("arcs"), part.pop("states")
-    features, last = lattice.features, lattice.final_features
+    features, last = rows_of(lattice), rows_of(lattice, "final_features")
     return Lattice.from_normal_form(
         vocabulary=lattice.vocabulary,
         **part,
@@ -87,18 +87,15 @@ def _lattice_part(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike
 
 
 def _ending_rows(
-    features: FeatureMatrix, states: NDArray[np.int32], final: NDArray[np.float64]
-) -> FeatureMatrix:
+    features: FeatureRows, states: NDArray[np.int32], final: NDArray[np.float64]
+) -> FeatureRows:
     """Return the features of the ends that are left, none where a path can no longer end."""
     rows = reordered_rows(features, states)
     ending = final > -np.inf
     kept = np.repeat(ending, np.diff(rows.indptr))
     if kept.all():
         return rows
-    kept_rows = rows.copy()
-    kept_rows.data = np.where(kept, rows.data, 0.0)
-    kept_rows.eliminate_zeros()
-    return frozen_matrix(kept_rows)
+    return rows.only(kept & (rows.data != 0.0))
 
 
 def _forest_part(forest: Forest, keep_edges: ArrayLike) -> Forest:
@@ -106,7 +103,7 @@ def _forest_part(forest: Forest, keep_edges: ArrayLike) -> Forest:
     if not part:
         return forest
     edges, nodes = part.pop("edges"), part.pop("nodes")
-    features, categories = forest.features, forest.categories
+    features, categories = rows_of(forest), forest.categories
     return Forest.from_normal_form(
         vocabulary=forest.vocabulary,
         **part,

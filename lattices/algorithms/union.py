@@ -7,13 +7,12 @@ from itertools import chain
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import vstack
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPHS, Graph, takes
-from lattices.spaces.features import FeatureMatrix, widened_rows
+from lattices.spaces.features import FeatureMatrix, FeatureRows, rows_of, widened_rows
 from lattices.vocabulary import EPSILON, Vocabulary
 
 
@@ -61,8 +60,8 @@ def _lattice_union(lattices: Sequence[Lattice]) -> Lattice:
     placed = list(zip(lattices, shift, strict=True))
     starts = [one.start + first for one, first in placed]
     numbers = [_numbers(one.label, one.vocabulary, vocabulary) for one in lattices]
-    rows = [(one.features, one.feature_names, one.num_arcs) for one in lattices]
-    last = [(one.final_features, one.feature_names, one.num_states) for one in lattices]
+    rows = [(rows_of(one), one.feature_names, one.num_arcs) for one in lattices]
+    last = [(rows_of(one, "final_features"), one.feature_names, one.num_states) for one in lattices]
     return Lattice(
         vocabulary=vocabulary,
         src=ints(np.concatenate([[0] * count, *(one.src + s for one, s in placed)])),
@@ -102,11 +101,13 @@ def _numbers(words: IntColumn, known: Vocabulary, vocabulary: Vocabulary) -> Int
 
 
 def _stacked(
-    parts: list[tuple[FeatureMatrix | None, tuple[str, ...], int]], names: tuple[str, ...]
+    parts: list[tuple[FeatureRows | None, tuple[str, ...], int]], names: tuple[str, ...]
 ) -> FeatureMatrix | None:
     """Return the rows of all parts under the merged names; None if no part has any."""
     if all(matrix is None for matrix, _, _ in parts):
         return None
+    from scipy.sparse import vstack
+
     place = {name: column for column, name in enumerate(names)}
     rows = [widened_rows(matrix, known, place, count) for matrix, known, count in parts]
     return vstack(rows, format="csr")
@@ -128,7 +129,7 @@ def _forest_union(forests: Sequence[Forest]) -> Forest:
     roots = [one.root + first for one, first in placed]
     ones = ints(np.arange(1, count + 1))
     numbers = [_numbers(one.symbol, one.vocabulary, vocabulary) for one in forests]
-    rows = [(one.features, one.feature_names, one.num_edges) for one in forests]
+    rows = [(rows_of(one), one.feature_names, one.num_edges) for one in forests]
     return Forest(
         vocabulary=vocabulary,
         head=ints(np.concatenate([*(one.head + s for one, s in placed), [nodes] * count])),

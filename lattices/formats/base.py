@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Literal, Protocol, TypeVar, runtime_checkable
 
 from lattices.errors import FormatError, OptionError, argument
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.features import rows_of
 from lattices.vocabulary import Vocabulary
 
 S = TypeVar("S", Lattice, NBest, Forest)
@@ -25,6 +26,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: tokenizers leave inside words; ``str.strip`` would take them away.
 BLANKS = " \t\n\v\f\r"
 _LONGEST_MESSAGE = 400
+_FEATURES = ("features", "final_features")
 _WORD = re.compile(f"[^{BLANKS}]+")
 
 
@@ -142,8 +144,7 @@ def note_losses(space: Space, losses: Losses, *held: str, metadata: Container[st
         The keys of the metadata that it can hold.
     """
     carried = {
-        "features": space.features is not None
-        or getattr(space, "final_features", None) is not None,
+        "features": any(rows_of(space, each) is not None for each in _FEATURES),
         "times": getattr(space, "times", None) is not None,
         "categories": bool(getattr(space, "categories", ())),
         "spans": getattr(space, "spans", None) is not None,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from struct import Struct
 
 import numpy as np
+
+from lattices.optional import blake2b
 
 #: bits of a place that are the line, or the number of the segment; the others number the file
 _PLACE_BITS = 40
@@ -111,4 +112,4 @@ _TWO_WORDS = Struct("<QQ").unpack
 
 def _digest(id: str) -> tuple[int, ...]:
     data = id.encode("utf-8", "surrogatepass")
-    return _TWO_WORDS(hashlib.blake2b(data, digest_size=16).digest())
+    return _TWO_WORDS(blake2b(data, digest_size=16).digest())

@@ -26,7 +26,7 @@ from lattices.algorithms.kbest import best_words
 from lattices.errors import Error, FormatError, argument
 from lattices.formats.base import Format, decoded_lines, split_words
 from lattices.formats.lists.rows import csv_names, is_result, leading_fields
-from lattices.formats.reading import available, named, parse_record, sniffs
+from lattices.formats.reading import claimants, named, parse_record, sniffs
 from lattices.formats.references import References
 from lattices.formats.references.files import RESULTS, is_own_id
 from lattices.formats.references.ids import IdTemplate
@@ -34,13 +34,13 @@ from lattices.formats.references.nist import READERS, Lines, looks_like, second_
 from lattices.formats.references.results import are_results, look_like_scores, read_results
 from lattices.formats.streams import display_name, opened
 from lattices.optional import require
+from lattices.plugins import LAYOUTS as LAYOUTS
 from lattices.spaces import NBest
 from lattices.vocabulary import Vocabulary
 
 TEXT, KALDI = "text", "kaldi"
 #: layouts of NIST's sclite that hypotheses come in
 TRANSCRIPTS = ("trn", "ctm")
-LAYOUTS = (TEXT, KALDI, *TRANSCRIPTS, RESULTS)
 #: formats in which commands write results, which are no lists
 _ROWS = ("json-rows", "csv", "parquet")
 #: segments whose ids may show that references are by id
@@ -118,7 +118,7 @@ def format_of_output(head: bytes, name: str | None) -> Format | None:
     """
     if name is None:
         # a file of one lattice is no output, and its rows of numbers could be words
-        outputs = (each for each in available() if each.kind == "nbest" or not each.single)
+        outputs = (each for each in claimants(head) if each.kind == "nbest" or not each.single)
         return next((each for each in outputs if sniffs(each, head)), None)
     if name == TEXT or name in TRANSCRIPTS:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
-from lattices.errors import FormatError, OptionError, PluginError, UnknownNameError, argument
+from lattices import plugins
+from lattices.errors import DuplicateNameError, FormatError, OptionError, argument
 from lattices.formats.base import Format, IndexedFormat, Record
 from lattices.formats.ids import SeenIds
 from lattices.formats.streams import (
@@ -47,6 +49,7 @@ def _check(plugin: Any) -> str:
 FORMATS: Registry[Format] = Registry(
     "lattices.formats",
     "format",
+    own=plugins.FORMATS,
     check=_check,
     aliases={
         "slf": "htk",
@@ -118,9 +121,30 @@ def formats() -> tuple[FormatInfo, ...]:
     return tuple(listing)
 
 
-def available() -> list[Format]:
-    """Return the formats that can be imported: a broken plug-in must not stop the others."""
-    return [FORMATS.get(info.name) for info in formats() if info.access]
+def available(own: bool = True) -> list[Format]:
+    """Return the formats that can be imported: a broken plug-in must not stop the others.
+
+    With ``own`` false, those of the library are left out.
+    """
+    found = []
+    for name in FORMATS.names():
+        if own or name not in plugins.FORMATS:
+            with suppress(ImportError, DuplicateNameError):
+                found.append(FORMATS.get(name))
+    return found
+
+
+#: a first line of words that no format of the library begins with; see the tests
+_PROSE = re.compile(rb"(?!name )[a-zA-Z\x80-\xff]+(?: [a-zA-Z\x80-\xff]+){2,} *(?:\r?\n|\Z)")
+
+
+def claimants(head: bytes) -> list[Format]:
+    """Return the formats to ask whether a file that begins so is theirs.
+
+    Lines of words are most files of sentences: there the library's own need not be loaded to say
+    that it is not.
+    """
+    return available(own=b"\t" in head or not _PROSE.match(head))
 
 
 def named(format: str | Format) -> Format:
@@ -142,20 +166,18 @@ def by_suffix(path: str, among: Iterable[Format]) -> list[Format]:
 
 
 def namesake(path: str) -> Format | None:
-    """Return the format that has the suffix of a file for its name; None if there is none.
-
-    Nor is there one if it cannot be loaded, or if files of other formats may begin the same way.
+    """Return the format of the library's own that the suffix of a file names, None if none does.
 
     Examples
     --------
-    >>> namesake("lattices.jsonl.gz").name, namesake("refs.txt")
-    ('jsonl', None)
+    >>> namesake("lattices.jsonl.gz").name, namesake("lat.ark").name, namesake("refs.txt")
+    ('jsonl', 'kaldi-binary', None)
     """
-    suffix = os.path.splitext(path.removesuffix(".gz"))[1]
-    with suppress(PluginError, UnknownNameError):
-        found = FORMATS.get(suffix[1:])
-        return found if suffix in found.suffixes and not found.twins else None
-    return None
+    parts = os.path.basename(path).removesuffix(".gz").split(".")
+    # the longest suffix first
+    found = (plugins.SUFFIXES.get("." + ".".join(parts[place:])) for place in range(1, len(parts)))
+    name = next(filter(None, found), None)
+    return None if name is None else FORMATS.get(name)
 
 
 def listed(some: Iterable[Format]) -> str:
@@ -166,7 +188,8 @@ def listed(some: Iterable[Format]) -> str:
 def sniffed(head: bytes, path: str) -> Format:
     """Return the one format the content looks like; the suffix decides where that does not.
 
-    The format that has the name of the suffix is asked first, without a look at the others.
+    The one that the suffix names is asked first: if the content looks like it, the others need
+    not be loaded, since of several that claim a file it would be taken.
     """
     first = namesake(path)
     if first is not None and sniffs(first, head):

@@ -6,13 +6,12 @@ import errno
 import gzip
 import io
 import os
-import secrets
+import stat
 import sys
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from lattices.errors import FormatError
@@ -245,15 +244,15 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
             yield stream
         return
     name = os.fspath(path)
-    target = Path(os.path.realpath(path))
+    target = os.path.realpath(path)
     with naming(name):
-        is_special = target.exists() and not target.is_file()
-    if is_special:
+        replaceable = is_replaceable(target)
+    if not replaceable:
         # a pipe or a device cannot be replaced, only written to
         with _written(target, "w", name) as file, _compressed(file, target) as stream:
             yield stream
         return
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    beside = hidden_beside(target, f"{os.urandom(4).hex()}.part")
     try:
         with _written(beside, "x", name) as file, _compressed(file, target) as stream:
             yield stream
@@ -261,7 +260,21 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
             os.replace(beside, target)
     finally:
         with suppress(OSError):
-            beside.unlink()
+            os.unlink(beside)
+
+
+def is_replaceable(path: str) -> bool:
+    """Tell whether there is a regular file or nothing; a pipe or a device cannot be replaced."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
+def hidden_beside(path: str, end: str) -> str:
+    """Return the path of a hidden file beside another."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.{end}")
 
 
 @contextmanager
@@ -300,13 +313,13 @@ class NamedFile(io.FileIO):
             return super().write(data)
 
 
-def _written(path: Path, mode: str, name: str) -> BinaryIO:
+def _written(path: str, mode: str, name: str) -> BinaryIO:
     return cast(BinaryIO, io.BufferedWriter(NamedFile(path, mode, name)))
 
 
 @contextmanager
-def _compressed(file: BinaryIO, target: Path) -> Iterator[BinaryIO]:
-    if target.suffix != ".gz":
+def _compressed(file: BinaryIO, target: str) -> Iterator[BinaryIO]:
+    if os.path.splitext(target)[1] != ".gz":
         yield file
         return
     with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as stream:

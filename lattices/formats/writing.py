@@ -8,7 +8,14 @@ from typing import Any
 
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Losses
-from lattices.formats.reading import available, by_suffix, check_options, listed, named
+from lattices.formats.reading import (
+    available,
+    by_suffix,
+    check_options,
+    listed,
+    named,
+    namesake,
+)
 from lattices.formats.streams import PathLike, created
 from lattices.spaces import Forest, Lattice, NBest, Space
 
@@ -84,6 +91,9 @@ def format_for_writing(path: str, format: str | Format | None) -> Format:
         if not chosen.writable:
             raise OptionError(f"format {chosen.name} can be read, but not written")
         return chosen
+    own = namesake(path)
+    if own is not None and own.writable:
+        return own
     known = [entry for entry in available() if entry.writable]
     fitting = by_suffix(path, known)
     if len(fitting) == 1:

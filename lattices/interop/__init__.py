@@ -24,7 +24,7 @@ from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, enco
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
 from lattices.spaces.arguments import LATTICE, takes
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureRows, rows_of
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 __all__ = [
@@ -268,14 +268,14 @@ def to_networkx(lattice: Lattice) -> Any:
     if lattice.times is not None:
         for node, time in zip(nodes, lattice.times.tolist(), strict=True):
             node["time"] = time
-    _add_features(nodes, lattice.final_features, lattice.feature_names)
+    _add_features(nodes, rows_of(lattice, "final_features"), lattice.feature_names)
     graph.add_nodes_from(enumerate(nodes))
     words = ["", *lattice.vocabulary]
     edges: list[dict[str, Any]] = [
         {"word": words[label], "score": score}
         for label, score in zip(lattice.label.tolist(), lattice.score.tolist(), strict=True)
     ]
-    _add_features(edges, lattice.features, lattice.feature_names)
+    _add_features(edges, rows_of(lattice), lattice.feature_names)
     graph.add_edges_from(
         zip(lattice.src.tolist(), lattice.dst.tolist(), range(len(edges)), edges, strict=True)
     )
@@ -283,7 +283,7 @@ def to_networkx(lattice: Lattice) -> Any:
 
 
 def _add_features(
-    attributes: list[dict[str, Any]], matrix: FeatureMatrix | None, names: tuple[str, ...]
+    attributes: list[dict[str, Any]], matrix: FeatureRows | None, names: tuple[str, ...]
 ) -> None:
     if matrix is not None:
         for mapping, row in zip(attributes, feature_objects(matrix, names), strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lattices import plugins
 from lattices.errors import EngineError, PluginError
 from lattices.intersection.automata import ANY, Alignment, Automaton, Part, SearchMachine
 from lattices.intersection.engine import Engine, Found, Problem, Ranked, RankingEngine
@@ -28,6 +29,7 @@ __all__ = [
 ENGINES: Registry[Engine] = Registry(
     "lattices.engines",
     "engine",
+    own=plugins.ENGINES,
     check=lambda plugin: lacking(plugin, ("name", "can_run", "best")),
     aliases={"pynini": "openfst", "fst": "openfst"},
 )

@@ -7,11 +7,10 @@ from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices.arrays import Array, FloatColumn, column, floats
 from lattices.errors import SpaceError
-from lattices.spaces.features import FeatureMatrix, Weights, frozen_matrix, weight_vector
+from lattices.spaces.features import FeatureMatrix, Weights, weight_vector
 from lattices.vocabulary import Vocabulary
 
 S = TypeVar("S", bound="SpaceBase")
@@ -78,8 +77,6 @@ class SpaceBase:
         for name, value in state.items():
             if isinstance(value, np.ndarray):
                 value = column(value, value.dtype)
-            elif isinstance(value, csr_array):
-                value = frozen_matrix(value)
             self.__dict__[name] = value
 
     def _take_names(self, *names: str) -> None:

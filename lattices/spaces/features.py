@@ -8,7 +8,6 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, hstack
 
 from lattices._native import FeatureColumns
 from lattices._native import reordered_rows as native_rows
@@ -22,34 +21,135 @@ Weights: TypeAlias = "Mapping[str, float] | ArrayLike"
 Featured = TypeVar("Featured", bound=Any)
 
 
-_EMPTY = csr_array((0, 0))
+class FeatureRows:
+    """The parts of a sparse matrix: what readers make and kernels take, without scipy.
 
-
-def sparse_rows(values: Any, columns: Any, bounds: Any, width: int) -> FeatureMatrix:
-    """Return the sparse matrix of parts that are known to be right, without a copy.
-
-    The constructor of scipy would look at them again, in more time than a reader needs to find
-    them.
-
-    Parameters
+    Attributes
     ----------
-    values : float64 column
-    columns : int32 column
+    data : float64 column
+    indices : int32 column
         The column of each value.
-    bounds : int32 column
+    indptr : int32 column
         Where rows begin in the other two; one more entry than there are rows.
-    width : int
-        How many columns there are.
-
-    Examples
-    --------
-    >>> sparse_rows(floats([1, 1]), ints([1, 0]), ints([0, 0, 2]), 3).toarray().tolist()
-    [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    shape : tuple of int
+        How many rows and columns there are.
     """
-    matrix = csr_array.__new__(csr_array)
-    parts = {"data": values, "indices": columns, "indptr": bounds}
-    matrix.__dict__.update(_EMPTY.__dict__, **parts, _shape=(len(bounds) - 1, width))
-    return matrix
+
+    __slots__ = ("_matrix", "data", "indices", "indptr", "shape")
+
+    def __init__(self, data: Any, indices: Any, indptr: Any, width: int) -> None:
+        self.data, self.indices, self.indptr = data, indices, indptr
+        self.shape = (len(indptr) - 1, width)
+        self._matrix: FeatureMatrix = None
+
+    @property
+    def nnz(self) -> int:
+        """How many values are stored."""
+        return len(self.data)
+
+    @property
+    def matrix(self) -> FeatureMatrix:
+        """The ``csr_array`` of these parts, made when it is first asked for, without a copy."""
+        if self._matrix is None:
+            # takes longer to import than a lattice to be searched
+            from scipy.sparse import csr_array
+
+            # the constructor would look at the parts again, in more time than a reader needs
+            matrix = csr_array.__new__(csr_array)
+            parts = {"data": self.data, "indices": self.indices, "indptr": self.indptr}
+            matrix.__dict__.update(csr_array((0, 0)).__dict__, **parts, _shape=self.shape)
+            self._matrix = matrix
+        return self._matrix
+
+    def widened(self, width: int) -> FeatureRows:
+        """Return the rows with more columns, which are empty."""
+        return FeatureRows(self.data, self.indices, self.indptr, width)
+
+    def column(self, place: int) -> FloatColumn:
+        """Return one feature of all rows, 0 where there is none.
+
+        Examples
+        --------
+        >>> rows = FeatureRows(floats([1, 2, 4]), ints([1, 0, 1]), ints([0, 1, 1, 3]), 2)
+        >>> rows.column(1).tolist()
+        [1.0, 0.0, 4.0]
+        """
+        of_it = self.indices == place
+        row = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))[of_it]
+        return floats(np.bincount(row, self.data[of_it], self.shape[0]))
+
+    def only(self, kept: Array) -> FeatureRows:
+        """Return the rows without some of their values.
+
+        Examples
+        --------
+        >>> rows = FeatureRows(floats([1, 2, 4]), ints([1, 0, 1]), ints([0, 1, 1, 3]), 2)
+        >>> rows.only(np.array([True, False, True])).matrix.toarray().tolist()
+        [[0.0, 1.0], [0.0, 0.0], [0.0, 4.0]]
+        """
+        count = np.concatenate(([0], np.cumsum(kept)))
+        bounds = ints(count[self.indptr])
+        return FeatureRows(floats(self.data[kept]), ints(self.indices[kept]), bounds, self.shape[1])
+
+    def canonical(self) -> FeatureRows:
+        """Return the rows with columns in order, and one value for each.
+
+        Examples
+        --------
+        >>> rows = FeatureRows(floats([1, 2, 4, 8]), ints([1, 0, 1, 0]), ints([0, 3, 4]), 2)
+        >>> rows.canonical().matrix.toarray().tolist()
+        [[2.0, 5.0], [8.0, 0.0]]
+        """
+        rising = np.diff(self.indices) > 0
+        begins = self.indptr[1:-1]
+        rising[begins[(begins > 0) & (begins < self.nnz)] - 1] = True
+        if rising.all():
+            return self
+        matrix = self.matrix.copy()
+        matrix.sum_duplicates()
+        return feature_rows(matrix)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """Return what is pickled."""
+        return self.data, self.indices, self.indptr, self.shape[1]
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """Take what was pickled; arrays come out of a pickle writable."""
+        data, indices, indptr, width = state
+        self.__init__(floats(data), ints(indices), ints(indptr), width)  # type: ignore[misc]
+
+
+class Features:
+    """A field of a space that is given and had as ``csr_array``, and held as :class:`FeatureRows`.
+
+    None is its default.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the name of the field."""
+        self._name = name
+
+    def __get__(self, space: Any, owner: type | None = None) -> FeatureMatrix | None:
+        """Return the matrix, None if the space has none."""
+        found = None if space is None else rows_of(space, self._name)
+        return found.matrix if isinstance(found, FeatureRows) else found
+
+    def __set__(self, space: Any, value: object) -> None:
+        """Take what the constructor is given."""
+        space.__dict__[self._name] = value
+
+
+def rows_of(space: Any, name: str = "features") -> FeatureRows | None:
+    """Return the features of a space as they are held, or those of its ends."""
+    held = space.__dict__
+    if name not in held:
+        # native code owns them, or they are of ends where nothing ends
+        own = held.get("feature_columns")
+        parts = own.rows(name == "final_features") if own is not None else None
+        ends = parts is None or (name == "final_features" and len(parts[2]) == 1)
+        held[name] = None if ends else FeatureRows(*parts, len(space.feature_names))
+    found: FeatureRows | None = held[name]
+    return found
 
 
 def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatColumn]:
@@ -57,23 +157,24 @@ def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatCo
 
     Examples
     --------
+    >>> from scipy.sparse import csr_array
     >>> [part.tolist() for part in matrix_columns(csr_array([[0.0, 1.5], [2.0, 0.0]]))]
     [[0, 1, 2], [1, 0], [1.5, 2.0]]
     """
     return ints(matrix.indptr), ints(matrix.indices), floats(matrix.data)
 
 
-_NO_ROWS = matrix_columns(_EMPTY)
+_NO_ROWS = ints([0]), ints([]), floats([])
 
 
-def frozen_matrix(matrix: FeatureMatrix) -> FeatureMatrix:
-    """Return a sparse matrix whose parts nobody can write to."""
+def feature_rows(matrix: FeatureMatrix) -> FeatureRows:
+    """Return the parts of a sparse matrix, to which nobody can write."""
     bounds, columns, values = matrix_columns(matrix)
-    return sparse_rows(values, columns, bounds, matrix.shape[1])
+    return FeatureRows(values, columns, bounds, matrix.shape[1])
 
 
 def feature_columns(
-    names: tuple[str, ...], count: int, rows: FeatureMatrix | None, ends: FeatureMatrix | None
+    names: tuple[str, ...], count: int, rows: FeatureRows | None, ends: FeatureRows | None
 ) -> FeatureColumns | None:
     """Return the features of ``count`` arcs, and of ends, as native code takes them.
 
@@ -81,21 +182,22 @@ def feature_columns(
     """
     if rows is None and ends is None:
         return None
-    of_rows = matrix_columns(csr_array((count, len(names))) if rows is None else rows)
+    of_rows = (ints(np.zeros(count + 1)), *_NO_ROWS[1:]) if rows is None else matrix_columns(rows)
     return FeatureColumns(names, *of_rows, *(_NO_ROWS if ends is None else matrix_columns(ends)))
 
 
-def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureMatrix:
+def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureRows:
     """Return these rows, an empty one for each negative number: ``matrix[order]``, but faster.
 
     Examples
     --------
+    >>> from scipy.sparse import csr_array
     >>> matrix = csr_array([[1.0, 2.0], [0.0, 3.0]])
-    >>> reordered_rows(matrix, np.array([1, -1, 0])).toarray().tolist()
+    >>> reordered_rows(matrix, np.array([1, -1, 0])).matrix.toarray().tolist()
     [[0.0, 3.0], [0.0, 0.0], [1.0, 2.0]]
     """
     values, columns, bounds = native_rows(*matrix_columns(matrix), ints(order))
-    return sparse_rows(values, columns, bounds, matrix.shape[1])
+    return FeatureRows(values, columns, bounds, matrix.shape[1])
 
 
 def widened_rows(
@@ -116,10 +218,13 @@ def widened_rows(
 
     Examples
     --------
+    >>> from scipy.sparse import csr_array
     >>> rows = csr_array([[1.0, 2.0]])
     >>> widened_rows(rows, ["lm", "tm"], {"tm": 0, "wp": 1, "lm": 2}, 1).toarray().tolist()
     [[2.0, 0.0, 1.0]]
     """
+    from scipy.sparse import csr_array
+
     shape = (rows, len(column))
     if matrix is None or not len(names):
         return csr_array(shape)
@@ -127,13 +232,16 @@ def widened_rows(
     return csr_array((matrix.data, columns[matrix.indices], matrix.indptr), shape=shape)
 
 
-def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureMatrix:
+def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureRows:
     """Return ``matrix`` as float64 CSR of ``rows`` rows, or say what is wrong with it."""
-    try:
-        if not isinstance(matrix, csr_array) or matrix.dtype != np.float64:
-            matrix = csr_array(matrix, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise SpaceError(f"{what} are no matrix of numbers: {problem}") from problem
+    if not isinstance(matrix, FeatureRows):
+        from scipy.sparse import csr_array
+
+        try:
+            if not isinstance(matrix, csr_array) or matrix.dtype != np.float64:
+                matrix = csr_array(matrix, dtype=np.float64)
+        except (TypeError, ValueError) as problem:
+            raise SpaceError(f"{what} are no matrix of numbers: {problem}") from problem
     if matrix.shape != (rows, len(names)):
         raise SpaceError(
             f"{what} have shape {matrix.shape}, expected {(rows, len(names))}: "
@@ -141,10 +249,10 @@ def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) ->
         )
     if not np.isfinite(matrix.data).all():
         raise SpaceError(f"{what} hold a value that is not finite")
-    bounds, columns, values = matrix_columns(matrix)
+    found = feature_rows(matrix)
     # refuses what would be outside of the matrix
-    FeatureColumns(tuple(names), bounds, columns, values, *_NO_ROWS)
-    return sparse_rows(values, columns, bounds, len(names))
+    FeatureColumns(tuple(names), found.indptr, found.indices, found.data, *_NO_ROWS)
+    return found
 
 
 def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
@@ -172,13 +280,13 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
     return vector
 
 
-def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str]) -> FeatureMatrix:
+def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str]) -> FeatureRows:
     """Return one sparse row for each mapping; names not seen before are appended to ``names``.
 
     Examples
     --------
     >>> names = ["lm"]
-    >>> feature_matrix([{"lm": -1.0}, None, {"tm": 2.0}], names).toarray().tolist()
+    >>> feature_matrix([{"lm": -1.0}, None, {"tm": 2.0}], names).matrix.toarray().tolist()
     [[-1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]
     >>> names
     ['lm', 'tm']
@@ -193,14 +301,10 @@ def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str])
             values.extend(row.values())
         bounds.append(len(values))
     names[:] = number
-    return csr_array(
-        (
-            np.array(values, dtype=np.float64),
-            np.array(columns, np.int32),
-            np.array(bounds, np.int32),
-        ),
-        shape=(len(bounds) - 1, len(number)),
-    )
+    data = np.array(values, dtype=np.float64)
+    if data.ndim != 1:
+        raise ValueError("the value of a feature is one number")
+    return FeatureRows(data, np.array(columns, np.int32), np.array(bounds, np.int32), len(number))
 
 
 def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
@@ -226,6 +330,8 @@ def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
     >>> nbest[0].features, nbest.reweighted({"words": 0.5}).score.tolist()
     ({'words': 2.0}, [1.0, 0.5])
     """
+    from scipy.sparse import csr_array, hstack
+
     if name in space.feature_names:
         raise SpaceError(f"there is a feature {name!r} already")
     column = floats(values, f"the feature {name!r}")

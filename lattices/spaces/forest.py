@@ -22,10 +22,12 @@ from lattices.errors import SpaceError, expecting
 from lattices.spaces.base import SpaceBase, check_count, check_whole
 from lattices.spaces.features import (
     FeatureMatrix,
+    Features,
     checked_features,
     feature_columns,
     feature_matrix,
     reordered_rows,
+    rows_of,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
@@ -101,7 +103,7 @@ class Forest(SpaceBase):
     score: FloatColumn
     num_nodes: int
     root: int
-    features: FeatureMatrix | None = None
+    features: FeatureMatrix | None = Features()  # noqa: RUF009
     feature_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     spans: IntColumn | None = None
@@ -118,11 +120,9 @@ class Forest(SpaceBase):
         self._take_columns(floats, "score")
         self._take_names("feature_names", "categories", "references")
         self._check_columns()
-        if self.features is not None:
-            put(
-                "features",
-                checked_features(self.features, self.num_edges, self.feature_names, "features"),
-            )
+        given = self.__dict__["features"]
+        if given is not None:
+            put("features", checked_features(given, self.num_edges, self.feature_names, "features"))
         if self.categories and len(self.categories) != self.num_nodes:
             raise SpaceError(f"{len(self.categories)} categories for {self.num_nodes} nodes")
         if self.spans is not None:
@@ -203,8 +203,9 @@ class Forest(SpaceBase):
                 )
                 put(name, column)
                 put(f"{name}_offset", offset)
-            if self.features is not None:
-                put("features", reordered_rows(self.features, by_head))
+            features = rows_of(self)
+            if features is not None:
+                put("features", reordered_rows(features, by_head))
         put("in_offset", ints(np.searchsorted(self.head, np.arange(self.num_nodes + 1))))
 
     @classmethod
@@ -335,7 +336,7 @@ class Forest(SpaceBase):
     @cached_property
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
-        return feature_columns(self.feature_names, self.num_edges, self.features, None)
+        return feature_columns(self.feature_names, self.num_edges, rows_of(self), None)
 
     def hypothesis(self, edges: Sequence[int]) -> Hypothesis:
         """Return the sentence of a derivation, given as edges from the top down, left to right.

@@ -16,12 +16,13 @@ from lattices.errors import SpaceError, expecting
 from lattices.spaces.base import SpaceBase, check_count, check_whole
 from lattices.spaces.features import (
     FeatureMatrix,
+    Features,
     Weights,
     checked_features,
     feature_columns,
     feature_matrix,
     reordered_rows,
-    sparse_rows,
+    rows_of,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
@@ -34,20 +35,7 @@ if TYPE_CHECKING:
 #: something is wrong, which it takes a second look to name
 NORMAL, UNSORTED, UNORDERED, WRONG = 0, 1, 2, 3
 #: columns that native code may own
-NATIVE = frozenset(
-    [
-        "src",
-        "dst",
-        "label",
-        "score",
-        "final",
-        "in_arc",
-        "in_offset",
-        "out_offset",
-        "features",
-        "final_features",
-    ]
-)
+NATIVE = ("src", "dst", "label", "score", "final", "in_arc", "in_offset", "out_offset")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,9 +101,8 @@ class Lattice(SpaceBase):
     score: FloatColumn
     final: FloatColumn
     start: int = 0
-    # no default of the class, which would hide what __getattr__ makes
-    features: FeatureMatrix | None = field(default_factory=type(None))
-    final_features: FeatureMatrix | None = field(default_factory=type(None))
+    features: FeatureMatrix | None = Features()  # noqa: RUF009
+    final_features: FeatureMatrix | None = Features()  # noqa: RUF009
     feature_names: tuple[str, ...] = ()
     times: FloatColumn | None = None
     id: str = ""
@@ -138,18 +125,13 @@ class Lattice(SpaceBase):
         found = self._normal_form()
         if found[0] == WRONG:
             self._check_values()
-        if self.features is not None:
-            put(
-                "features",
-                checked_features(self.features, self.num_arcs, self.feature_names, "arc features"),
-            )
-        if self.final_features is not None:
-            put(
-                "final_features",
-                checked_features(
-                    self.final_features, self.num_states, self.feature_names, "final features"
-                ),
-            )
+        for name, count, what in (
+            ("features", self.num_arcs, "arc features"),
+            ("final_features", self.num_states, "final features"),
+        ):
+            given = self.__dict__[name]
+            if given is not None:
+                put(name, checked_features(given, count, self.feature_names, what))
         if self.times is not None:
             self._take_columns(floats, "times")
             if self.times.shape != self.final.shape:
@@ -201,8 +183,9 @@ class Lattice(SpaceBase):
             for name in ("src", "dst", "label"):
                 put(name, ints(getattr(self, name)[order]))
             put("score", floats(self.score[order]))
-            if self.features is not None:
-                put("features", reordered_rows(self.features, order))
+            features = rows_of(self)
+            if features is not None:
+                put("features", reordered_rows(features, order))
         put("in_arc", ints(in_arc))
         put("in_offset", ints(in_offset))
         put("out_offset", ints(out_offset))
@@ -223,8 +206,9 @@ class Lattice(SpaceBase):
         put("final", floats(self.final[order]))
         if self.times is not None:
             put("times", floats(self.times[order]))
-        if self.final_features is not None:
-            put("final_features", reordered_rows(self.final_features, order))
+        last = rows_of(self, "final_features")
+        if last is not None:
+            put("final_features", reordered_rows(last, order))
 
     @classmethod
     def from_arcs(
@@ -285,7 +269,7 @@ class Lattice(SpaceBase):
                 known = final_features or {}
                 last = feature_matrix((known.get(state) for state in range(states)), names)
                 # the finals may have brought names the arcs do not use
-                features.resize((len(rows), len(names)))
+                features = features.widened(len(names))
         return cls(
             vocabulary=words,
             src=ints(src),
@@ -334,19 +318,15 @@ class Lattice(SpaceBase):
             columns = self.__dict__.get("columns")
             if columns is None or name not in NATIVE:
                 raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-            if name in ("features", "final_features"):
-                made = self.feature_columns and sparse_rows(
-                    *self.feature_columns.rows(name == "final_features"), len(self.feature_names)
-                )
-            else:
-                made = getattr(columns, name)
-            self.__dict__[name] = made
+            made = self.__dict__[name] = getattr(columns, name)
             return made
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and copied: arrays, whoever owns them."""
         for name in NATIVE:
             getattr(self, name)
+        rows_of(self)
+        rows_of(self, "final_features")
         return super().__getstate__()
 
     @property
@@ -384,7 +364,7 @@ class Lattice(SpaceBase):
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
         return feature_columns(
-            self.feature_names, self.num_arcs, self.features, self.final_features
+            self.feature_names, self.num_arcs, rows_of(self), rows_of(self, "final_features")
         )
 
     def reweighted(self, weights: Weights) -> Lattice:

@@ -15,9 +15,11 @@ from lattices.errors import SpaceError, expecting
 from lattices.spaces.base import SpaceBase
 from lattices.spaces.features import (
     FeatureMatrix,
+    Features,
     checked_features,
     feature_columns,
     feature_matrix,
+    rows_of,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -55,7 +57,7 @@ class NBest(SpaceBase):
     label: IntColumn
     offset: IntColumn
     score: FloatColumn
-    features: FeatureMatrix | None = None
+    features: FeatureMatrix | None = Features()  # noqa: RUF009
     feature_names: tuple[str, ...] = ()
     id: str = ""
     source: str = ""
@@ -77,11 +79,9 @@ class NBest(SpaceBase):
         ):
             raise SpaceError("a hypothesis holds a label that is no word of the vocabulary")
         self._check_values()
-        if self.features is not None:
-            put(
-                "features",
-                checked_features(self.features, len(self), self.feature_names, "features"),
-            )
+        given = self.__dict__["features"]
+        if given is not None:
+            put("features", checked_features(given, len(self), self.feature_names, "features"))
 
     def _check_values(self) -> None:
         self._check_scores("hypothesis")
@@ -119,7 +119,7 @@ class NBest(SpaceBase):
     @cached_property
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
-        return feature_columns(self.feature_names, len(self), self.features, None)
+        return feature_columns(self.feature_names, len(self), rows_of(self), None)
 
     def tokens(self, entry: int) -> tuple[str, ...]:
         """Return the words of one entry."""

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices.arrays import floats
 from lattices.errors import FormatError, SpaceError
@@ -168,6 +167,8 @@ def apply_language_model(
     def ending(history: tuple[str, ...]) -> End | None:
         ends = found is not None and (_END,) in known
         return (), found.score(history, _END) if found is not None and ends else 0.0
+
+    from scipy.sparse import csr_array
 
     begin: tuple[str, ...] = ()
     if found is not None and (_START,) in known and found.order > 1:

@@ -17,7 +17,7 @@ import numpy as np
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces import Forest, Lattice
-from lattices.spaces.features import reordered_rows
+from lattices.spaces.features import reordered_rows, rows_of
 from lattices.vocabulary import Vocabulary
 
 Place = TypeVar("Place", bound=Hashable)
@@ -156,7 +156,7 @@ def _built(
     label = vocabulary.add_all(rows[row][2] for row in kept.tolist())
     # a place of -1, the last entry, is overwritten
     score = np.where(origin >= 0, lattice.score[origin], 0.0) if len(origin) else np.empty(0)
-    features, last = lattice.features, lattice.final_features
+    features, last = rows_of(lattice), rows_of(lattice, "final_features")
     made = Lattice(
         vocabulary=vocabulary,
         src=ints(number[src[kept]]),

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import lattices
 from decoding import oracle, oracle_kbest, worst
-from decoding.lists import rerank
+from decoding.lists import listed, rerank
 from fstmetrics import BLEU, GRR, WER
 from lattices import Forest, Hypothesis, Lattice, NBest, SpaceError
+from lattices.algorithms import k_best_paths
+from tests.strategies import small_lattices
 
 texts = st.lists(st.sampled_from("abc"), max_size=5).map(tuple)
 
@@ -103,3 +106,19 @@ def test_reranking_with_the_decoders_weights_gives_its_order(shared_data):
     for nbest in islice(lattices.read(folder / "val.de-en.100best.gz"), 5):
         found = rerank(nbest, weights)
         assert found.score == pytest.approx(np.sort(nbest.score)[::-1], abs=1e-3)
+
+
+@given(small_lattices(features=True), st.integers(1, 5))
+def test_features_of_paths_are_the_sums_of_those_of_their_arcs(lattice, k):
+    """As a product of sparse matrices has them: bit by bit, and without zeros."""
+    paths = k_best_paths(lattice, k)
+    bounds = pairwise(paths.offset.tolist())
+    ends = [lattice.dst[paths.arcs[b - 1]] if b > a else lattice.start for a, b in bounds]
+    used = csr_array(
+        (np.ones(len(paths.arcs)), paths.arcs, paths.offset), shape=(len(ends), lattice.num_arcs)
+    )
+    judge = csr_array(used @ lattice.features + lattice.final_features[ends])
+    judge.sort_indices()
+    found = listed(lattice, paths).features
+    for name in ("data", "indices", "indptr", "shape"):
+        assert np.array_equal(getattr(found, name), getattr(judge, name))

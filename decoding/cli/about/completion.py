@@ -65,15 +65,17 @@ class Command:
 
 def _names() -> dict[str, tuple[str, ...]]:
     """Return the values of options that name something, by where argparse stores them."""
-    from decoding.minimum_risk.mbr import METHODS
+    from decoding.minimum_risk import METHODS
     from decoding.training.known import LEARNERS
     from fstmetrics import METRICS, NORMALISERS
-    from lattices.formats import FORMATS
-    from lattices.formats.outputs import LAYOUTS
-    from lattices.intersection import ENGINES
+    from lattices import plugins
+    from lattices.registry import Registry
 
-    formats, metrics = FORMATS.names(), METRICS.names()
-    outputs = tuple(dict.fromkeys((*LAYOUTS, *formats)))
+    # whose modules would load numpy
+    formats = Registry[object]("lattices.formats", "format", own=plugins.FORMATS).names()
+    engines = Registry[object]("lattices.engines", "engine", own=plugins.ENGINES).names()
+    metrics = METRICS.names()
+    outputs = tuple(dict.fromkeys((*plugins.LAYOUTS, *formats)))
     takers = ("score", "compare", "correlate", "char-bleu", "sweep", "report", "calibrate")
     return {
         **{f"{name} input_format": outputs for name in takers},
@@ -83,7 +85,7 @@ def _names() -> dict[str, tuple[str, ...]]:
         "input_format": formats,
         "to": formats,
         "formats name": formats,
-        "engine": ("auto", *ENGINES.names()),
+        "engine": ("auto", *engines),
         "method": ("auto", *METHODS),
         "learner": tuple(LEARNERS),
         "normalise": NORMALISERS.names(),

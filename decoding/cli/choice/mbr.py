@@ -218,7 +218,6 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     from decoding.corpus.outcomes import Done
     from decoding.minimum_risk.evidence import system_shares
     from decoding.minimum_risk.results import Method
-    from fstmetrics import Normalised
     from lattices.formats.streams import created
 
     # an expectation may be had without what it takes to score against references
@@ -231,7 +230,8 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
             arguments.parser.error("--resume goes on with results, not with a --matrix")
         options["matrix"] = True
     method = _checked_method(arguments, options)
-    if isinstance(method, Method) and method.own_objective and isinstance(metrics[0], Normalised):
+    normalised = ":normalise=" in str(metrics[0]) or ",normalise=" in str(metrics[0])
+    if isinstance(method, Method) and method.own_objective and normalised:
         arguments.parser.error(
             f"--method {method.name} has an objective of its own, over words as they are: a "
             "normalised metric decides by --method pairwise, exact or search"
@@ -313,6 +313,8 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
 
 def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """Return the metrics, functions of the user's with their cache; they have to be there."""
+    if not arguments.cache and not any(str(metric).startswith("python:") for metric in metrics):
+        return tuple(metrics)
     from dataclasses import replace
 
     from fstmetrics import Normalised, Utility

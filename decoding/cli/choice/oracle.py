@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -360,6 +359,8 @@ def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> 
 
     shown = []
     if arguments.show:
+        import shutil
+
         shown = alignments(
             [found.system for found in breakdown.details],
             every=arguments.show == "all",

@@ -15,7 +15,6 @@ from decoding.corpus.jobs import MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus
-from decoding.minimum_risk.pairwise import PairwiseConsensus
 from decoding.minimum_risk.results import Consensus
 from decoding.plain_json import json_text
 from fstmetrics import Metric
@@ -119,6 +118,8 @@ def matrix_line(id: str, metric: Metric, found: Consensus) -> str:
     It has ``id``, ``metric``, the texts of ``candidates`` and of ``evidence``, the ``weights`` of
     the evidence, and ``scores``: ``scores[c][e]`` is that of candidate c against evidence e.
     """
+    from decoding.minimum_risk.pairwise import PairwiseConsensus
+
     if not isinstance(found, PairwiseConsensus):
         return ""
     return json_text({"id": id, "metric": str(metric), **found.matrix.to_dict()}) + "\n"

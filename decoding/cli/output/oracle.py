@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from decoding.cli.output.lines import sentence_line
 from decoding.cli.output.tally import Lines, Tally, sums_of
 from decoding.cli.running import SENTENCE_ORACLES
-from decoding.cli.tables import Report, headings
 from decoding.corpus.jobs import CandidatesJob, CurveJob, OracleJob, SegmentOracles
 from decoding.corpus.outcomes import Done, Failure, Segment
-from decoding.extraction.choice import CorpusChoice
-from decoding.extraction.corpus import Candidates, choose, sum_of
 from decoding.extraction.results import Oracle
 from decoding.plain_json import json_text
-from decoding.plots import BEST_K, Panel, oracle_panel
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.formats.references import References
+
+if TYPE_CHECKING:
+    from decoding.cli.tables import Report
+    from decoding.extraction.choice import CorpusChoice
+    from decoding.extraction.corpus import Candidates
+    from decoding.plots import Panel
 
 #: what is counted of a segment
 COUNTS = ("results", "exact", "arcs", "decomposing", "unscored", "zeros")
@@ -237,6 +239,8 @@ class CurveSums:
 
     def report(self, summary: dict[str, Any]) -> Report:
         """Return the table: a line for each point, with the corpus scores of its oracles."""
+        from decoding.cli.tables import Report, headings
+
         metrics, points = self.job.metrics, self.job.at or self.job.densities
         labels, notes = headings(metrics)
         rows = self._rows(summary)
@@ -285,6 +289,9 @@ class CurveSums:
 
     def panels(self, summary: dict[str, Any]) -> list[Panel]:
         """Return a picture for each metric: densities are drawn where they were attained."""
+        from decoding.cli.tables import headings
+        from decoding.plots import BEST_K, oracle_panel
+
         rows = self._rows(summary)
         return [
             oracle_panel(
@@ -318,6 +325,8 @@ class CorpusDecision:
         self, outcomes: Iterator[Done[KeptSegment] | Failure]
     ) -> Iterator[Done[Lines] | Failure]:
         """Wait for all segments, choose, and iterate over what was chosen."""
+        from decoding.extraction.corpus import choose, sum_of
+
         waiting = list(outcomes)
         kept = [outcome.result for outcome in waiting if isinstance(outcome, Done)]
         places: Iterator[int] = iter(())

@@ -6,12 +6,12 @@ import operator
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Failures
+from decoding.version import __version__
 from fstmetrics import Metric
 from fstmetrics.references import Reference
 from lattices.arrays import FloatColumn
@@ -158,7 +158,7 @@ class Tally:
             "failed": len(self.failures),
             "seconds": time.perf_counter() - self.started,
             "engine": "+".join(sorted(self.engines)),
-            "version": version("fstmetrics"),
+            "version": __version__,
             **dict(zip(self.counts, map(int, counts), strict=True)),
             "unweighted": list(self.unweighted),
             "metrics": scores,

@@ -33,7 +33,7 @@ from lattices.formats.json.fields import ENCODER
 from lattices.formats.json.lines import FORMAT as JSON_LINES
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.base import check_count
-from lattices.spaces.features import FeatureMatrix, sparse_rows
+from lattices.spaces.features import FeatureRows
 from lattices.vocabulary import EPSILON, Vocabulary
 
 #: what damaged bytes and foreign types make pyarrow, numpy and json raise
@@ -226,7 +226,7 @@ class Rows:
             **fields,
         )
 
-    def _matrix(self, which: str, height: str, row: int) -> FeatureMatrix | None:
+    def _matrix(self, which: str, height: str, row: int) -> FeatureRows | None:
         offset, index, value = (
             self._lists[f"{which}_{part}"] for part in ("offset", "index", "value")
         )
@@ -242,9 +242,7 @@ class Rows:
                 f"{parts} are no matrix of {shape[0]} rows and {shape[1]} columns "
                 "with finite values, in the order of the columns"
             )
-        matrix = sparse_rows(value.of(row), index.of(row), offset.of(row), shape[1])
-        matrix.has_canonical_format = True
-        return matrix
+        return FeatureRows(value.of(row), index.of(row), offset.of(row), shape[1])
 
     def _feature_names(self, row: int) -> tuple[str, ...]:
         """Return the names; nearly all rows have the same, so these are looked up once."""

@@ -58,7 +58,7 @@ from lattices.formats.json.fields import ENCODER
 from lattices.formats.json.lines import json_line
 from lattices.optional import require
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureRows, rows_of
 from lattices.vocabulary import EPSILON, Vocabulary
 
 VERSION_KEY = b"fstmetrics.format"
@@ -228,7 +228,7 @@ def row_of(space: Space, losses: Losses) -> Row:
         "score": space.score,
         "feature_names": space.feature_names,
         **_references(space, losses),
-        **_matrix("feature", space.features),
+        **_matrix("feature", rows_of(space)),
     }
     _check_texts(row, getattr(space, "categories", ()))
     if isinstance(space, Lattice):
@@ -239,7 +239,7 @@ def row_of(space: Space, losses: Losses) -> Row:
             "start": space.start,
             "final": space.final,
             "times": space.times,
-            **_matrix("final_feature", space.final_features),
+            **_matrix("final_feature", rows_of(space, "final_features")),
         }
     if isinstance(space, NBest):
         return row | {"kind": NBEST, "offset": space.offset}
@@ -276,12 +276,10 @@ def _check_texts(row: Row, categories: Sequence[str]) -> None:
     Vocabulary((*row["feature_names"], *categories))
 
 
-def _matrix(name: str, matrix: FeatureMatrix | None) -> Row:
+def _matrix(name: str, matrix: FeatureRows | None) -> Row:
     if matrix is None:
         return {}
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
+    matrix = matrix.canonical()
     return {
         f"{name}_offset": matrix.indptr.astype(np.int32, copy=False),
         f"{name}_index": matrix.indices.astype(np.int32, copy=False),

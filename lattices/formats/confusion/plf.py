@@ -46,7 +46,7 @@ from lattices.formats.base import (
 )
 from lattices.formats.json.fields import feature_objects
 from lattices.spaces import Lattice, Space
-from lattices.spaces.features import feature_matrix
+from lattices.spaces.features import FeatureRows, feature_matrix, rows_of
 from lattices.vocabulary import Vocabulary
 
 EPSILON_WORD = "*EPS*"
@@ -91,7 +91,7 @@ def _in_tag(name: str, text: str) -> str:
 
 def _nodes(lattice: Lattice, losses: Losses, where: str, probability: bool) -> list[list[str]]:
     """Return the arcs of every node but the goal, as text."""
-    rows = _rows(lattice.features, lattice.feature_names, lattice.num_arcs)
+    rows = _rows(rows_of(lattice), lattice.feature_names, lattice.num_arcs)
     words = [_quoted(word) for word in _words(lattice, where)]
     goal = lattice.num_states - 1
     finals = lattice.finals.tolist()
@@ -107,7 +107,7 @@ def _nodes(lattice: Lattice, losses: Losses, where: str, probability: bool) -> l
     for source, target, word, score, row in zip(*columns, strict=True):
         put(source, target, word, score, row)
     if not bare:
-        last = _rows(lattice.final_features, lattice.feature_names, lattice.num_states)
+        last = _rows(rows_of(lattice, "final_features"), lattice.feature_names, lattice.num_states)
         for state in finals:
             put(state, goal, f"'{EPSILON_WORD}'", float(lattice.final[state]), last[state])
     return nodes
@@ -115,10 +115,11 @@ def _nodes(lattice: Lattice, losses: Losses, where: str, probability: bool) -> l
 
 def _ending(lattice: Lattice) -> bool:
     """Tell whether ending has features that are not zero."""
-    return lattice.final_features is not None and bool(lattice.final_features.data.any())
+    features = rows_of(lattice, "final_features")
+    return features is not None and bool(features.data.any())
 
 
-def _rows(matrix: Any, names: tuple[str, ...], count: int) -> list[dict[str, float]]:
+def _rows(matrix: FeatureRows | None, names: tuple[str, ...], count: int) -> list[dict[str, float]]:
     """Return the features of every row that are not zero, by name."""
     if matrix is None:
         return [{} for _ in range(count)]

@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError
@@ -24,7 +23,7 @@ from lattices.formats.base import Losses, choice, split_words
 from lattices.formats.json.fields import feature_objects
 from lattices.formats.weights import read_weights
 from lattices.spaces import Forest
-from lattices.spaces.features import FeatureMatrix, weight_vector
+from lattices.spaces.features import FeatureRows, feature_rows, rows_of, weight_vector
 
 #: what separates the fields of a rule
 BAR = "|||"
@@ -88,7 +87,7 @@ SCORES = {"scores": f"feature (default: as the feature {SCORE!r}), or none"}
 
 
 def weighted(
-    features: FeatureMatrix | None, names: Sequence[str], rows: int, options: Mapping[str, Any]
+    features: FeatureRows | None, names: Sequence[str], rows: int, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return ``score``, ``features`` and ``feature_names`` of a forest, as the module says.
 
@@ -104,9 +103,9 @@ def weighted(
     score = floats(np.zeros(rows))
     if features is not None and SCORE in names:
         place = list(names).index(SCORE)
-        score = floats(features[:, [place]].toarray()[:, 0])
+        score = floats(features.matrix[:, [place]].toarray()[:, 0])
         others = [column for column in range(len(names)) if column != place]
-        features = features[:, others] if others else None
+        features = feature_rows(features.matrix[:, others]) if others else None
         names = [names[column] for column in others]
     weights = options.get("weights")
     if weights is not None:
@@ -115,7 +114,7 @@ def weighted(
 
 
 def products(
-    features: FeatureMatrix | None, names: Sequence[str], rows: int, weights: Any
+    features: FeatureRows | None, names: Sequence[str], rows: int, weights: Any
 ) -> FloatColumn:
     """Return the weighted sum of the features of each edge.
 
@@ -131,12 +130,12 @@ def products(
     used = np.bincount(features.indices[stored], minlength=len(names)) > 0
     # a name that no edge uses weighs nothing
     unused = {name: 0.0 for name, there in zip(names, used.tolist(), strict=True) if not there}
-    return floats(features @ weight_vector({**unused, **known}, names))
+    return floats(features.matrix @ weight_vector({**unused, **known}, names))
 
 
 def feature_table(
     keys: Sequence[str], values: FloatColumn, counts: Sequence[int], names: list[str]
-) -> tuple[FeatureMatrix | None, int]:
+) -> tuple[FeatureRows | None, int]:
     """Return features as a matrix, and the first row that has one of them twice, or -1.
 
     Parameters
@@ -159,10 +158,7 @@ def feature_table(
     same = (np.diff(owner[order]) == 0) & (np.diff(columns[order]) == 0)
     if same.any():
         return None, int(owner[order][1:][same][0])
-    matrix = csr_array(
-        (values[order], columns[order], ints(bounds)), shape=(len(counts), len(number))
-    )
-    return matrix, -1
+    return FeatureRows(values[order], columns[order], ints(bounds), len(number)), -1
 
 
 def written_features(
@@ -174,10 +170,9 @@ def written_features(
     if SCORE in forest.feature_names:
         losses.add(f"features {SCORE!r}", where)
     names = tuple(name for name in forest.feature_names if name != SCORE)
-    if forest.features is not None:
-        for row, found in zip(
-            rows, feature_objects(forest.features, forest.feature_names), strict=True
-        ):
+    features = rows_of(forest)
+    if features is not None:
+        for row, found in zip(rows, feature_objects(features, forest.feature_names), strict=True):
             row += [pair for pair in found.items() if pair[0] != SCORE]
     if with_scores and forest.score.any():
         names += (SCORE,)

@@ -42,6 +42,7 @@ from lattices.formats.json.fields import (
     typed,
 )
 from lattices.spaces import Forest, Space
+from lattices.spaces.features import rows_of
 from lattices.vocabulary import Vocabulary
 
 OPENING = re.compile(rb'\s*\{\s*"nodes"\s*:\s*\[\s*\{[^{}]*"sym"\s*:')
@@ -216,8 +217,9 @@ def _fields(forest: Forest, losses: Losses) -> dict[str, Any]:
     tails = [place[node] for node in forest.tail.tolist()]
     spans = (pairwise(column.tolist()) for column in (forest.tail_offset, forest.symbol_offset))
     rows: list[dict[str, float]] = [{} for _ in range(forest.num_edges)]
-    if forest.features is not None:
-        rows = feature_objects(forest.features, forest.feature_names)
+    features = rows_of(forest)
+    if features is not None:
+        rows = feature_objects(features, forest.feature_names)
     edges = []
     columns = zip(forest.head.tolist(), *spans, forest.score.tolist(), rows, strict=True)
     for number, (head, below, side, score, row) in enumerate(columns):

@@ -57,7 +57,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices.arrays import Array, FloatColumn, floats, ints
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice, note_losses
@@ -72,7 +71,7 @@ from lattices.formats.htk.lines import (
     quoted,
 )
 from lattices.spaces import Lattice, Space
-from lattices.spaces.features import FeatureMatrix
+from lattices.spaces.features import FeatureRows, rows_of
 from lattices.vocabulary import EPSILON, Vocabulary
 
 _NAME = "Sentence_"
@@ -170,7 +169,7 @@ def _with_one_end(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
 
 def _columns(lattice: Lattice, ends: Array, losses: Losses, where: str) -> dict[str, Array]:
     """Return the features that have a key in SLF, one entry for each link."""
-    if lattice.features is None and lattice.final_features is None:
+    if rows_of(lattice) is None and rows_of(lattice, "final_features") is None:
         return {}
     known = {name for name, _, _ in SCALES.values()} | {"posterior"}
     unknown = [name for name in lattice.feature_names if name not in known]
@@ -524,10 +523,10 @@ def _without_gaps(column: FloatColumn) -> FloatColumn:
     return floats(np.where(np.isnan(column), 0.0, column))
 
 
-def dense_rows(columns: Mapping[str, FloatColumn], rows: int) -> FeatureMatrix:
+def dense_rows(columns: Mapping[str, FloatColumn], rows: int) -> FeatureRows:
     """Return a sparse matrix that stores every entry: links have the same few fields."""
     data = np.stack([_without_gaps(column) for column in columns.values()], axis=1).ravel()
     width = len(columns)
     indices = np.tile(np.arange(width, dtype=np.int32), rows)
     bounds = np.arange(rows + 1, dtype=np.int32) * width
-    return csr_array((data, indices, bounds), shape=(rows, width))
+    return FeatureRows(data, indices, bounds, width)

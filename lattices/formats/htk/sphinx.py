@@ -20,7 +20,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, argument
@@ -84,6 +83,8 @@ class Sphinx(Format):
             end = len(words)
         final = np.full(len(frames), -np.inf)
         final[end] = 0.0
+        from scipy.sparse import csr_array
+
         return Lattice(
             vocabulary=vocabulary,
             src=ints(src),

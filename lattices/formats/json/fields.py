@@ -15,7 +15,7 @@ import numpy as np
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Record
-from lattices.spaces.features import FeatureMatrix, sparse_rows
+from lattices.spaces.features import FeatureRows
 
 #: for output: no blanks, and no numbers but finite ones
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -182,7 +182,7 @@ def number_column(values: Sequence[Any], what: str) -> FloatColumn:
 
 def feature_rows(
     rows: Sequence[Any], names: list[str], places: list[int] | slice | None = None, height: int = 0
-) -> FeatureMatrix:
+) -> FeatureRows:
     """Return one sparse row for each mapping or None; new names are appended to ``names``.
 
     With ``places``, which ascend, these are some of the ``height`` rows and the others empty.
@@ -206,7 +206,7 @@ def feature_rows(
     bounds = np.zeros(height + 1, np.int32)
     bounds[1:][places] = list(map(len, filled))
     values = list(chain.from_iterable(map(dict.values, filled)))
-    return sparse_rows(
+    return FeatureRows(
         number_column(values, "features"),
         ints(np.concatenate([*map(columns.__getitem__, patterns), np.empty(0, np.int32)])),
         ints(bounds.cumsum(dtype=np.int32)),
@@ -214,11 +214,9 @@ def feature_rows(
     )
 
 
-def feature_objects(matrix: FeatureMatrix, names: Sequence[str]) -> list[dict[str, float]]:
+def feature_objects(matrix: FeatureRows, names: Sequence[str]) -> list[dict[str, float]]:
     """Return the features that each row stores, by name, zeros among them."""
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
+    matrix = matrix.canonical()
     used = [names[index] for index in matrix.indices.tolist()]
     values = matrix.data.tolist()
     return [

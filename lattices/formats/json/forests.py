@@ -21,6 +21,7 @@ from lattices.formats.json.fields import (
 )
 from lattices.spaces import Forest
 from lattices.spaces.base import check_count
+from lattices.spaces.features import rows_of
 from lattices.vocabulary import Vocabulary
 
 #: Keys that mean something in all kinds of segments, be it that it is of another kind.
@@ -157,8 +158,9 @@ def forest_fields(forest: Forest) -> dict[str, Any]:
         for head, below, side, score in columns
     ]
     rows: list[dict[str, float]] = []
-    if forest.features is not None:
-        rows = feature_objects(forest.features, forest.feature_names)
+    features = rows_of(forest)
+    if features is not None:
+        rows = feature_objects(features, forest.feature_names)
         for edge, row in zip(edges, rows, strict=True):
             edge["features"] = row
     names = order_of_names(forest.feature_names, rows)

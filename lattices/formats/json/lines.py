@@ -65,7 +65,7 @@ from lattices.formats.lists.recognisers import is_recogniser
 from lattices.formats.lists.rows import is_row
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.base import check_count
-from lattices.spaces.features import FeatureMatrix, matrix_columns, sparse_rows
+from lattices.spaces.features import FeatureRows, matrix_columns, rows_of
 from lattices.vocabulary import Vocabulary
 
 #: read as ``refs`` where there are none, and never written
@@ -142,7 +142,7 @@ class ArcColumns:
         """Return the numbers of the words, which are added."""
         return ints(np.array(vocabulary.add_all(self.words), np.int32)[self.word])
 
-    def features(self, names: list[str]) -> FeatureMatrix:
+    def features(self, names: list[str]) -> FeatureRows:
         """Return the features, one row an arc; new names are appended to ``names``."""
         index = self.index
         if names:
@@ -151,7 +151,7 @@ class ArcColumns:
             index = ints(np.array([number[name] for name in self.names], np.int32)[index])
         else:
             names[:] = self.names
-        return sparse_rows(self.value, index, self.offset, len(names))
+        return FeatureRows(self.value, index, self.offset, len(names))
 
 
 def _columns(arcs: list[Any]) -> tuple[Sequence[Any], ...]:
@@ -276,11 +276,12 @@ def _lattice_fields(lattice: Lattice) -> dict[str, Any]:
     ]
     rows: list[dict[str, float]] = []
     last: dict[str, dict[str, float]] = {}
-    if lattice.features is not None:
-        rows = feature_objects(lattice.features, lattice.feature_names)
+    features, ends = rows_of(lattice), rows_of(lattice, "final_features")
+    if features is not None:
+        rows = feature_objects(features, lattice.feature_names)
         columns.append(rows)
-    if lattice.final_features is not None:
-        objects = feature_objects(lattice.final_features, lattice.feature_names)
+    if ends is not None:
+        objects = feature_objects(ends, lattice.feature_names)
         last = {str(state): objects[state] for state in lattice.finals.tolist() if objects[state]}
     fields: dict[str, Any] = {
         "states": lattice.num_states,
@@ -304,8 +305,9 @@ def _nbest_fields(nbest: NBest) -> dict[str, Any]:
         words = text if split_words(text) == list(tokens) else list(tokens)
         entries.append({"words": words, "score": score})
     rows: list[dict[str, float]] = []
-    if nbest.features is not None:
-        rows = feature_objects(nbest.features, nbest.feature_names)
+    features = rows_of(nbest)
+    if features is not None:
+        rows = feature_objects(features, nbest.feature_names)
         for fields, row in zip(entries, rows, strict=True):
             fields["features"] = row
     return {**order_of_names(nbest.feature_names, rows), "nbest": entries}
@@ -400,7 +402,7 @@ def _lattice(
     last = feature_rows([final_rows[end] for end in ends], names, ends, states) if ends else None
     if features.shape[1] < len(names):
         # the finals have brought names that no arc uses
-        features.resize((arcs.count, len(names)))
+        features = features.widened(len(names))
     times = typed(fields, "times", list, None)
     if times is not None:
         times = number_column(times, "times")

@@ -56,7 +56,6 @@ from lattices.formats.openfst.codec import (
     is_fst,
 )
 from lattices.formats.openfst.symbols import no_table, read_symbols, table_labels
-from lattices.interop import symbol_table
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -379,6 +378,8 @@ def _encoded(lattice: Lattice, costs: Costs, arc_type: str, table: str | None) -
     layout = ARC_TYPES[arc_type]
     label, flags, attached = lattice.label, 0, b""
     if table is None:
+        from lattices.interop import symbol_table
+
         used = symbol_table(lattice.vocabulary, np.unique(lattice.label).tolist())
         flags, attached = HAS_OSYMBOLS, encoded_symbols(used)
     else:

@@ -22,7 +22,7 @@ from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Losses, note_losses
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
-from lattices.spaces.features import FeatureMatrix, sparse_rows
+from lattices.spaces.features import FeatureRows, rows_of
 from lattices.spaces.lattice import NORMAL, normal_form
 from lattices.vocabulary import Vocabulary
 
@@ -120,7 +120,7 @@ def lattice_of(
     score, features = kaldi_scores(costs.graph, costs.acoustic, *scales)
     final, final_features = kaldi_scores(costs.final_graph, costs.final_acoustic, *scales)
     frames = kaldi_frames(arcs.src, arcs.dst, arcs.frames, arcs.start, len(final))
-    fields = {
+    fields: dict[str, Any] = {
         "vocabulary": vocabulary,
         "src": arcs.src,
         "dst": arcs.dst,
@@ -154,7 +154,7 @@ def lattice_of(
 _two_columns: tuple[IntColumn, IntColumn] = ints([]), ints([0])
 
 
-def _two_features(values: FloatColumn) -> FeatureMatrix:
+def _two_features(values: FloatColumn) -> FeatureRows:
     """Return the matrix of two features; all share what says where their values stand."""
     global _two_columns
     columns, bounds = _two_columns
@@ -163,7 +163,7 @@ def _two_features(values: FloatColumn) -> FeatureMatrix:
         columns, bounds = ints(np.arange(size) % 2), ints(np.arange(0, size + 1, 2))
         _two_columns = columns, bounds
     count = len(values)
-    return sparse_rows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
+    return FeatureRows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
 
 
 def key_of(lattice: Lattice, number: int) -> str:
@@ -181,11 +181,11 @@ def costs_of(lattice: Lattice, losses: Losses) -> Costs:
     scores.
     """
     where = f"segment {lattice.id!r}"
-    both = lattice.features is not None and set(FEATURES) <= set(lattice.feature_names)
+    rows = lattice.feature_columns
+    both = rows_of(lattice) is not None and set(FEATURES) <= set(lattice.feature_names)
     others = set(lattice.feature_names) - set(FEATURES if both else ())
     note_losses(lattice, losses, "" if others else "features")
     ending = lattice.final > -np.inf
-    rows = lattice.feature_columns
     if both and rows is not None:
         first, second = map(lattice.feature_names.index, FEATURES)
         summed, *columns = kaldi_costs(lattice.columns, rows, first, second, _TOLERANCE)

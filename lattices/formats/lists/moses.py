@@ -36,7 +36,7 @@ from lattices.formats.base import (
 from lattices.formats.fields import finite_number
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import NBest, Space
-from lattices.spaces.features import FeatureMatrix, feature_matrix, sparse_rows
+from lattices.spaces.features import FeatureRows, feature_matrix, rows_of
 from lattices.vocabulary import Vocabulary
 
 _BAR = "|||"
@@ -125,7 +125,7 @@ def _native_list(found: tuple[Any, ...], vocabulary: Vocabulary) -> NBest | None
     if names:
         column = ints(np.tile(np.arange(len(names), dtype=np.int32), len(score)))
         bounds = ints(np.arange(0, len(value) + 1, len(names), dtype=np.int32))
-        matrix = sparse_rows(value, column, bounds, len(names))
+        matrix = FeatureRows(value, column, bounds, len(names))
     return NBest(
         vocabulary=vocabulary,
         label=ints(np.array(vocabulary.add_all(words), np.int32)[word]),
@@ -167,7 +167,7 @@ def _labels(sentences: list[list[bytes]], vocabulary: Vocabulary) -> list[int]:
 
 def _feature_columns(
     record: Record, places: list[int], texts: list[bytes]
-) -> tuple[FeatureMatrix, list[str]]:
+) -> tuple[FeatureRows, list[str]]:
     """Return the features of all hypotheses, and their names."""
     found: list[dict[str, float]] = []
     for place, text in zip(places, texts, strict=True):
@@ -306,8 +306,7 @@ def _spelled(word: str, losses: Losses, where: str) -> str:
 
 def _canonical(nbest: NBest) -> NBest:
     """Return the list with no feature twice in a row."""
-    if nbest.features is None or nbest.features.has_canonical_format:
+    rows = rows_of(nbest)
+    if rows is None or (canonical := rows.canonical()) is rows:
         return nbest
-    matrix = nbest.features.copy()
-    matrix.sum_duplicates()
-    return replace(nbest, features=matrix)
+    return replace(nbest, features=canonical)

@@ -39,7 +39,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lattices.arrays import Array, floats, ints
 from lattices.formats.base import Format, Record, choice
@@ -96,6 +95,8 @@ class SrilmNBest(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
+        from scipy.sparse import csr_array
+
         dropped = TAGS if choice(options, "tags", ("drop", "keep")) == "drop" else frozenset()
         found = _List(record)
         weights = found.weights(options)

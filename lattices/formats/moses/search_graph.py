@@ -33,14 +33,13 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Format, Record, grouped_lines, split_words
 from lattices.formats.fields import finite_number
 from lattices.spaces import Lattice, Space
-from lattices.spaces.features import FeatureMatrix, feature_matrix
+from lattices.spaces.features import FeatureMatrix, FeatureRows, feature_matrix
 from lattices.vocabulary import Vocabulary
 
 _START = re.compile(rb"[0-9]+ hyp=[0-9]+ stack=[0-9]+(?:[ \r\n]|$)")
@@ -202,6 +201,8 @@ class _Hypotheses:
         quoted, listed = self._column(7), self._column(8)
         if not (any(quoted) or any(listed)):
             return None, ()
+        from scipy.sparse import csr_array, hstack
+
         cores: list[str] = []
         named: list[dict[str, float]] = []
         for row, (new, old) in enumerate(zip(quoted, listed, strict=True)):
@@ -227,7 +228,7 @@ class _Hypotheses:
         if clash is not None:
             raise self.record.error(f"a sparse feature has the name {clash}, that of a core score")
         dense = csr_array(values.reshape(len(cores), width))
-        return csr_array(hstack([dense, sparse])), (*names, *sparse_names)
+        return csr_array(hstack([dense, sparse.matrix])), (*names, *sparse_names)
 
 
 def _sparse(text: str) -> dict[str, float]:
@@ -301,9 +302,7 @@ def _chains(
     ends = np.append(final, np.full(int(inside.sum()), -np.inf))
     if features is not None:
         bounds = np.concatenate([[0], np.repeat(features.indptr[1:], length)])
-        features = csr_array(
-            (features.data, features.indices, bounds), shape=(arcs, len(feature_names))
-        )
+        features = FeatureRows(features.data, features.indices, bounds, len(feature_names))
     return Lattice(
         vocabulary=vocabulary,
         src=ints(tails),

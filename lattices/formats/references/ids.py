@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from string import Formatter
 
 from lattices.errors import OptionError
 
@@ -47,6 +46,8 @@ class IdTemplate:
     def __init__(self, template: str) -> None:
         def wrong(problem: str) -> OptionError:
             return OptionError(f"id template {template!r}: {problem}")
+
+        from string import Formatter
 
         self.parts: list[tuple[str, str, str]] = []
         try:

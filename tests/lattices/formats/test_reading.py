@@ -8,7 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from lattices import plugins
 from lattices.errors import FormatError, OptionError, UnknownNameError
 from lattices.formats import (
     FORMATS,
@@ -19,6 +22,7 @@ from lattices.formats import (
     write,
 )
 from lattices.formats.base import Format, Record
+from lattices.formats.reading import claimants
 from lattices.spaces import Lattice, Space
 from lattices.testing import check_format, sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
@@ -368,3 +372,27 @@ def test_several_segments_of_a_file_differ(tmp_path: Path) -> None:
     mesh = tmp_path / "net.mesh"
     mesh.write_bytes(2 * b"numaligns 1\nposterior 1\nalign 0 hi 1\n")
     assert [space.id for space in read(mesh)] == ["net", "net-1"]
+
+
+def test_suffixes_are_those_of_the_formats() -> None:
+    """Known without loading a format; those that two formats have are left out."""
+    owners: dict[str, list[str]] = {}
+    for name in plugins.FORMATS:
+        for suffix in FORMATS.get(name).suffixes:
+            owners.setdefault(suffix, []).append(name)
+    assert {each: names[0] for each, names in owners.items() if len(names) == 1} == plugins.SUFFIXES
+
+
+@given(
+    st.lists(st.text("abcz\xe9n", min_size=1), min_size=3, max_size=6),
+    st.lists(st.text("abc 019.,:=[]{}|#-\"'\n", max_size=30), max_size=5),
+)
+@example(["name", "of", "it"], ["numaligns 3"])
+@example(["key", "of", "it"], ["0 1 a 1,2,", "1 0,0,"])
+def test_no_format_claims_lines_of_words(first: list[str], rest: list[str]) -> None:
+    """Which is why none is loaded to be asked."""
+    head = "\n".join([" ".join(first), *rest]).encode()
+    known = claimants(head)
+    for name in plugins.FORMATS:
+        entry = FORMATS.get(name)
+        assert entry in known or not entry.sniff(head), name

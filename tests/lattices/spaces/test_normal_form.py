@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ from scipy.sparse import csr_array
 
 from lattices import Lattice, SpaceError, Vocabulary
 from lattices.arrays import floats, ints
-from lattices.spaces.features import reordered_rows, sparse_rows
+from lattices.spaces.features import FeatureRows, reordered_rows
 from lattices.spaces.lattice import NORMAL, UNORDERED, UNSORTED, WRONG, normal_form
 
 WORDS = ("a", "b")
@@ -102,7 +105,7 @@ def test_rows_in_another_order(data: st.DataObject) -> None:
         np.cumsum([0, *map(len, rows)], dtype=np.int32),
     )
     judge = csr_array(parts, shape=(height, width))
-    matrix = sparse_rows(*parts, width)
+    matrix = FeatureRows(*parts, width).matrix
     assert vars(matrix).keys() == vars(judge).keys()
     assert matrix.shape == judge.shape
     assert matrix.toarray().tolist() == judge.toarray().tolist()
@@ -112,7 +115,7 @@ def test_rows_in_another_order(data: st.DataObject) -> None:
         assert np.array_equal(getattr(found, name), getattr(expected, name))
     long = csr_array(parts, shape=(height, width))
     long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
-    assert reordered_rows(long, order).toarray().tolist() == expected.toarray().tolist()
+    assert reordered_rows(long, order).matrix.toarray().tolist() == expected.toarray().tolist()
 
 
 def test_wrong_features_come_before_cycles() -> None:
@@ -121,3 +124,21 @@ def test_wrong_features_come_before_cycles() -> None:
         Lattice(Vocabulary(WORDS), *circle, features=csr_array((1, 1)), feature_names=("x",))
     with pytest.raises(SpaceError, match="cycle"):
         Lattice(Vocabulary(WORDS), *circle)
+
+
+def test_features_are_held_in_parts_and_given_as_a_matrix() -> None:
+    lattice = Lattice.from_arcs(
+        [(0, 1, "a", 0.0, {"lm": 1.0}), (0, 1, "b", 0.0, {"tm": 2.0})],
+        finals=[1],
+        final_features={1: {"end": 4.0}},
+    )
+    for space in (lattice, pickle.loads(pickle.dumps(lattice)), copy.deepcopy(lattice)):
+        assert isinstance(space.features, csr_array)
+        assert space.features is space.features
+        assert space.features.toarray().tolist() == [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+        assert space.final_features.toarray().tolist() == [[0.0] * 3, [0.0, 0.0, 4.0]]
+        assert not space.features.data.flags.writeable
+        with pytest.raises(FrozenInstanceError):
+            space.features = None
+    assert Lattice.from_arcs([(0, 1, "a")], finals=[1]).features is None
+    assert replace(lattice, features=lattice.features * 2.0).features.sum() == 6.0

@@ -1,0 +1,26 @@
+from .calibration import (
+    Calibration as Calibration,
+    expected_calibration_error as expected_calibration_error,
+    fit_map as fit_map,
+    normalised_cross_entropy as normalised_cross_entropy,
+    read_calibration as read_calibration,
+    reliability as reliability,
+)
+from .correlation import (
+    correlate as correlate,
+    correlate_systems as correlate_systems,
+    graded_kappa as graded_kappa,
+    kappa as kappa,
+    wmt_tau as wmt_tau,
+)
+from .significance import (
+    Comparison as Comparison,
+    Estimate as Estimate,
+    Interval as Interval,
+    bootstrap as bootstrap,
+    paired_bootstrap as paired_bootstrap,
+    randomization as randomization,
+    sign_test as sign_test,
+    substitution_test as substitution_test,
+)
+from .studies import SweepPoint as SweepPoint, threshold_sweep as threshold_sweep
