@@ -21,9 +21,9 @@ void bind_evidence(nb::module_& module) {
       [](const Ints& label, const Ints& offset) {
         const auto entries = sentences_of(label, offset);
         auto found = unlocked([&] { return distinct_sentences(entries); });
-        return std::pair(give(std::move(found.sentence)), give(std::move(found.first)));
+        return give_all(found.sentence, found.first);
       },
-      nb::arg("label"), nb::arg("offset"),
+      "label"_a, "offset"_a,
       "Return which sentence each entry is, and the first entry of each sentence.");
   module.def(
       "path_sentences",
@@ -33,21 +33,18 @@ void bind_evidence(nb::module_& module) {
           if (arc < 0 || arc >= lattice.num_edges()) throw option_error("a path has no such arc");
         }
         auto found = unlocked([&] { return path_sentences(lattice, paths); });
-        return std::tuple(give(std::move(found.label)), give(std::move(found.offset)),
-                          give(std::move(found.score)));
+        return give_all(found.label, found.offset, found.score);
       },
-      nb::arg("lattice"), nb::arg("arcs"), nb::arg("offset"),
+      "lattice"_a, "arcs"_a, "offset"_a,
       "Return the words of complete paths, where those of each begin, and the scores.");
   module.def(
       "path_masses",
       [](const LatticeColumns& lattice, const Ints& label, const Ints& offset, double scale) {
         const auto sentences = sentences_of(label, offset);
-        return give(unlocked([&] {
-          Poll poll(check_signals);
-          return path_masses(lattice, sentences, scale, poll);
-        }));
+        return give(
+            unlocked([&](Poll& poll) { return path_masses(lattice, sentences, scale, poll); }));
       },
-      nb::arg("lattice"), nb::arg("label"), nb::arg("offset"), nb::arg("scale"),
+      "lattice"_a, "label"_a, "offset"_a, "scale"_a,
       "Return the log of the mass of all paths of each sentence.");
 }
 

@@ -117,8 +117,8 @@ std::vector<Answer> search_labels(const std::vector<Given>& given, const Floats&
 
 void bind_labels(nb::module_& module) {
   module.def(
-      "search_labels", &search_labels, nb::arg("problems"), nb::arg("weight"), nb::arg("scoring"),
-      nb::arg("lengths"), nb::arg("wanted"), nb::arg("limits"), nb::arg("workers"),
+      "search_labels", &search_labels, "problems"_a, "weight"_a, "scoring"_a, "lengths"_a,
+      "wanted"_a, "limits"_a, "workers"_a,
       "Search spaces for their best sentences under BLEU.\n"
       "\n"
       "A problem has a space's columns, the unit and the word of each arc or symbol, the\n"
