@@ -58,7 +58,7 @@ from lattices.spaces.arguments import (
 )
 
 if TYPE_CHECKING:
-    from decoding.extraction.labels import Labelled
+    from decoding.extraction.bleu_search import Labelled
 
 #: prefixes or labels that a search may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
@@ -88,7 +88,7 @@ def oracle(
 
     Of a lattice or forest it takes one intersection, and is exact (but see references that are
     lattices), or refused where it takes more than ``memory``; every sentence of a list is scored.
-    BLEU, which has no machine, is searched by labels (:mod:`decoding.extraction.labels`), which are
+    BLEU, which has no machine, is searched by labels (:mod:`decoding.extraction.bleu_search`):
     exact within ``budget`` and ``memory``; beyond them the result says ``exact=False`` and has a
     ``bound``.
 
@@ -153,7 +153,7 @@ def oracle_kbest(
     What is maximised is as of :func:`oracle`. Of a lattice it takes one intersection and is
     exact; a forest goes through rows where these are few
     (:mod:`lattices.intersection.rows`), and else through the intersection, too. BLEU is searched
-    by labels (:mod:`decoding.extraction.labels`).
+    by labels (:mod:`decoding.extraction.bleu_search`).
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def worst(
     sentence that the model likes and the metric does not. It goes through rows
     (:mod:`lattices.intersection.rows`) and is exact within ``budget`` and ``memory``; beyond them
     the results say ``exact=False``. So it is for BLEU, by labels
-    (:mod:`decoding.extraction.labels`).
+    (:mod:`decoding.extraction.bleu_search`).
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _ranked(
     if not has_machine(evaluator):
         if engine not in OUR_ENGINES or not has_matches(evaluator):
             raise _no_machine(evaluator, engine)
-        from decoding.extraction.labels import label_search
+        from decoding.extraction.bleu_search import label_search
 
         (labelled,) = label_search(
             [space],
@@ -417,7 +417,7 @@ def find_oracles(
         else:
             raise _no_machine(evaluator, engine)
     for of_metric in by_labels.values():
-        from decoding.extraction.labels import label_search
+        from decoding.extraction.bleu_search import label_search
 
         labelled = label_search(
             [space for space, _ in of_metric.values()],

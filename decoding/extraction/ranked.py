@@ -20,7 +20,7 @@ from lattices.spaces.arguments import check_filled
 
 #: engines that are this library's own
 OUR_ENGINES = ("auto", "kernel")
-#: who finds sentences by labels (:mod:`decoding.extraction.labels`)
+#: who finds sentences by labels (:mod:`decoding.extraction.bleu_search`)
 LABELS = "labels"
 #: sentences that stand in for a space whose rows are beyond the budget
 STAND_INS = 1000
