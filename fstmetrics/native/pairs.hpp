@@ -16,13 +16,16 @@
 #include <vector>
 
 #include "fstmetrics/native/aligning.hpp"
-#include "fstmetrics/native/lanes.hpp"
 #include "fstmetrics/native/sentences.hpp"
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/errors.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/vectors.hpp"
 
 namespace fstmetrics {
+
+using lattices::Lanes;
+using lattices::raise_to;
 
 // Two lists over one numbering of their units.
 struct Pairs {
@@ -317,19 +320,19 @@ class AlignmentGains {
       match(i, worth, matches);
       const auto* above = diagonal + order + 1;
       Vector run = above[0].v - insertion;
-      raise<Vector>(run, diagonal[0].v);
-      raise<Vector>(run, left - deletion);
+      raise_to<Vector>(run, diagonal[0].v);
+      raise_to<Vector>(run, left - deletion);
       left = run;
       Vector scaled = worth;
       for (std::size_t m = 1; m < order; ++m) {
         here[m].v = run;
         run = matches ? diagonal[m].v + scaled : none;
-        raise<Vector>(left, run);
+        raise_to<Vector>(left, run);
         scaled += worth;
       }
-      raise<Vector>(run, matches ? diagonal[order].v + scaled : none);
+      raise_to<Vector>(run, matches ? diagonal[order].v + scaled : none);
       here[order].v = run;
-      raise<Vector>(left, run);
+      raise_to<Vector>(left, run);
       here[0].v = left;
     }
   }

@@ -7,8 +7,8 @@
 
 #include <string>
 
+#include "lattices/native/alignments.hpp"
 #include "lattices/native/border.hpp"
-#include "lattices/native/machines.hpp"
 #include "lattices/native/paths.hpp"
 #include "lattices/native/row_automata.hpp"
 #include "lattices/native/spaces.hpp"

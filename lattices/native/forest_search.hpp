@@ -31,10 +31,10 @@ struct Answer {
   Index part = -1;
 };
 
-// Whether single precision has all totals of an alignment: whole numbers below 2^24 are exact.
+// Whether single precision has all totals of an alignment.
 inline bool fits_single(const Alignment& alignment, double longest) {
   const auto states = static_cast<double>(alignment.num_states());
-  return (longest + states) * alignment.largest_gain() < 16777216.0;
+  return (longest + states) * alignment.largest_gain() <= kLargestTotal<float>;
 }
 
 // The items for one part, all filled.

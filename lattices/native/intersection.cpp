@@ -50,8 +50,9 @@ AutomatonRows automaton_rows(const Ints& src, const Ints& dst, const Ints& label
            (view(label)[arc] != 0 || rank[from] < rank[to]);
   }
   if (!good) throw option_error("the columns of an automaton do not fit each other");
-  return AutomatonRows(
-      {view(src), view(dst), view(label), rank, view(gain), view(initial), view(final)});
+  const RowAutomaton automaton{view(src),   view(dst),   view(label), view(gain), view(initial),
+                               view(final), view(order), {},          {},         {}};
+  return AutomatonRows(automaton, rank);
 }
 
 using GivenPart =

@@ -15,6 +15,7 @@
 
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/machines.hpp"
+#include "lattices/native/scratch.hpp"
 
 namespace lattices {
 
