@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
 #include <tuple>
-#include <unordered_set>
 
 #include "decoding/native/bindings.hpp"
+#include "decoding/native/evidence.hpp"
 #include "decoding/native/ngram_matches.hpp"
 #include "lattices/native/columns.hpp"
 #include "lattices/native/sentence_columns.hpp"
@@ -44,13 +43,12 @@ std::vector<Index> ranked_sentences(const Sentences& sentences, std::span<const 
   };
   if (k == 1 && !order.empty()) return {*std::min_element(order.begin(), order.end(), ahead)};
   std::sort(order.begin(), order.end(), ahead);
-  std::unordered_set<std::string_view> known;
+  Strings known;
   std::vector<Index> found;
   for (const Index entry : order) {
     if (found.size() == k) break;
-    const auto words = sentences.words(entry);
-    const std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size_bytes());
-    if (known.insert(bytes).second) found.push_back(entry);
+    const Index number = known.number(bytes_of(sentences.words(entry)));
+    if (number == static_cast<Index>(found.size())) found.push_back(entry);
   }
   return found;
 }

@@ -45,13 +45,6 @@ struct Pairs {
   }
 };
 
-inline std::size_t common_prefix(std::span<const Unit> one, std::span<const Unit> other) {
-  const auto most = std::min(one.size(), other.size());
-  std::size_t common = 0;
-  while (common < most && one[common] == other[common]) ++common;
-  return common;
-}
-
 // Edit distances, a machine word of the table at a time (Myers 1999, in the form of Hyyrö 2003), of
 // a group of candidates side by side.
 //

@@ -105,6 +105,13 @@ struct AlignmentCosts {
   }
 };
 
+// How a search values a path, and what it may use.
+struct SearchOptions {
+  double model_weight = 0.0;
+  // bytes that one search may take
+  std::size_t memory = std::numeric_limits<std::size_t>::max();
+};
+
 // The vectors of a row of gains of whole lattices.
 template <class Real>
 using GainVectors = Vectors<Real, sizeof(Real) == sizeof(double) ? 64 : 32>;

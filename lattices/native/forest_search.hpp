@@ -19,11 +19,7 @@ struct Part {
   double denominator, bonus;
 };
 
-struct Options {
-  double model_weight = 0.0;
-  // bytes that one search may take
-  std::size_t memory = 0;
-};
+using Options = SearchOptions;
 
 struct Answer {
   double value = kMinusInfinity;

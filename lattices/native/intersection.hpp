@@ -35,13 +35,6 @@ struct BestPath {
   bool complete() const { return part >= 0; }
 };
 
-// How a search values a path, and what it may use.
-struct SearchOptions {
-  double model_weight = 0.0;
-  // bytes that one search may take
-  std::size_t memory = std::numeric_limits<std::size_t>::max();
-};
-
 // Searches, one after the other, in memory that is kept from one to the next.
 //
 // The forward pass keeps the gains of all cells (lattice state, machine state) and nothing else.
