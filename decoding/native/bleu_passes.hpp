@@ -73,7 +73,7 @@ class LabelPasses {
   // the model, too, where that decides.
   void begin(const std::vector<Index>& tracked, std::span<const char> ignored, bool by_model) {
     clipping_.begin(tracked, ignored);
-    by_model_ = by_model;
+    dominance_.by_model = by_model;
     compared_ = comparisons();
   }
   const ReferenceNgrams& grams() const { return grams_; }
@@ -207,8 +207,7 @@ class LabelPasses {
   std::size_t comparisons() const { return front_.comparisons() + part_.comparisons(); }
 
   void insert(Front<W>& front, const L& label) {
-    front.insert(label, options_.front ? 1 : options_.k,
-                 {clipping_, options_.worst, by_model_, options_.preference()});
+    front.insert(label, options_.front ? 1 : options_.k, dominance_);
   }
 
   // Close a front; false if the budget is spent.
@@ -354,9 +353,9 @@ class LabelPasses {
 
   const BleuSearchOptions& options_;
   Index order_ = 1;
-  bool by_model_ = false;
   ReferenceNgrams grams_;
   Clipping<W> clipping_;
+  Dominance<W> dominance_{clipping_, options_.worst, false, options_.preference()};
   std::size_t compared_ = 0;    // before this round
   std::vector<Index> classes_;  // of each arc or symbol; -1 without a word, less for slots
   std::vector<L> labels_;
