@@ -16,7 +16,7 @@ import lattices
 from benchmarks.data import DATA, MULTI30K, Corpus, referenced
 from benchmarks.pages import write_page
 from decoding import corpus_oracle, oracles
-from decoding.extraction.labels import Wanted, problems_of, search
+from decoding.extraction.bleu_search import Wanted, problems_of, search
 from fstmetrics import BLEU, GRR, LinearBLEU, Metric, corpus_score
 from lattices import Forest, Lattice, NBest, Space
 from lattices.algorithms import density_masks, max_marginals, subset

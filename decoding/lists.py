@@ -13,7 +13,7 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NBEST, check_filled, takes
-from lattices.spaces.features import FeatureRows, Weights, widened_rows
+from lattices.spaces.features import FeatureRows, Weights, reordered_rows, rows_of, widened_rows
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
 _EXTRA = "extra"

@@ -1,6 +1,6 @@
 """Searches and algorithms over lattices and forests."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, overload
 
 import numpy
@@ -15,6 +15,33 @@ class LatticeColumns:
     """The columns of a lattice, checked."""
 
     def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], in_arc: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start: int, called: str = 'the lattice') -> None: ...
+
+    @property
+    def src(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def dst(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def label(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def score(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def final(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def in_arc(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def in_offset(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def out_offset(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def start(self) -> int: ...
 
 class ForestColumns:
     """The columns of a forest, checked."""
@@ -115,6 +142,9 @@ class FeatureColumns:
 
     def row(self, row: int) -> dict[str, float]:
         """Return the features of one row that are not zero, by name."""
+
+    def rows(self, ends: bool = False) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+        """Return values, columns and bounds of the rows of edges, or of ends."""
 
 @overload
 def path_fields(space: LatticeColumns, features: FeatureColumns | None, strings: list[str], edges: Sequence[int]) -> tuple[tuple[str, ...], float, dict[str, float], tuple[int, ...]]: ...
@@ -277,6 +307,22 @@ def normal_lattices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), 
 
 def sound_matrices(wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], height_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], width_at: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], column: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], value: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
     """Tell which rows of a batch are sparse matrices as scipy wants them."""
+
+class Labels:
+    """The numbers of labels in a vocabulary."""
+
+    def __init__(self) -> None: ...
+
+def kaldi_ends(data: bytes) -> list[int]:
+    """
+    Return the places behind the lattices of an archive, as far as they are complete.
+    """
+
+def kaldi_lattice(record: bytes, labels: Labels, number: Callable[[list[int]], list[int] | None], strings: list[str], names: tuple[str, ...], lm_scale: float, acoustic_scale: float, frame_shift: float) -> tuple[str, LatticeColumns, FeatureColumns, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)] | None] | None:
+    """
+    Return key, columns, features and times of a lattice; None if anything is unusual.
+    `number` gives the numbers of labels not met before, or None if one has none.
+    """
 
 def kaldi_lines(key: str, lattice: LatticeColumns, name: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], names: list[str], graph: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], acoustic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_graph: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final_acoustic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], compact: bool) -> bytes:
     """

@@ -37,7 +37,7 @@ from lattices.spaces.arguments import GRAPH, SPACES, check_filled, takes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from decoding.extraction.labels import StatisticsFront
+    from decoding.extraction.bleu_search import StatisticsFront
 
 #: sentences that are looked through for one that scores best against the reference it was
 #: found by: a few, which mostly do, and then more
@@ -295,7 +295,7 @@ def _fronts(
     ]
     if not some:
         return []
-    from decoding.extraction.labels import statistics_fronts
+    from decoding.extraction.bleu_search import statistics_fronts
 
     return statistics_fronts(
         [space for space, _ in some],

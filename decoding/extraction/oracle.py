@@ -53,7 +53,7 @@ from lattices.spaces.arguments import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from decoding.extraction.labels import Labelled
+    from decoding.extraction.bleu_search import Labelled
 
 #: what a native search says of a space; the third outcome is that another engine has to try
 _NO_PATH, _OVERFLOW = 1, 2
@@ -77,7 +77,7 @@ def oracle(
 
     Of a lattice or forest it takes one intersection, and is exact (but see references that are
     lattices), or refused where it takes more than ``memory``; every sentence of a list is scored.
-    BLEU, which has no machine, is searched by labels (:mod:`decoding.extraction.labels`), which are
+    BLEU, which has no machine, is searched by labels (:mod:`decoding.extraction.bleu_search`):
     exact within ``budget`` and ``memory``; beyond them the result says ``exact=False`` and has a
     ``bound``.
 
@@ -129,7 +129,7 @@ def oracle_kbest(
     What is maximised is as of :func:`oracle`. Of a lattice it takes one intersection and is
     exact; a forest goes through rows where these are few
     (:mod:`lattices.intersection.rows`), and else through the intersection, too. BLEU is searched
-    by labels (:mod:`decoding.extraction.labels`).
+    by labels (:mod:`decoding.extraction.bleu_search`).
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def worst(
     sentence that the model likes and the metric does not. It goes through rows
     (:mod:`lattices.intersection.rows`) and is exact within ``budget`` and ``memory``; beyond them
     the results say ``exact=False``. So it is for BLEU, by labels
-    (:mod:`decoding.extraction.labels`).
+    (:mod:`decoding.extraction.bleu_search`).
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def ranked_oracles(
     if not has_machine(evaluator):
         if not search.is_ours or not has_matches(evaluator):
             raise _no_machine(evaluator, search)
-        from decoding.extraction.labels import label_search
+        from decoding.extraction.bleu_search import label_search
 
         (labelled,) = label_search(
             [space], [evaluator], k, search, worst=worst, model_weight=model_weight
@@ -335,7 +335,7 @@ def find_oracles(
         else:
             raise _no_machine(evaluator, search)
     for of_metric in by_labels.values():
-        from decoding.extraction.labels import label_search
+        from decoding.extraction.bleu_search import label_search
 
         labelled = label_search(
             [space for space, _ in of_metric.values()],

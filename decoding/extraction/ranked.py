@@ -18,7 +18,7 @@ from lattices.intersection import RankingEngine, choose, kernel
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.spaces.arguments import check_filled
 
-#: who finds sentences by labels (:mod:`decoding.extraction.labels`)
+#: who finds sentences by labels (:mod:`decoding.extraction.bleu_search`)
 LABELS = "labels"
 #: sentences that stand in for a space whose rows are beyond the budget
 STAND_INS = 1000

@@ -7,7 +7,7 @@ namespace decoding {
 
 void bind_edit(nanobind::module_& module);
 void bind_envelope(nanobind::module_& module);
-void bind_labels(nanobind::module_& module);
+void bind_bleu_search(nanobind::module_& module);
 void bind_linear(nanobind::module_& module);
 void bind_oracles(nanobind::module_& module);
 void bind_expectation(nanobind::module_& module);

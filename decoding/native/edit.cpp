@@ -31,8 +31,7 @@ void bind_edit(nb::module_& module) {
         for (const Ints& each : beginnings) {
           words.emplace_back(view(each).begin(), view(each).end());
         }
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
+        auto found = unlocked([&](Poll& poll) {
           return least_edits(lattice, scale, std::move(words), likely, changes, swaps, memory,
                              poll);
         });
@@ -40,8 +39,7 @@ void bind_edit(nb::module_& module) {
         return std::tuple(std::move(sentence), std::move(objectives), settled,
                           std::move(found.path), found.mass);
       },
-      nb::arg("lattice"), nb::arg("scale"), nb::arg("beginnings"), nb::arg("likely"),
-      nb::arg("changes"), nb::arg("swaps"), nb::arg("memory"),
+      "lattice"_a, "scale"_a, "beginnings"_a, "likely"_a, "changes"_a, "swaps"_a, "memory"_a,
       "Return the sentence with few expected edits that some sentences lead to: its words, the\n"
       "expected edits of all on the way, whether no change is left that lowers them, and the arcs\n"
       "of its best path, if it has one. Begin with these sentences, by default with the model's\n"
@@ -54,8 +52,7 @@ void bind_edit(nb::module_& module) {
         if (times.shape(0) > 0 && times.shape(0) != lattice.final.size()) {
           throw option_error("times that do not fit the lattice");
         }
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
+        auto found = unlocked([&](Poll& poll) {
           return EditSearch(lattice, scale, view(times)).bins(view(words), poll);
         });
         std::vector<double> numbers;
@@ -64,10 +61,9 @@ void bind_edit(nb::module_& module) {
           numbers.insert(numbers.end(), {each.posterior, each.begin, each.end});
         }
         const std::size_t rows = found.placed.size();
-        return std::tuple(give(std::move(found.label)), give(std::move(numbers), rows, 3),
-                          give(std::move(found.offset)), give(std::move(found.chosen)));
+        return give_all(found.label, give(std::move(numbers), rows, 3), found.offset, found.chosen);
       },
-      nb::arg("lattice"), nb::arg("scale"), nb::arg("times"), nb::arg("words"),
+      "lattice"_a, "scale"_a, "times"_a, "words"_a,
       "Return the alternatives of all bins of a sentence: labels, posteriors and times weighted "
       "by\n"
       "them, where bins begin, and the sentence's own alternatives.");
@@ -88,10 +84,9 @@ void bind_edit(nb::module_& module) {
         for (const auto& sum : sums) masses.push_back(sum.value());
         tree.parent.erase(tree.parent.begin());
         tree.word.erase(tree.word.begin());
-        return std::tuple(give(std::move(tree.parent)), give(std::move(tree.word)),
-                          give(std::move(masses)), give(std::move(best)));
+        return give_all(tree.parent, tree.word, masses, best);
       },
-      nb::arg("label"), nb::arg("offset"), nb::arg("mass"), nb::arg("score"),
+      "label"_a, "offset"_a, "mass"_a, "score"_a,
       "Return the tree of the prefixes of a list's entries: the state before and the word into "
       "each\n"
       "state but the first, and the mass and the best score of the entries that end in each.");

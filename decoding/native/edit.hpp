@@ -44,6 +44,7 @@
 #include "lattices/native/scratch.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
+#include "lattices/native/vectors.hpp"
 
 namespace decoding {
 
@@ -113,7 +114,7 @@ struct EditBuffers {
   std::vector<double> share;            // of each arc, as in its step
   std::vector<EditWay> ways;            // by state
   std::vector<Index> first, next;       // places of a word in the sentence, from 1; 0: no more
-  lattices::RawVector<double> rows;     // see EditSearch
+  lattices::Room<double> rows;          // see EditSearch
   std::vector<double> beyond;           // see sweep
   lattices::RawVector<CellPair> mass;   // where `filled` says so
   std::vector<std::uint64_t> filled;
@@ -125,7 +126,7 @@ struct EditBuffers {
            sizeof(Index) * (offset.capacity() + number.capacity() + label.capacity() +
                             first.capacity() + next.capacity()) +
            sizeof(double) *
-               (forward.capacity() + ending.capacity() + share.capacity() + rows.capacity() +
+               (forward.capacity() + ending.capacity() + share.capacity() + rows.size() +
                 beyond.capacity() + filled.capacity() + posterior.capacity());
   }
 };
@@ -438,10 +439,7 @@ class EditSearch {
     for (std::size_t k = own_.size(); k > 0; --k) {
       at_->next[k] = std::exchange(at_->first[own_[k - 1]], static_cast<Index>(k));
     }
-    at_->rows.resize(lattice_.final.size() * stride() + kLanes);
-    void* begin = at_->rows.data();
-    std::size_t room = 8 * at_->rows.size();
-    rows_ = static_cast<double*>(std::align(8 * kLanes, 8 * (room / 8 - kLanes), begin, room));
+    rows_ = at_->rows.make(lattice_.final.size() * stride());
     lattices::dispatch([&] {
       for (std::size_t i = size == size_before ? (same + 1) / kLanes * kLanes : 0; i < size;) {
         switch ((size - i) / kLanes) {
@@ -461,12 +459,9 @@ class EditSearch {
     });
   }
 
-  static constexpr std::size_t kLanes = 8;
-  typedef double Vector
-      __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
-  static Vector& vector(double* at) { return *reinterpret_cast<Vector*>(at); }
-  static const Vector& vector(const double* at) { return *reinterpret_cast<const Vector*>(at); }
-  static void lower(Vector& one, const Vector& other) { one = other < one ? other : one; }
+  using V = lattices::Vectors<double, 64>;
+  using Vector = V::Vector;
+  static constexpr std::size_t kLanes = V::count;
 
   // The forward pass over so many vectors of cells, from one on. `beyond` is infinite up to its
   // middle and then -1: read from k cells before the middle on, it is -1 from cell k on.
@@ -485,24 +480,24 @@ class EditSearch {
         const double* row = from + begin;
         if (word < 0) {
           for (std::size_t v = 0; v < Vectors; ++v) {
-            o[v] += part * vector(row + v * kLanes);
-            e[v] += part * vector(row + size + v * kLanes);
+            o[v] += part * V::at(row + v * kLanes);
+            e[v] += part * V::at(row + size + v * kLanes);
           }
           continue;
         }
         Vector z[Vectors];
-        for (std::size_t v = 0; v < Vectors; ++v) z[v] = vector(row + v * kLanes - 1);
+        for (std::size_t v = 0; v < Vectors; ++v) z[v] = V::at(row + v * kLanes - 1);
         for (Index k = at_->first[word]; k > 0; k = at_->next[k]) {
           const double* beyond = at_->beyond.data() + size - k + begin;
           for (std::size_t v = 0; v < Vectors; ++v) {
-            lower(z[v], from[k - 1] + vector(beyond + v * kLanes));
+            V::lower(z[v], from[k - 1] + V::at(beyond + v * kLanes));
           }
         }
         for (std::size_t v = 0; v < Vectors; ++v) {
-          Vector x = vector(row + size + v * kLanes), y = x + 1.0;
+          Vector x = V::at(row + size + v * kLanes), y = x + 1.0;
           x += 1.0 + kUnplaced;
-          lower(x, z[v]);
-          lower(y, z[v]);
+          V::lower(x, z[v]);
+          V::lower(y, z[v]);
           e[v] += part * x;
           o[v] += part * y;
         }
@@ -510,8 +505,8 @@ class EditSearch {
       double* to = odd(state);
       to[-1] = std::numeric_limits<double>::infinity();
       for (std::size_t v = 0; v < Vectors; ++v) {
-        vector(to + begin + v * kLanes) = o[v];
-        vector(to + size + begin + v * kLanes) = e[v];
+        V::at(to + begin + v * kLanes) = o[v];
+        V::at(to + size + begin + v * kLanes) = e[v];
       }
     }
   }

@@ -53,7 +53,7 @@ std::vector<Index> joined_offsets(std::vector<Envelope>& parts,
 
 // How many segments each space has, all segments end to end, their edges and words; what is wrong
 // with which space, if something is: its number, and one of EnvelopeProblem.
-auto give_all(std::vector<Envelope> parts) {
+auto give_envelopes(std::vector<Envelope> parts) {
   int problem = 0;
   Index culprit = -1;
   std::vector<Index> count{0};
@@ -64,12 +64,11 @@ auto give_all(std::vector<Envelope> parts) {
     }
     count.push_back(count.back() + static_cast<Index>(each.left.size()));
   }
-  return std::tuple(give(std::move(count)), give(joined(parts, &Envelope::slope)),
-                    give(joined(parts, &Envelope::intercept)), give(joined(parts, &Envelope::left)),
-                    give(joined(parts, &Envelope::edges)),
-                    give(joined_offsets(parts, &Envelope::edge_offset)),
-                    give(joined(parts, &Envelope::words)),
-                    give(joined_offsets(parts, &Envelope::word_offset)), culprit, problem);
+  return give_all(
+      count, give(joined(parts, &Envelope::slope)), give(joined(parts, &Envelope::intercept)),
+      give(joined(parts, &Envelope::left)), give(joined(parts, &Envelope::edges)),
+      give(joined_offsets(parts, &Envelope::edge_offset)), give(joined(parts, &Envelope::words)),
+      give(joined_offsets(parts, &Envelope::word_offset)), culprit, problem);
 }
 
 }  // namespace
@@ -97,18 +96,14 @@ void bind_envelope(nb::module_& module) {
             throw option_error("lines that do not fit the spaces");
           }
         }
-        std::vector<Envelope> found(spaces.size());
-        unlocked([&] {
-          parallel_for(found.size(), threads, check_signals, [&](std::size_t at, Poll& poll) {
-            const auto own = rows.subspan(bounds[at], bounds[at + 1] - bounds[at]);
-            found[at] = of_lattice[at] != nullptr ? EnvelopeSearch(*of_lattice[at], own).run(poll)
-                                                  : EnvelopeSearch(*of_forest[at], own).run(poll);
-          });
-          return 0;
-        });
-        return give_all(std::move(found));
+        const auto search = [&](std::size_t at, Envelope& found, Poll& poll) {
+          const auto own = rows.subspan(bounds[at], bounds[at + 1] - bounds[at]);
+          found = of_lattice[at] != nullptr ? EnvelopeSearch(*of_lattice[at], own).run(poll)
+                                            : EnvelopeSearch(*of_forest[at], own).run(poll);
+        };
+        return give_envelopes(search_batch<Envelope>(spaces.size(), threads, search));
       },
-      nb::arg("spaces"), nb::arg("lines"), nb::arg("offset"), nb::arg("threads"),
+      "spaces"_a, "lines"_a, "offset"_a, "threads"_a,
       "Return the envelopes of lattices and forests, end to end: where each begins, slopes,\n"
       "intercepts, steps, edges and words of the segments; then the first space of which there is\n"
       "none, and why.");
@@ -142,8 +137,7 @@ void bind_envelope(nb::module_& module) {
         });
         return give(std::move(lines), bound.size() - 1, 2);
       },
-      nb::arg("bounds"), nb::arg("columns"), nb::arg("values"), nb::arg("weights"),
-      nb::arg("direction"),
+      "bounds"_a, "columns"_a, "values"_a, "weights"_a, "direction"_a,
       "Return the intercept and the slope of each row of a sparse matrix of features.");
   module.def(
       "list_envelope",
@@ -152,9 +146,9 @@ void bind_envelope(nb::module_& module) {
         if (offset.shape(0) != rows.size() + 1) throw option_error("lines that do not fit a list");
         std::vector<Envelope> found(1);
         found[0] = unlocked([&] { return list_envelope(rows, view(label), view(offset)); });
-        return give_all(std::move(found));
+        return give_envelopes(std::move(found));
       },
-      nb::arg("lines"), nb::arg("label"), nb::arg("offset"),
+      "lines"_a, "label"_a, "offset"_a,
       "Return the envelope of the entries of a list, as `envelopes` does.");
 }
 

@@ -33,19 +33,18 @@ void bind_evidence(nb::module_& module) {
       [](const Ints& label, const Ints& offset) {
         const auto entries = sentences_of(label, offset);
         auto found = unlocked([&] { return distinct_sentences(entries); });
-        return std::pair(give(std::move(found.sentence)), give(std::move(found.first)));
+        return give_all(found.sentence, found.first);
       },
-      nb::arg("label"), nb::arg("offset"),
+      "label"_a, "offset"_a,
       "Return which sentence each entry is, and the first entry of each sentence.");
   module.def(
       "path_sentences",
       [](const LatticeColumns& lattice, const Ints& arcs, const Ints& offset) {
         const auto paths = paths_of(lattice, arcs, offset);
         auto found = unlocked([&] { return path_sentences(lattice, paths); });
-        return std::tuple(give(std::move(found.label)), give(std::move(found.offset)),
-                          give(std::move(found.score)));
+        return give_all(found.label, found.offset, found.score);
       },
-      nb::arg("lattice"), nb::arg("arcs"), nb::arg("offset"),
+      "lattice"_a, "arcs"_a, "offset"_a,
       "Return the words of complete paths, where those of each begin, and the scores.");
   module.def(
       "path_features",
@@ -66,12 +65,10 @@ void bind_evidence(nb::module_& module) {
       "path_masses",
       [](const LatticeColumns& lattice, const Ints& label, const Ints& offset, double scale) {
         const auto sentences = sentences_of(label, offset);
-        return give(unlocked([&] {
-          Poll poll(check_signals);
-          return path_masses(lattice, sentences, scale, poll);
-        }));
+        return give(
+            unlocked([&](Poll& poll) { return path_masses(lattice, sentences, scale, poll); }));
       },
-      nb::arg("lattice"), nb::arg("label"), nb::arg("offset"), nb::arg("scale"),
+      "lattice"_a, "label"_a, "offset"_a, "scale"_a,
       "Return the log of the mass of all paths of each sentence.");
 }
 

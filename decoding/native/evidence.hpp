@@ -1,12 +1,11 @@
 // Sentences as evidence: equal ones found, those of paths, and the mass of each in a lattice.
 #pragma once
 
-#include <tsl/robin_map.h>
-
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "lattices/native/distinct.hpp"
 #include "lattices/native/ngrams.hpp"
 #include "lattices/native/paths.hpp"
 #include "lattices/native/poll.hpp"
@@ -19,6 +18,11 @@ namespace decoding {
 using lattices::Index;
 using lattices::Sentences;
 
+// Words as a string to be hashed and compared.
+inline std::string_view bytes_of(std::span<const Index> words) {
+  return {reinterpret_cast<const char*>(words.data()), words.size_bytes()};
+}
+
 // Which sentence each entry is, numbered as they come, and the first entry of each.
 struct DistinctSentences {
   std::vector<Index> sentence, first;
@@ -26,15 +30,12 @@ struct DistinctSentences {
 
 inline DistinctSentences distinct_sentences(const Sentences& entries) {
   DistinctSentences found;
-  tsl::robin_map<std::string_view, Index> known;
-  known.reserve(entries.size());
+  lattices::Strings known;
   found.sentence.reserve(entries.size());
   for (Index entry = 0; entry < entries.size(); ++entry) {
-    const auto words = entries.words(entry);
-    const std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size_bytes());
-    const auto [at, fresh] = known.try_emplace(bytes, static_cast<Index>(found.first.size()));
-    if (fresh) found.first.push_back(entry);
-    found.sentence.push_back(at->second);
+    found.sentence.push_back(known.number(bytes_of(entries.words(entry))));
+    if (found.sentence.back() == static_cast<Index>(found.first.size()))
+      found.first.push_back(entry);
   }
   return found;
 }

@@ -12,47 +12,34 @@
 
 namespace decoding {
 
-namespace {
-
 using namespace lattices;
 
-// The columns of a Python DerivationGraph, checked once.
-struct DerivationColumns : Derivations {
-  DerivationColumns(Ints in_offset_column, Ints tail_column, Ints tail_offset_column,
-                    Ints slot_column, Floats gain_column, Index root_node)
-      : Derivations{view(in_offset_column), view(tail_column), view(tail_offset_column),
-                    view(slot_column),      view(gain_column), root_node},
-        in_offset_(std::move(in_offset_column)),
-        tail_(std::move(tail_column)),
-        tail_offset_(std::move(tail_offset_column)),
-        slot_(std::move(slot_column)),
-        gain_(std::move(gain_column)) {
-    const std::size_t edges = slot.size();
-    bool good = gain.size() == edges && !in_offset.empty() && in_offset.front() == 0 &&
-                static_cast<std::size_t>(in_offset.back()) == edges &&
-                tail_offset.size() == edges + 1 && tail_offset.front() == 0 &&
-                static_cast<std::size_t>(tail_offset.back()) == tail.size() && root >= 0 &&
-                root < num_nodes();
-    for (Index node = 0; good && node < num_nodes(); ++node) {
-      good = in_offset[node] <= in_offset[node + 1];
-      for (Index edge = in_offset[node]; good && edge < in_offset[node + 1]; ++edge) {
-        good = slot[edge] >= 0 && tail_offset[edge] <= tail_offset[edge + 1];
-        if (!good) break;
-        for (const Index below : tails(edge)) good &= below >= 0 && below < node;
-      }
+static void check_columns(const Derivations& graph) {
+  const auto& [in_offset, tail, tail_offset, slot, gain, root] = graph;
+  const std::size_t edges = slot.size();
+  bool good = gain.size() == edges && !in_offset.empty() && in_offset.front() == 0 &&
+              static_cast<std::size_t>(in_offset.back()) == edges &&
+              tail_offset.size() == edges + 1 && tail_offset.front() == 0 &&
+              static_cast<std::size_t>(tail_offset.back()) == tail.size() && root >= 0 &&
+              root < graph.num_nodes();
+  for (Index node = 0; good && node < graph.num_nodes(); ++node) {
+    good = in_offset[node] <= in_offset[node + 1];
+    for (Index edge = in_offset[node]; good && edge < in_offset[node + 1]; ++edge) {
+      good = slot[edge] >= 0 && tail_offset[edge] <= tail_offset[edge + 1];
+      if (!good) break;
+      for (const Index below : graph.tails(edge)) good &= below >= 0 && below < node;
     }
-    if (!good) throw space_error("the columns of a graph of derivations do not fit together");
   }
+  if (!good) throw space_error("the columns of a graph of derivations do not fit together");
+}
 
- private:
-  Ints in_offset_, tail_, tail_offset_, slot_;
-  Floats gain_;
-};
+namespace {
+
+// The columns of a Python DerivationGraph, checked once.
+using DerivationColumns = Kept<Derivations, Ints, Ints, Ints, Ints, Floats, Index>;
 
 auto given(DerivationArrays&& found) {
-  return std::tuple(give(std::move(found.in_offset)), give(std::move(found.tail)),
-                    give(std::move(found.tail_offset)), give(std::move(found.slot)),
-                    give(std::move(found.gain)));
+  return give_all(found.in_offset, found.tail, found.tail_offset, found.slot, found.gain);
 }
 
 }  // namespace
@@ -60,20 +47,19 @@ auto given(DerivationArrays&& found) {
 void bind_expectation(nb::module_& module) {
   nb::class_<DerivationColumns>(module, "DerivationColumns",
                                 "The columns of a graph of derivations, checked.")
-      .def(nb::init<Ints, Ints, Ints, Ints, Floats, Index>(), nb::arg("in_offset"), nb::arg("tail"),
-           nb::arg("tail_offset"), nb::arg("slot"), nb::arg("gain"), nb::arg("root"));
+      .def(DerivationColumns::Init(), "in_offset"_a, "tail"_a, "tail_offset"_a, "slot"_a, "gain"_a,
+           "root"_a);
   module.def(
       "expectation",
       [](const DerivationColumns& graph, const Floats& score, double scale, double tilt,
          bool surprise) {
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
+        auto found = unlocked([&](Poll& poll) {
           return expectation(graph, view(score), {scale, tilt, surprise}, poll);
         });
         return std::tuple(found.log_total, found.mean, found.variance,
                           give(std::move(found.gradient)), give(std::move(found.count)));
       },
-      nb::arg("graph"), nb::arg("score"), nb::arg("scale"), nb::arg("tilt"), nb::arg("surprise"),
+      "graph"_a, "score"_a, "scale"_a, "tilt"_a, "surprise"_a,
       "Return the logarithm of the sum over all derivations, mean and variance of the value, and\n"
       "of each slot the derivative of the mean and how often it is used.");
   module.def(
@@ -88,7 +74,7 @@ void bind_expectation(nb::module_& module) {
         const std::vector<double> nothing(std::max(arcs, states), 0.0);
         return given(from_the_end({lattice.src, lattice.dst, slot, end, nothing, nothing}));
       },
-      nb::arg("lattice"), "Return a lattice as a graph of derivations, all gains 0.");
+      "lattice"_a, "Return a lattice as a graph of derivations, all gains 0.");
   module.def(
       "word_states",
       [](const LatticeColumns& units, const Ints& origin, const LatticeColumns& lattice) {
@@ -102,7 +88,7 @@ void bind_expectation(nb::module_& module) {
         }
         return give(std::move(state));
       },
-      nb::arg("units"), nb::arg("origin"), nb::arg("lattice"),
+      "units"_a, "origin"_a, "lattice"_a,
       "Return the state of the lattice of words for each state of that of characters; right for\n"
       "those between words, where alone a path may end.");
   module.def(
@@ -114,10 +100,9 @@ void bind_expectation(nb::module_& module) {
           throw option_error("slots that do not fit the lattice");
         }
         using Found = std::optional<std::pair<DerivationArrays, double>>;
-        auto found = unlocked([&] {
+        auto found = unlocked([&](Poll& poll) {
           return machine.visit([&](const auto& reader) -> Found {
             RowMachine rows(reader);
-            Poll poll(check_signals);
             const auto classes =
                 arc_classes(lattice, [&](Index word) { return reader.class_of(word); });
             if (!classes) throw space_error("a lattice has no complete path");
@@ -128,12 +113,11 @@ void bind_expectation(nb::module_& module) {
                 factor * product->opening);
           });
         });
-        using Given = std::tuple<decltype(given(std::move(found->first))), double>;
-        if (!found) return std::optional<Given>();
-        return std::optional<Given>(Given(given(std::move(found->first)), found->second));
+        return given_or_none(found, [](auto& both) {
+          return std::tuple(given(std::move(both.first)), both.second);
+        });
       },
-      nb::arg("lattice"), nb::arg("machine"), nb::arg("pairs"), nb::arg("bytes"), nb::arg("factor"),
-      nb::arg("arc_slot"), nb::arg("final_slot"),
+      "lattice"_a, "machine"_a, "pairs"_a, "bytes"_a, "factor"_a, "arc_slot"_a, "final_slot"_a,
       "Return the product of a lattice with rows as a graph of derivations, and its opening gain;\n"
       "None beyond the budget. Gains are multiplied by the factor.");
 }

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
 #include <tuple>
-#include <unordered_set>
 
 #include "decoding/native/bindings.hpp"
+#include "decoding/native/evidence.hpp"
 #include "decoding/native/ngram_matches.hpp"
 #include "lattices/native/columns.hpp"
 #include "lattices/native/sentence_columns.hpp"
@@ -44,13 +43,12 @@ std::vector<Index> ranked_sentences(const Sentences& sentences, std::span<const 
   };
   if (k == 1 && !order.empty()) return {*std::min_element(order.begin(), order.end(), ahead)};
   std::sort(order.begin(), order.end(), ahead);
-  std::unordered_set<std::string_view> known;
+  Strings known;
   std::vector<Index> found;
   for (const Index entry : order) {
     if (found.size() == k) break;
-    const auto words = sentences.words(entry);
-    const std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size_bytes());
-    if (known.insert(bytes).second) found.push_back(entry);
+    const Index number = known.number(bytes_of(sentences.words(entry)));
+    if (number == static_cast<Index>(found.size())) found.push_back(entry);
   }
   return found;
 }
@@ -63,15 +61,12 @@ void bind_space(nb::module_& module) {
       [](const Columns& space, const Unfolded& unfolded, const Floats& value, const Floats& theta,
          double unit, std::size_t k) {
         const auto factors = factors_of(theta, unit, unfolded.ngrams, value);
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
+        auto found = unlocked([&](Poll& poll) {
           return most_gaining(space, unfolded, edge_gains(unfolded, view(value), factors), k, poll);
         });
-        return std::tuple(give(std::move(found.gain)), give(std::move(found.edge)),
-                          give(std::move(found.offset)));
+        return give_all(found.gain, found.edge, found.offset);
       },
-      nb::arg("space"), nb::arg("unfolded"), nb::arg("value"), nb::arg("theta"), nb::arg("unit"),
-      nb::arg("k"),
+      "space"_a, "unfolded"_a, "value"_a, "theta"_a, "unit"_a, "k"_a,
       "Return the k sentences of the highest linear BLEU: what they gain, their edges, offsets.");
 }
 
@@ -88,8 +83,8 @@ void bind_linear(nb::module_& module) {
         const auto grams = grams_of(trie, gram, offset);
         return give(sentence_gains(trie, grams, view(value), factors));
       },
-      nb::arg("trie"), nb::arg("gram"), nb::arg("offset"), nb::arg("value"), nb::arg("theta"),
-      nb::arg("unit"), "Return the linear BLEU of each sentence of a list.");
+      "trie"_a, "gram"_a, "offset"_a, "value"_a, "theta"_a, "unit"_a,
+      "Return the linear BLEU of each sentence of a list.");
   module.def(
       "ranked_sentences",
       [](const Ints& label, const Ints& offset, const Floats& value, const Floats& score,
@@ -99,7 +94,7 @@ void bind_linear(nb::module_& module) {
         check_size(score.shape(0), sentences.size(), "the column of scores");
         return give(ranked_sentences(sentences, view(value), view(score), k));
       },
-      nb::arg("label"), nb::arg("offset"), nb::arg("value"), nb::arg("score"), nb::arg("k"),
+      "label"_a, "offset"_a, "value"_a, "score"_a, "k"_a,
       "Return the entries of the k sentences of the highest values, each sentence once.");
   module.def(
       "expected_bleu",
@@ -110,8 +105,8 @@ void bind_linear(nb::module_& module) {
         return give(
             unlocked([&] { return expected_bleu(trie, grams, view(expected), length, order); }));
       },
-      nb::arg("trie"), nb::arg("gram"), nb::arg("offset"), nb::arg("expected"), nb::arg("length"),
-      nb::arg("order"), "Return the BLEU of each sentence against expected counts and length.");
+      "trie"_a, "gram"_a, "offset"_a, "expected"_a, "length"_a, "order"_a,
+      "Return the BLEU of each sentence against expected counts and length.");
   module.def(
       "average_matches",
       [](const Ints& unit, const Ints& offset, const Ints& other, const Ints& other_offset,
@@ -128,8 +123,7 @@ void bind_linear(nb::module_& module) {
         });
         return give(std::move(matches), sentences.size(), order);
       },
-      nb::arg("unit"), nb::arg("offset"), nb::arg("other"), nb::arg("other_offset"),
-      nb::arg("weight"), nb::arg("order"),
+      "unit"_a, "offset"_a, "other"_a, "other_offset"_a, "weight"_a, "order"_a,
       "Return the matches of sentences by order, clipped by the expected counts of others.");
 }
 

@@ -33,7 +33,7 @@ namespace decoding {
 using lattices::Lattice;
 using lattices::Poll;
 
-struct LabelMetric {
+struct BleuMetric {
   fstmetrics::BleuOptions bleu;
   fstmetrics::EffectiveLength length;
   bool strict;  // a strict brevity penalty
@@ -101,7 +101,7 @@ class LinearBound {
 
   // Take the slopes at some matches of a sentence, and pass backward.
   template <std::size_t W>
-  void linearise(const Lattice& lattice, const Clipping<W>& clipping, const LabelMetric& metric,
+  void linearise(const Lattice& lattice, const Clipping<W>& clipping, const BleuMetric& metric,
                  const fstmetrics::ReferenceLengths& lengths, double model_weight, Index length,
                  std::span<const double> matches, Poll& poll) {
     metric_ = &metric;
@@ -259,7 +259,7 @@ class LinearBound {
     return sum;
   }
 
-  const LabelMetric* metric_ = nullptr;
+  const BleuMetric* metric_ = nullptr;
   const fstmetrics::ReferenceLengths* lengths_ = nullptr;
   bool logarithmic_ = true;
   std::vector<double> slope_, scale_, rest_;

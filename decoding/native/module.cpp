@@ -10,7 +10,7 @@ NB_MODULE(_native, module) {
   nanobind::module_::import_("fstmetrics._native");
   decoding::bind_oracles(module);
   decoding::bind_edit(module);
-  decoding::bind_labels(module);
+  decoding::bind_bleu_search(module);
   decoding::bind_linear(module);
   decoding::bind_envelope(module);
   decoding::bind_expectation(module);

@@ -107,9 +107,8 @@ void bind_search(nb::module_& module) {
                                      view(word), view(position), view(weight)};
             unlocked([&] { new (self) LatticeRiskSearch(lattice, list, view(share), memory); });
           },
-          nb::arg("lattice"), nb::arg("order"), nb::arg("costs"), nb::arg("length"),
-          nb::arg("offset"), nb::arg("matches"), nb::arg("share"), nb::arg("memory"),
-          nb::keep_alive<1, 2>(),
+          "lattice"_a, "order"_a, "costs"_a, "length"_a, "offset"_a, "matches"_a, "share"_a,
+          "memory"_a, nb::keep_alive<1, 2>(),
           "Costs are those of insertions and deletions and the weight of the heaviest match;\n"
           "matches are columns of words, positions and weights. The weightiest alignments first\n"
           "make the search fastest.")
@@ -120,7 +119,7 @@ void bind_search(nb::module_& module) {
             auto found = unlocked([&] { return self.run({floor, equal, beam, budget, bytes}); });
             return std::tuple(static_cast<int>(found.end), found.gain, give(std::move(found.arcs)));
           },
-          nb::arg("floor"), nb::arg("equal"), nb::arg("beam"), nb::arg("budget"), nb::arg("bytes"),
+          "floor"_a, "equal"_a, "beam"_a, "budget"_a, "bytes"_a,
           "Return how it ended (0: complete, 1: cut, 2: too many), the gain, the arcs.");
 }
 

@@ -25,6 +25,7 @@
 #include "decoding/native/completions.hpp"
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/errors.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/poll.hpp"
 
 namespace decoding {
@@ -56,15 +57,11 @@ std::uint64_t hash_rows(std::span<const Gain> rows) {
     std::array<std::uint64_t, 8> part;
     std::memcpy(part.data(), at, sizeof part);
     for (std::size_t lane = 0; lane < hash.size(); ++lane) {
-      hash[lane] = (hash[lane] ^ part[lane]) * 0x9E3779B97F4A7C15u;
-      hash[lane] ^= hash[lane] >> 29;
+      hash[lane] = lattices::mixed(hash[lane], part[lane]);
     }
   }
   std::uint64_t sum = 0;
-  for (const std::uint64_t each : hash) {
-    sum = (sum ^ each) * 0x9E3779B97F4A7C15u;
-    sum ^= sum >> 32;
-  }
+  for (const std::uint64_t each : hash) sum = lattices::mixed(sum, each);
   return sum;
 }
 

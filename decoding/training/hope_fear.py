@@ -11,8 +11,8 @@ intersection answers it. Fear is a maximum over sentences of the model score min
 alignments: the intersection with negated gains would take the worst alignment of each sentence for
 its metric and is wrong. Fear goes through rows (:mod:`lattices.intersection.rows`) with dominated
 prefixes dropped, exact within a budget; each answer says whether it is. BLEU has no machine: hope,
-fear and the oracle are then searched by labels (:mod:`decoding.extraction.labels`), exact within
-the same budget, and with a bound beyond it.
+fear and the oracle are then searched by labels (:mod:`decoding.extraction.bleu_search`), exact
+within the same budget, and with a bound beyond it.
 
 References
 ----------

@@ -136,9 +136,10 @@ class SoftmaxMargin(PairLearner):
     product with rows, up to ``budget`` pairs; beyond that, and for metrics that have no exact
     machine, it is over a list: the ``size`` best sentences under the weights at the beginning of
     this round and of all before, and their targets, for which BLEU searches the whole space by
-    labels (:mod:`decoding.extraction.labels`). The details of each round have the share of segments
-    that are exact, and the metric of single sentences, as ``judge``. Where that is BLEU smoothed
-    for single sentences, its brevity penalty is, too: sums over sentences shorten otherwise.
+    labels (:mod:`decoding.extraction.bleu_search`). The details of each round have the share of
+    segments that are exact, and the metric of single sentences, as ``judge``. Where that is BLEU
+    smoothed for single sentences, its brevity penalty is, too: sums over sentences shorten
+    otherwise.
 
     A round finds targets under the present weights and then takes ``iterations`` of L-BFGS, or
     one epoch of AdaGrad or SGD, towards them. Its score is the metric of the corpus, its

@@ -16,32 +16,23 @@ AlignmentCosts costs_of(std::size_t order, double insertion, double deletion) {
 }
 
 struct TableWeight {
+  explicit TableWeight(const Table<double>& weight)
+      : table(view(weight)), length(weight.shape(1)) {}
+  double operator()(std::size_t j, std::size_t i) const { return table[j * length + i]; }
+
   std::span<const double> table;
   std::size_t length;
-  double operator()(std::size_t j, std::size_t i) const { return table[j * length + i]; }
 };
 
-std::vector<std::int32_t> alignment_steps(const Table<double>& weight,
-                                          const AlignmentCosts& costs) {
-  const TableWeight worth{view(weight), weight.shape(1)};
-  Aligner aligner(costs);
-  Poll poll(check_signals);
-  aligner.align(weight.shape(0), weight.shape(1), worth, poll);
-  std::vector<std::int32_t> steps;
-  for (const auto& step : aligner.steps()) {
-    steps.insert(steps.end(), {step.operation, step.hypothesis, step.reference, step.run});
-  }
-  return steps;
-}
-
-std::vector<double> soft_statistics(const Table<double>& weight, const AlignmentCosts& costs) {
-  const TableWeight worth{view(weight), weight.shape(1)};
-  Aligner aligner(costs);
-  Poll poll(check_signals);
-  aligner.align(weight.shape(0), weight.shape(1), worth, poll);
-  std::vector<double> row(aligner.width());
-  aligner.statistics(worth, row);
-  return row;
+// Align under a table of weights, and return what use(aligner, weights) makes of it.
+template <class Use>
+auto aligned(const Table<double>& weight, const AlignmentCosts& costs, Use&& use) {
+  return unlocked([&](Poll& poll) {
+    const TableWeight worth(weight);
+    Aligner aligner(costs);
+    aligner.align(weight.shape(0), weight.shape(1), worth, poll);
+    return use(aligner, worth);
+  });
 }
 
 }  // namespace
@@ -51,19 +42,30 @@ void bind_aligning(nb::module_& module) {
       "align",
       [](const Table<double>& weight, std::size_t order, double insertion, double deletion) {
         const auto costs = costs_of(order, insertion, deletion);
-        auto steps = unlocked([&] { return alignment_steps(weight, costs); });
+        auto steps = aligned(weight, costs, [](const Aligner& aligner, const TableWeight&) {
+          std::vector<std::int32_t> columns;
+          for (const auto& step : aligner.steps()) {
+            columns.insert(columns.end(),
+                           {step.operation, step.hypothesis, step.reference, step.run});
+          }
+          return columns;
+        });
         const auto count = steps.size() / 4;
         return give(std::move(steps), count, 4);
       },
-      nb::arg("weight"), nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"),
+      "weight"_a, "order"_a, "insertion"_a, "deletion"_a,
       "Return the best alignment: rows (operation, hypothesis, reference, run).");
   module.def(
       "soft_statistics",
       [](const Table<double>& weight, std::size_t order, double insertion, double deletion) {
         const auto costs = costs_of(order, insertion, deletion);
-        return give(unlocked([&] { return soft_statistics(weight, costs); }));
+        return give(aligned(weight, costs, [](const Aligner& aligner, const TableWeight& worth) {
+          std::vector<double> row(aligner.width());
+          aligner.statistics(worth, row);
+          return row;
+        }));
       },
-      nb::arg("weight"), nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"),
+      "weight"_a, "order"_a, "insertion"_a, "deletion"_a,
       "Return the statistics of the best alignment under a table of weights.");
   module.def(
       "number_statistics",
@@ -71,14 +73,12 @@ void bind_aligning(nb::module_& module) {
          double deletion) {
         Aligner aligner(costs_of(order, insertion, deletion));
         std::vector<double> row(aligner.width());
-        unlocked([&] {
-          Poll poll(check_signals);
+        unlocked([&](Poll& poll) {
           number_statistics(aligner, view(hypothesis), view(reference), poll, row);
         });
         return give(std::move(row));
       },
-      nb::arg("hypothesis"), nb::arg("reference"), nb::arg("order"), nb::arg("insertion"),
-      nb::arg("deletion"),
+      "hypothesis"_a, "reference"_a, "order"_a, "insertion"_a, "deletion"_a,
       "Return the statistics of the best alignment of words given as numbers.");
   module.def(
       "list_statistics",
@@ -87,26 +87,24 @@ void bind_aligning(nb::module_& module) {
         const auto costs = costs_of(order, insertion, deletion);
         const Sentences list{view(unit), view(offset)};
         check(list, table.shape(0));
-        auto rows = unlocked([&] {
-          Poll poll(check_signals);
+        auto rows = unlocked([&](Poll& poll) {
           return list_statistics(list, view(table), table.shape(1), costs, poll);
         });
         return give(std::move(rows), offset.shape(0) - 1, order + 4);
       },
-      nb::arg("table"), nb::arg("unit"), nb::arg("offset"), nb::arg("order"), nb::arg("insertion"),
-      nb::arg("deletion"), "Return one row of statistics for each sentence of a list.");
+      "table"_a, "unit"_a, "offset"_a, "order"_a, "insertion"_a, "deletion"_a,
+      "Return one row of statistics for each sentence of a list.");
   nb::class_<WordMetric>(module, "WordMetric",
                          "An alignment metric under which equal words match, and no others.")
       .def(
           "__init__",
           [](WordMetric* self, std::size_t order, double insertion, double deletion,
              double insertion_units, double deletion_units, double one, bool error_rate) {
-            if (order < 1 || order > 255) throw option_error("the order is from 1 to 255");
-            new (self) WordMetric{
-                {order, insertion, deletion}, insertion_units, deletion_units, one, error_rate};
+            new (self) WordMetric{costs_of(order, insertion, deletion), insertion_units,
+                                  deletion_units, one, error_rate};
           },
-          nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"), nb::arg("insertion_units"),
-          nb::arg("deletion_units"), nb::arg("one"), nb::arg("error_rate"));
+          "order"_a, "insertion"_a, "deletion"_a, "insertion_units"_a, "deletion_units"_a, "one"_a,
+          "error_rate"_a);
 }
 
 }  // namespace fstmetrics

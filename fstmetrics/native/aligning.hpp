@@ -252,10 +252,7 @@ inline std::vector<double> list_statistics(const Sentences& list, std::span<cons
   for (std::size_t s = 0; s < list.size(); ++s) {
     const auto units = list[s];
     const auto weight = [&](std::size_t j, std::size_t i) { return table[units[j] * length + i]; };
-    const auto most = std::min(units.size(), before.size());
-    const auto differs = std::mismatch(units.begin(), units.begin() + most, before.begin()).first;
-    const auto common = static_cast<std::size_t>(differs - units.begin());
-    aligner.align(units.size(), length, weight, poll, common);
+    aligner.align(units.size(), length, weight, poll, common_prefix(units, before));
     aligner.statistics(weight, std::span(rows).subspan(s * aligner.width(), aligner.width()));
     before = units;
   }

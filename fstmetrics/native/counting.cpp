@@ -1,5 +1,5 @@
 // Units, n-gram counts and BLEU: the bindings.
-#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include "fstmetrics/native/bindings.hpp"
 #include "fstmetrics/native/bleu.hpp"
@@ -29,9 +29,9 @@ void bind_units(nb::module_& module) {
       "distinct",
       [](const Ints& unit) {
         auto found = unlocked([&] { return distinct(view(unit)); });
-        return std::pair(give(std::move(found.units)), give(std::move(found.place)));
+        return give_all(found.units, found.place);
       },
-      nb::arg("unit"), "Return the distinct units, first seen first, and the place of each unit.");
+      "unit"_a, "Return the distinct units, first seen first, and the place of each unit.");
   module.def(
       "spell",
       [](const Ints& unit, const Ints& offset, const Ints& letter, const Ints& letter_offset,
@@ -40,10 +40,10 @@ void bind_units(nb::module_& module) {
         const Sentences words{view(unit), view(offset)};
         check(words, letters.size());
         auto found = unlocked([&] { return spell(words, letters, spaces); });
-        return std::pair(give(std::move(found.letter)), give(std::move(found.offset)));
+        return give_all(found.letter, found.offset);
       },
-      nb::arg("unit"), nb::arg("offset"), nb::arg("letter"), nb::arg("letter_offset"),
-      nb::arg("spaces"), "Return sentences of words as sentences of letters; letter 0 is a blank.");
+      "unit"_a, "offset"_a, "letter"_a, "letter_offset"_a, "spaces"_a,
+      "Return sentences of words as sentences of letters; letter 0 is a blank.");
 }
 
 void bind_ngrams(nb::module_& module) {
@@ -54,7 +54,7 @@ void bind_ngrams(nb::module_& module) {
           [](NGrams* self, const Ints& unit, const Ints& offset, std::size_t order, int length) {
             new (self) NGrams(checked(unit, offset), order, length_of(length));
           },
-          nb::arg("unit"), nb::arg("offset"), nb::arg("order"), nb::arg("length"))
+          "unit"_a, "offset"_a, "order"_a, "length"_a)
       .def(
           "matches",
           [](const NGrams& ngrams, const Ints& unit, const Ints& offset, bool strict) {
@@ -62,7 +62,7 @@ void bind_ngrams(nb::module_& module) {
             auto rows = unlocked([&] { return match_list(ngrams, sentences, strict); });
             return give(std::move(rows), sentences.size(), ngrams.width());
           },
-          nb::arg("unit"), nb::arg("offset"), nb::arg("strict"),
+          "unit"_a, "offset"_a, "strict"_a,
           "Return a row for each sentence: clipped matches and n-grams of each order, the length, "
           "the effective reference length.");
   module.def(
@@ -81,9 +81,8 @@ void bind_ngrams(nb::module_& module) {
             unlocked([&] { return match_corpus(corpus, order, length_of(length), strict); });
         return give(std::move(rows), corpus.sentences.size(), 2 * order + 2);
       },
-      nb::arg("unit"), nb::arg("offset"), nb::arg("reference"), nb::arg("reference_offset"),
-      nb::arg("segment"), nb::arg("order"), nb::arg("length"), nb::arg("strict"),
-      "Return a row, as NGrams.matches does, for each segment of a corpus.");
+      "unit"_a, "offset"_a, "reference"_a, "reference_offset"_a, "segment"_a, "order"_a, "length"_a,
+      "strict"_a, "Return a row, as NGrams.matches does, for each segment of a corpus.");
 }
 
 }  // namespace
@@ -102,8 +101,7 @@ void bind_counting(nb::module_& module) {
                                   effective_order, arithmetic};
         return give(unlocked([&] { return bleu_scores(view(rows), options); }));
       },
-      nb::arg("rows"), nb::arg("weight"), nb::arg("smoothing"), nb::arg("value"),
-      nb::arg("effective_order"), nb::arg("arithmetic"),
+      "rows"_a, "weight"_a, "smoothing"_a, "value"_a, "effective_order"_a, "arithmetic"_a,
       "Return the BLEU of each row of statistics, in [0, 1].");
 }
 

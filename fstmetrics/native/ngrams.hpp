@@ -31,7 +31,7 @@ class Trie {
   Node child(Node node, Unit unit) const {
     if (first_[node].unit == unit) return first_[node].node;
     if (!first_[node].others) return none;
-    const auto found = other_.find(key(node, unit));
+    const auto found = other_.find(lattices::pair_key(node, unit));
     return found == other_.end() ? none : found->second;
   }
   Node make_child(Node node, Unit unit) {
@@ -43,7 +43,7 @@ class Trie {
       first.node = next;
     } else {
       first.others = true;
-      const auto [found, is_new] = other_.try_emplace(key(node, unit), next);
+      const auto [found, is_new] = other_.try_emplace(lattices::pair_key(node, unit), next);
       if (!is_new) return found->second;
     }
     first_.emplace_back();
@@ -56,9 +56,6 @@ class Trie {
     Node node = none;
     bool others = false;
   };
-  static std::uint64_t key(Node node, Unit unit) {
-    return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(unit);
-  }
 
   std::vector<Child> first_;
   tsl::robin_map<std::uint64_t, Node, lattices::MixedHash> other_;

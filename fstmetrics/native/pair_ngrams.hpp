@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "fstmetrics/native/bleu.hpp"
-#include "fstmetrics/native/lanes.hpp"
 #include "fstmetrics/native/ngrams.hpp"
 #include "fstmetrics/native/pairs.hpp"
 #include "lattices/native/dispatch.hpp"

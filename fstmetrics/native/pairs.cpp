@@ -32,13 +32,10 @@ void bind_alignments(nb::module_& module) {
   module.def(
       "edit_distances",
       [](const PairColumns& pairs) {
-        auto distances = unlocked([&] {
-          Poll poll(check_signals);
-          return edit_distances(pairs, poll);
-        });
+        auto distances = unlocked([&](Poll& poll) { return edit_distances(pairs, poll); });
         return give(std::move(distances), pairs.evidence.size(), pairs.candidates.size());
       },
-      nb::arg("pairs"), "Return the edit distance of each pair.");
+      "pairs"_a, "Return the edit distance of each pair.");
   module.def(
       "alignment_gains",
       [](const PairColumns& pairs, std::size_t order, double insertion, double deletion, double one,
@@ -48,15 +45,13 @@ void bind_alignments(nb::module_& module) {
         if (soft && (worth.shape(0) < pairs.units() || worth.shape(1) != pairs.units())) {
           throw option_error("a table of similarities that does not fit the units");
         }
-        auto gains = unlocked([&] {
-          Poll poll(check_signals);
+        auto gains = unlocked([&](Poll& poll) {
           return alignment_gains(pairs, {order, insertion, deletion}, soft ? 0.0 : one,
                                  soft ? view(worth) : std::span<const double>(), poll);
         });
         return give(std::move(gains), pairs.evidence.size(), pairs.candidates.size());
       },
-      nb::arg("pairs"), nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"), nb::arg("one"),
-      nb::arg("worth"),
+      "pairs"_a, "order"_a, "insertion"_a, "deletion"_a, "one"_a, "worth"_a,
       "Return the best gain of each pair, in matches. Costs are whole multiples of 1 / one, or in "
       "matches if that is 0; worth is empty, or says what units are worth as matches.");
 }
@@ -67,12 +62,9 @@ void bind_matches(nb::module_& module) {
           "__init__",
           [](PairMatches* self, const PairColumns& pairs, std::size_t order) {
             if (order < 1) throw option_error("the order of n-grams is at least 1");
-            unlocked([&] {
-              Poll poll(check_signals);
-              new (self) PairMatches(pairs, order, poll);
-            });
+            unlocked([&](Poll& poll) { new (self) PairMatches(pairs, order, poll); });
           },
-          nb::arg("pairs"), nb::arg("order"))
+          "pairs"_a, "order"_a)
       .def(
           "of_order",
           [](const PairMatches& pairs, std::size_t order) {
@@ -87,7 +79,7 @@ void bind_matches(nb::module_& module) {
             });
             return give(std::move(result), rows, columns);
           },
-          nb::arg("order"), "Return the matches of one order.")
+          "order"_a, "Return the matches of one order.")
       .def(
           "bleu",
           [](const PairMatches& pairs, const Floats& weight, int smoothing, double value,
@@ -98,8 +90,8 @@ void bind_matches(nb::module_& module) {
             auto scores = unlocked([&] { return pair_bleu(pairs, options); });
             return give(std::move(scores), pairs.other.size(), pairs.own.size());
           },
-          nb::arg("weight"), nb::arg("smoothing"), nb::arg("value"), nb::arg("effective_order"),
-          nb::arg("arithmetic"), "Return the sentence BLEU of each pair.");
+          "weight"_a, "smoothing"_a, "value"_a, "effective_order"_a, "arithmetic"_a,
+          "Return the sentence BLEU of each pair.");
   module.def(
       "pair_chrf",
       [](const std::vector<const PairMatches*>& parts, double beta, bool smooth) {
@@ -113,7 +105,7 @@ void bind_matches(nb::module_& module) {
         auto scores = unlocked([&] { return pair_chrf(parts, beta, smooth); });
         return give(std::move(scores), parts[0]->other.size(), parts[0]->own.size());
       },
-      nb::arg("parts"), nb::arg("beta"), nb::arg("smooth"),
+      "parts"_a, "beta"_a, "smooth"_a,
       "Return the chrF of each pair, from matches of characters and words.");
   module.def(
       "chrf_scores",
@@ -133,7 +125,7 @@ void bind_matches(nb::module_& module) {
         chrf.finish(scores);
         return give(std::move(scores));
       },
-      nb::arg("matches"), nb::arg("own"), nb::arg("other"), nb::arg("beta"), nb::arg("smooth"),
+      "matches"_a, "own"_a, "other"_a, "beta"_a, "smooth"_a,
       "Return chrF of candidates against one reference, from counts, a row for each order.");
 }
 
@@ -141,8 +133,7 @@ void bind_matches(nb::module_& module) {
 
 void bind_pairs(nb::module_& module) {
   nb::class_<PairColumns>(module, "Pairs", "Candidates and evidence over one numbering of units.")
-      .def(nb::init<Ints, Ints, Ints, Ints>(), nb::arg("unit"), nb::arg("offset"), nb::arg("other"),
-           nb::arg("other_offset"));
+      .def(nb::init<Ints, Ints, Ints, Ints>(), "unit"_a, "offset"_a, "other"_a, "other_offset"_a);
   bind_alignments(module);
   bind_matches(module);
 }

@@ -16,13 +16,16 @@
 #include <vector>
 
 #include "fstmetrics/native/aligning.hpp"
-#include "fstmetrics/native/lanes.hpp"
 #include "fstmetrics/native/sentences.hpp"
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/errors.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/vectors.hpp"
 
 namespace fstmetrics {
+
+using lattices::Lanes;
+using lattices::raise_to;
 
 // Two lists over one numbering of their units.
 struct Pairs {
@@ -41,13 +44,6 @@ struct Pairs {
     return static_cast<std::size_t>(highest) + 1;
   }
 };
-
-inline std::size_t common_prefix(std::span<const Unit> one, std::span<const Unit> other) {
-  const auto most = std::min(one.size(), other.size());
-  std::size_t common = 0;
-  while (common < most && one[common] == other[common]) ++common;
-  return common;
-}
 
 // Edit distances, a machine word of the table at a time (Myers 1999, in the form of Hyyrö 2003), of
 // a group of candidates side by side.
@@ -317,19 +313,19 @@ class AlignmentGains {
       match(i, worth, matches);
       const auto* above = diagonal + order + 1;
       Vector run = above[0].v - insertion;
-      raise<Vector>(run, diagonal[0].v);
-      raise<Vector>(run, left - deletion);
+      raise_to<Vector>(run, diagonal[0].v);
+      raise_to<Vector>(run, left - deletion);
       left = run;
       Vector scaled = worth;
       for (std::size_t m = 1; m < order; ++m) {
         here[m].v = run;
         run = matches ? diagonal[m].v + scaled : none;
-        raise<Vector>(left, run);
+        raise_to<Vector>(left, run);
         scaled += worth;
       }
-      raise<Vector>(run, matches ? diagonal[order].v + scaled : none);
+      raise_to<Vector>(run, matches ? diagonal[order].v + scaled : none);
       here[order].v = run;
-      raise<Vector>(left, run);
+      raise_to<Vector>(left, run);
       here[0].v = left;
     }
   }

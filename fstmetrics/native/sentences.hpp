@@ -32,6 +32,13 @@ struct Sentences {
   }
 };
 
+inline std::size_t common_prefix(std::span<const Unit> one, std::span<const Unit> other) {
+  const auto most = std::min(one.size(), other.size());
+  std::size_t common = 0;
+  while (common < most && one[common] == other[common]) ++common;
+  return common;
+}
+
 // Refuse offsets that lead outside, and negative units: what a native function indexes is checked
 // once, at the border.
 inline void check(const Sentences& sentences) {

@@ -26,14 +26,12 @@ void bind_similarity(nb::module_& module) {
         const Sentences others{view(other_point), view(other_offset)};
         check(words);
         check(others);
-        auto distance = unlocked([&] {
-          Poll poll(check_signals);
-          return affix_distances(words, others, limit, poll);
-        });
+        auto distance =
+            unlocked([&](Poll& poll) { return affix_distances(words, others, limit, poll); });
         return give(std::move(distance), words.size(), others.size());
       },
-      nb::arg("point"), nb::arg("offset"), nb::arg("other_point"), nb::arg("other_offset"),
-      nb::arg("limit"), "Return the affix distances of all pairs, those above the limit as 1.");
+      "point"_a, "offset"_a, "other_point"_a, "other_offset"_a, "limit"_a,
+      "Return the affix distances of all pairs, those above the limit as 1.");
   module.def(
       "tolerant_matches",
       [](const Table<Unit>& word, const Table<double>& weight, const Ints& reference,
@@ -47,7 +45,7 @@ void bind_similarity(nb::module_& module) {
         const Corrections corrections{view(word), view(weight), word.shape(1)};
         return give(unlocked([&] { return tolerant_matches(corrections, references, order); }));
       },
-      nb::arg("word"), nb::arg("weight"), nb::arg("reference"), nb::arg("offset"), nb::arg("order"),
+      "word"_a, "weight"_a, "reference"_a, "offset"_a, "order"_a,
       "Return the weighted, clipped matches of a corrected sentence by order.");
   module.def(
       "nearest_ngrams",
@@ -61,8 +59,7 @@ void bind_similarity(nb::module_& module) {
             unlocked([&] { return nearest_ngrams(view(product), sentence, reference, order); });
         return give(std::move(nearest), order, word.shape(0));
       },
-      nb::arg("product"), nb::arg("word"), nb::arg("vector"), nb::arg("other"),
-      nb::arg("other_vector"), nb::arg("order"),
+      "product"_a, "word"_a, "vector"_a, "other"_a, "other_vector"_a, "order"_a,
       "Return the largest cosine of each n-gram with one of the reference.");
 }
 

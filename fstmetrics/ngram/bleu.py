@@ -170,8 +170,8 @@ class BLEU(Signature):
 
     BLEU does not decompose: a better sentence can make the corpus score worse. A machine of
     polynomial size does not exist either (Leusch et al. 2008); lattices and forests are searched
-    by labels (:mod:`decoding.extraction.labels`), with a budget. Of sentences without a match of
-    some order all score 0 where nothing is smoothed: a search for single sentences wants a
+    by labels (:mod:`decoding.extraction.bleu_search`), with a budget. Of sentences without a match
+    of some order all score 0 where nothing is smoothed: a search for single sentences wants a
     smoothing.
 
     Parameters
@@ -437,7 +437,7 @@ class BLEUEvaluator:
         return self.metric.score(self.stats(hypothesis))
 
     def clipped_matches(self) -> ClippedMatches:
-        """Return what the score is made of, for searches (:mod:`decoding.extraction.labels`).
+        """Return what the score is made of, for searches (:mod:`decoding.extraction.bleu_search`).
 
         Raises
         ------

@@ -1,15 +1,9 @@
 // Rows of many alignments: where the alignments of a prefix to each of several references stand.
 //
 // AutomatonReader (rows.hpp) reads any automaton, from tables that are built arc by arc. Here the
-// shape of Python's Alignment is known. A row has, for each cell (t, m), the best gain of an
-// alignment of the prefix that leaves t words of the reference, the last m before them matched in a
-// row. With w the weight of a match, a the cost of an insertion and b of a deletion, reading a word
-// makes
+// shape is known (alignments.hpp). A row has, for each cell (t, m), the best gain G(q, i, m) of an
+// alignment of the prefix q that leaves t = length - i words of the reference.
 //
-//   row'(t-1, min(m+1, n-1)) = max  row(t, m) + (m+1) w      where the word is the next one
-//   row'(t, 0)               = max( row(t+1, 0),  row(t, 0) - a )
-//
-// closed under forgetting, row(t, 0) >= row(t, m), and deletions, row(t-1, 0) >= row(t, 0) - b.
 // Gains are whole numbers. Rows are kept in a normal form, so that equal rows have equal futures:
 // cells that no suffix can bring back to the lead are absent, and the largest gain is taken out.
 //
@@ -27,33 +21,10 @@
 #include <span>
 #include <vector>
 
-#include "lattices/native/spaces.hpp"
+#include "lattices/native/alignments.hpp"
+#include "lattices/native/vectors.hpp"
 
 namespace lattices {
-
-// Alignments of one order and with the same costs, in columns. For offset[e] <= k < offset[e + 1],
-// word[k] matches word position[k] of reference e with weight[k] units, at most `heaviest`.
-struct AlignmentList {
-  Index order = 1;
-  double insertion = 0.0, deletion = 0.0, heaviest = 0.0;
-  std::span<const Index> length, offset, word, position;
-  std::span<const double> weight;
-
-  Index size() const { return static_cast<Index>(length.size()); }
-  bool fits() const {
-    bool good = order >= 1 && size() > 0 && offset.size() == length.size() + 1 &&
-                position.size() == word.size() && weight.size() == word.size() &&
-                offset.front() == 0 && static_cast<std::size_t>(offset.back()) == word.size() &&
-                std::is_sorted(offset.begin(), offset.end());
-    for (Index each = 0; good && each < size(); ++each) {
-      good = good && length[each] >= 0;
-      for (Index at = offset[each]; at < offset[each + 1]; ++at) {
-        good = good && position[at] >= 0 && position[at] < length[each];
-      }
-    }
-    return good;
-  }
-};
 
 template <std::signed_integral G, Index Lanes>
 class AlignmentBlocks {
@@ -146,16 +117,15 @@ class AlignmentBlocks {
     for (std::size_t begin = 0; begin < run_size; begin += kChunk) {
       Chunk next = Chunk{} + kAbsent;
       if (begin + kChunk < run_size) {
-        next = chunk(rows + begin + Lanes);
+        next = V::at(rows + begin + Lanes);
       } else {
         std::memcpy(&next, rows + begin + Lanes, (kChunk - Lanes) * sizeof(Gain));
       }
-      const Chunk inserted = chunk(rows + begin) - insertion;
-      chunk(result + begin) = inserted > next ? inserted : next;
+      const Chunk inserted = V::at(rows + begin) - insertion;
+      V::raise(next, inserted);
+      V::at(result + begin) = next;
     }
-    for (std::size_t begin = run_size; begin < block_size(); begin += kChunk) {
-      chunk(result + begin) = Chunk{} + kAbsent;
-    }
+    V::fill(result, kAbsent, run_size, block_size());
     for (const auto& match : matches(block, word_class)) {
       const Gain* from = rows + static_cast<std::size_t>(match.left) * Lanes;
       Gain* to = result + static_cast<std::size_t>(match.left - 1) * Lanes;
@@ -169,10 +139,8 @@ class AlignmentBlocks {
 
  private:
   static constexpr Index kChunk = Lanes > 16 ? Lanes : 16;
-  typedef Gain Chunk
-      __attribute__((vector_size(kChunk * sizeof(Gain)), aligned(alignof(Gain)), may_alias));
-  static Chunk& chunk(Gain* at) { return *reinterpret_cast<Chunk*>(at); }
-  static const Chunk& chunk(const Gain* at) { return *reinterpret_cast<const Chunk*>(at); }
+  using V = Vectors<Gain, kChunk * sizeof(Gain)>;
+  using Chunk = typename V::Vector;
 
   void collect_matches(const AlignmentList& list, std::span<const Index> words) {
     class_.assign(static_cast<std::size_t>(blocks_) * words_, 0);
@@ -214,15 +182,14 @@ class AlignmentBlocks {
     const std::size_t run_size = static_cast<std::size_t>(width_) * Lanes;
     const Chunk absent = Chunk{} + kAbsent;
     const auto forget = [&](std::size_t begin) {
-      Chunk best = chunk(rows + begin);
+      Chunk best = V::at(rows + begin);
       for (Index run = 1; run < order_; ++run) {
-        const Chunk& other = chunk(rows + run * run_size + begin);
-        best = other > best ? other : best;
+        V::raise(best, V::at(rows + run * run_size + begin));
       }
-      chunk(rows + begin) = best;
+      V::at(rows + begin) = best;
     };
     const auto clamp = [&](std::size_t begin) {
-      Chunk& gains = chunk(rows + begin);
+      Chunk& gains = V::at(rows + begin);
       gains = gains < absent / 2 ? absent : gains;
     };
     const Gain deletion = deletion_;
@@ -242,10 +209,10 @@ class AlignmentBlocks {
       for (std::size_t cell = run_size; cell > 0;) {
         cell -= Lanes;
         forget(cell);
-        Chunk& best = chunk(rows + cell);
-        best = deleted > best ? deleted : best;
+        Chunk& best = V::at(rows + cell);
+        V::raise(best, deleted);
         clamp(cell);
-        highest = best > highest ? best : highest;
+        V::raise(highest, best);
         deleted = best - deletion;
       }
     }
@@ -253,24 +220,24 @@ class AlignmentBlocks {
     // a run is useless where a longer one has as much, or a shorter one more than it can catch up
     for (Index run = 1; run < order_; ++run) {
       for (std::size_t begin = 0; begin < run_size; begin += kChunk) {
-        const Chunk gains = chunk(rows + run * run_size + begin);
+        const Chunk gains = V::at(rows + run * run_size + begin);
         auto useless = gains < absent / 2;
         for (Index other = 0; other < order_; ++other) {
           if (other == run) continue;
           const Gain* lead = lead_.data() + (run * order_ + other) * width_ + begin / Lanes;
           Chunk ahead;
           if constexpr (Lanes == 1) {
-            ahead = chunk(lead);
+            ahead = V::at(lead);
           } else {
             ahead = Chunk{} + *lead;
           }
-          useless |= gains + ahead <= chunk(rows + other * run_size + begin);
+          useless |= gains + ahead <= V::at(rows + other * run_size + begin);
         }
-        chunk(rows + run * run_size + begin) = useless ? absent : gains;
+        V::at(rows + run * run_size + begin) = useless ? absent : gains;
       }
     }
     for (std::size_t begin = 0; begin < block_size(); begin += kChunk) {
-      Chunk& gains = chunk(rows + begin);
+      Chunk& gains = V::at(rows + begin);
       gains = gains == absent ? absent : gains - highest;
     }
   }

@@ -2,7 +2,7 @@
 //
 // Functions take their columns as Column<T> (contiguous, one axis, of exactly that type; anything
 // else is refused by nanobind with a TypeError) and look at them as spans. Whoever computes does so
-// inside `unlocked`, which releases the interpreter's lock.
+// inside `unlocked`, which releases the interpreter's lock, or in `search_batch`, with workers.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,8 +12,13 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,6 +28,9 @@
 namespace nb = nanobind;
 
 namespace lattices {
+
+// the names of arguments: "name"_a
+using namespace nb::literals;
 
 template <class T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -74,17 +82,90 @@ Array<T> show(std::span<const T> values, nb::handle owner) {
   return Array<T>(values.data(), {values.size()}, owner);
 }
 
+// Results of a function: vectors of numbers are given as columns, everything else as it is.
+template <class T>
+auto shown(T& result) {
+  return result;
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+auto shown(std::vector<T>& result) {
+  return give(std::move(result));
+}
+template <class... Results>
+auto give_all(Results&&... results) {
+  return std::tuple(shown(results)...);
+}
+
+// None where there is no result, and what give(result) makes of it where there is one.
+template <class Found, class Give>
+auto given_or_none(std::optional<Found>& found, Give&& give) {
+  return found ? std::optional(give(*found)) : std::nullopt;
+}
+
+// A struct of spans, made of columns that it keeps alive, in the order of its members: a handle
+// for any number of calls. check_columns(columns) throws where they do not fit together.
+template <class... Parts>
+struct KeptParts {
+  std::tuple<Parts...> parts;
+};
+template <class Columns, class... Parts>
+struct Kept : private KeptParts<Parts...>, Columns {
+  explicit Kept(Parts... given)
+      : KeptParts<Parts...>{{std::move(given)...}},
+        Columns(std::apply([](const auto&... each) { return Columns{look_at(each)...}; },
+                           this->parts)) {
+    check_columns(static_cast<const Columns&>(*this));
+  }
+  // for columns that a derived class keeps
+  explicit Kept(Columns columns) : Columns(std::move(columns)) {}
+  // strings are looked at where they stand
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+  using Init = nb::init<Parts...>;
+
+ private:
+  template <class T>
+  static auto look_at(const Column<T>& column) {
+    return view(column);
+  }
+  static std::string_view look_at(const std::string& text) { return text; }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  static T look_at(T number) {
+    return number;
+  }
+};
+
 // Let pending signals raise: a Poll::Check for threads that released the lock.
 inline void check_signals() {
   const nb::gil_scoped_acquire lock;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-// Compute without the interpreter's lock.
+// Compute without the interpreter's lock: compute() or, where it takes long, compute(poll).
 template <class Compute>
 auto unlocked(Compute&& compute) {
   const nb::gil_scoped_release released;
-  return compute();
+  if constexpr (std::is_invocable_v<Compute, Poll&>) {
+    Poll poll(check_signals);
+    return compute(poll);
+  } else {
+    return compute();
+  }
+}
+
+// Search a batch of problems with so many workers, without the interpreter's lock:
+// search(place, answer, poll) sets the answer of the problem at a place.
+template <class Answer, class Search>
+std::vector<Answer> search_batch(std::size_t count, int workers, Search&& search) {
+  std::vector<Answer> answers(count);
+  unlocked([&] {
+    parallel_for(count, workers, check_signals,
+                 [&](std::size_t place, Poll& poll) { search(place, answers[place], poll); });
+  });
+  return answers;
 }
 
 // Set an error of lattices.errors.

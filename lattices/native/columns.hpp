@@ -7,8 +7,8 @@
 
 #include <string>
 
+#include "lattices/native/alignments.hpp"
 #include "lattices/native/border.hpp"
-#include "lattices/native/machines.hpp"
 #include "lattices/native/owned.hpp"
 #include "lattices/native/paths.hpp"
 #include "lattices/native/row_automata.hpp"
@@ -16,34 +16,29 @@
 
 namespace lattices {
 
-struct LatticeColumns : Lattice {
-  LatticeColumns(Ints src, Ints dst, Ints label, Floats score, Floats final, Ints in_arc,
-                 Ints in_offset, Ints out_offset, Index start, std::string called);
+void check_columns(const Lattice& lattice);
+void check_columns(const Forest& forest);
+void check_columns(const Alignment& alignment);
+void check_columns(const RowAutomaton& automaton);
+
+// the last part of a space is what errors call it
+using LatticeParts =
+    Kept<Lattice, Ints, Ints, Ints, Floats, Floats, Ints, Ints, Ints, Index, std::string>;
+// The columns are either Python's or its own.
+struct LatticeColumns : LatticeParts {
+  using LatticeParts::LatticeParts;
   // in normal form
   LatticeColumns(OwnedLattice own, std::string called);
-  // `name` looks at a member
-  LatticeColumns(const LatticeColumns&) = delete;
-  LatticeColumns& operator=(const LatticeColumns&) = delete;
 
  private:
-  // the columns are either Python's or its own
-  Ints src_, dst_, label_, in_arc_, in_offset_, out_offset_;
-  Floats score_, final_;
   OwnedLattice own_;
   std::string called_;
 };
-
-struct ForestColumns : Forest {
-  ForestColumns(Ints head, Ints tail, Ints tail_offset, Ints symbol, Ints symbol_offset,
-                Floats score, Ints in_offset, Index root, std::string called);
-  ForestColumns(const ForestColumns&) = delete;
-  ForestColumns& operator=(const ForestColumns&) = delete;
-
- private:
-  Ints head_, tail_, tail_offset_, symbol_, symbol_offset_, in_offset_;
-  Floats score_;
-  std::string called_;
-};
+using ForestColumns = Kept<Forest, Ints, Ints, Ints, Ints, Ints, Floats, Ints, Index, std::string>;
+using AlignmentColumns = Kept<Alignment, Index, Index, double, double, double, Ints, Ints, Floats>;
+// Made by `Automaton.row_columns`.
+using RowAutomatonColumns =
+    Kept<RowAutomaton, Ints, Ints, Ints, Floats, Floats, Floats, Ints, Ints, Ints, Floats>;
 
 // The features of a space; `ends` has no rows where nothing ends.
 struct FeatureColumns {
@@ -68,25 +63,6 @@ struct FeatureColumns {
   Ints bounds_, columns_, end_bounds_, end_columns_;
   Floats values_, end_values_;
   OwnedRows own_edges_, own_ends_;
-};
-
-struct AlignmentColumns : Alignment {
-  AlignmentColumns(Index length, Index order, double insertion, double deletion, double heaviest,
-                   Ints word, Ints position, Floats weight);
-
- private:
-  Ints word_, position_;
-  Floats weight_;
-};
-
-// Made by `Automaton.row_columns`.
-struct RowAutomatonColumns : RowAutomaton {
-  RowAutomatonColumns(Ints src, Ints dst, Ints label, Floats gain, Floats initial, Floats final,
-                      Ints order, Ints forgotten, Ints kept, Floats lead);
-
- private:
-  Ints src_, dst_, label_, order_, forgotten_, kept_;
-  Floats gain_, initial_, final_, lead_;
 };
 
 }  // namespace lattices

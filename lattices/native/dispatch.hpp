@@ -25,18 +25,8 @@ __attribute__((target("avx2,bmi,bmi2"), flatten)) auto run_avx2(F& f) {
   return f();
 }
 
-template <class F>
-auto dispatch(F&& f) {
-  // 512 bits for whole rows of single precision; 256 where there is no more
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    return run_avx512(f);
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return run_avx2(f);
-  return f();
-}
-
 // The same for code that is written in vectors: f gets the bytes of the widest one as a constant.
+// 512 bits are for whole rows of single precision; 256 where there is no more.
 template <class F>
 auto dispatch_width(F&& f) {
   auto wide = [&] { return f(std::integral_constant<int, 64>{}); };
@@ -52,14 +42,15 @@ auto dispatch_width(F&& f) {
 #else
 
 template <class F>
-auto dispatch(F&& f) {
-  return f();
-}
-template <class F>
 auto dispatch_width(F&& f) {
   return f(std::integral_constant<int, 16>{});
 }
 
 #endif
+
+template <class F>
+auto dispatch(F&& f) {
+  return dispatch_width([&](auto) { return f(); });
+}
 
 }  // namespace lattices

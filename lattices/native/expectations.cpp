@@ -52,12 +52,10 @@ void bind_expectations(nb::module_& module) {
       [](const LatticeColumns& lattice, double scale, const Floats& outside, std::size_t memory) {
         if (outside.shape(0) != lattice.final.size())
           throw option_error("one score for each state");
-        return unlocked([&] {
-          Poll poll(check_signals);
-          return length_graph(lattice, scale, view(outside), memory, poll);
-        });
+        return unlocked(
+            [&](Poll& poll) { return length_graph(lattice, scale, view(outside), memory, poll); });
       },
-      nb::arg("lattice"), nb::arg("scale"), nb::arg("outside"), nb::arg("memory"),
+      "lattice"_a, "scale"_a, "outside"_a, "memory"_a,
       "Return a lattice with its states split by the number of words behind them.");
   module.def(
       "list_graph",
@@ -70,7 +68,7 @@ void bind_expectations(nb::module_& module) {
         }
         return unlocked([&] { return list_graph(view(label), bounds, view(weight)); });
       },
-      nb::arg("label"), nb::arg("offset"), nb::arg("weight"),
+      "label"_a, "offset"_a, "weight"_a,
       "Return the prefix tree of weighted sentences label[offset[i]:offset[i + 1]].");
   nb::class_<AlignmentSet>(module, "AlignmentSet",
                            "Several alignments of one order, ready to be read by rows.")
@@ -86,12 +84,11 @@ void bind_expectations(nb::module_& module) {
                                      view(word), view(position), view(weight)};
             new (self) AlignmentSet(list, view(words), largest);
           },
-          nb::arg("order"), nb::arg("costs"), nb::arg("length"), nb::arg("offset"),
-          nb::arg("matches"), nb::arg("words"), nb::arg("largest"),
+          "order"_a, "costs"_a, "length"_a, "offset"_a, "matches"_a, "words"_a, "largest"_a,
           "Costs are those of insertions and deletions and the weight of the heaviest match;\n"
           "matches are columns of words, positions and weights. Sums of gains stay below the\n"
           "largest.")
-      .def("read", &AlignmentSet::read, nb::arg("number"), nb::arg("words"),
+      .def("read", &AlignmentSet::read, "number"_a, "words"_a,
            "Return the rows before, between and behind some words (places among those that the\n"
            "alignments were made for) under one alignment, and what was gained with each, then by\n"
            "ending. What is absent is less than -2**60.");
@@ -105,8 +102,7 @@ void bind_expectations(nb::module_& module) {
             factor.shape(0) != constant.shape(0)) {
           throw option_error("a value for each length is needed");
         }
-        const auto found = unlocked([&] {
-          Poll poll(check_signals);
+        const auto found = unlocked([&](Poll& poll) {
           return alignments.visit([&](const auto& rows) {
             if (static_cast<std::size_t>(rows.num_words()) != graph.words.size()) {
               throw option_error("the alignments were made for other words");
@@ -123,11 +119,9 @@ void bind_expectations(nb::module_& module) {
           lost.push_back(each.lost);
           needed.push_back(each.pairs);
         }
-        return std::tuple(give(std::move(mean)), give(std::move(variance)), give(std::move(lost)),
-                          give(std::move(needed)));
+        return give_all(mean, variance, lost, needed);
       },
-      nb::arg("graph"), nb::arg("alignments"), nb::arg("constant"), nb::arg("factor"),
-      nb::arg("pairs"), nb::arg("bytes"), nb::arg("negligible"),
+      "graph"_a, "alignments"_a, "constant"_a, "factor"_a, "pairs"_a, "bytes"_a, "negligible"_a,
       "Return mean and variance of the value under each alignment, the probability that was not\n"
       "followed, and the pairs of a node and a row that there were, -1 beyond the budget.");
 }

@@ -1,8 +1,7 @@
 // Items of a forest's intersection with an alignment, and how they follow from shorter ones.
 //
 // Let G(s; i, m; j, n) be the best gain with which the symbols s lead from state (i, m) to (j, n).
-// With w the weight of a match of a word, a the cost of an insertion and b of a deletion (Chiang et
-// al. 2008, equation 6):
+// By the recurrence of alignments.hpp, with weights w and costs a and b:
 //
 //   G(s word; r; j, 0)                 = max( G(s; r; j, 0) - a,  G(s; r; j-1, 0) + b )
 //   G(s word; r; j+1, min(m+1, n-1))   = max over m of  G'(s; r; j, m) + (m+1) w(word, j+1) + b
@@ -17,64 +16,35 @@
 // there: O(length^3 / lanes), but a row ends at the last place that its words can reach.
 #pragma once
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <memory>
-#include <new>
 #include <span>
 #include <vector>
 
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/forest_plan.hpp"
+#include "lattices/native/scratch.hpp"
+#include "lattices/native/vectors.hpp"
 
 namespace lattices::forests {
 
 template <class Real>
-inline constexpr Real kWorst = -std::numeric_limits<Real>::infinity();
-
-template <class Real>
 inline constexpr Index kLine = 64 / sizeof(Real);
 
-template <class Real>
-void raise_to(Real& cell, Real gain) {
-  cell = gain > cell ? gain : cell;
-}
-
 // Memory in whole cache lines that is not filled, with one line in front: a step looks at the cell
-// before the first. Large memory comes in large pages, where the system has them: a third of the
-// time for long references went into the faults of small ones.
+// before the first.
 template <class Real>
 class Cells {
  public:
   Real* make(std::size_t count) {
-    if (memory_ == nullptr || count > size_) {
-      memory_.reset();
-      size_ = 0;
-      const std::size_t bytes = (count + kLine<Real>)*sizeof(Real);
-      const Free free{std::align_val_t{bytes < kLarge ? 64 : kPage}};
-      memory_ = {static_cast<Real*>(::operator new(bytes, free.alignment)), free};
-#ifdef MADV_HUGEPAGE
-      if (bytes >= kLarge) madvise(memory_.get(), bytes, MADV_HUGEPAGE);
-#endif
-      std::fill(memory_.get(), memory_.get() + kLine<Real>, kWorst<Real>);
-      size_ = count;
+    if (count + kLine<Real> > room_.size()) {
+      std::fill_n(room_.make(count + kLine<Real>), kLine<Real>, kWorst<Real>);
     }
-    return memory_.get() + kLine<Real>;
+    return room_.data() + kLine<Real>;
   }
 
  private:
-  static constexpr std::size_t kPage = std::size_t{1} << 21, kLarge = 16 * kPage;
-  struct Free {
-    std::align_val_t alignment{64};
-    void operator()(Real* memory) const { ::operator delete(memory, alignment); }
-  };
-  std::unique_ptr<Real, Free> memory_;
-  std::size_t size_ = 0;
+  Room<Real> room_;
 };
 
 // The items of some symbols: rows are states before them, columns states behind them. Row i is
@@ -125,62 +95,15 @@ struct Level {
   std::vector<Index> end_;
 };
 
-// Vectors of so many bytes: the compiler cannot know that rows do not overlap, and what it does to
-// find out costs more than a short row.
-template <int Bytes, class Real>
-struct Lanes {
-  typedef Real Vector __attribute__((vector_size(Bytes), aligned(alignof(Real)), may_alias));
-  static constexpr Index count = Bytes / sizeof(Real);
-
-  static const Vector& at(const Real* cell) { return *reinterpret_cast<const Vector*>(cell); }
-  static Vector& at(Real* cell) { return *reinterpret_cast<Vector*>(cell); }
-  static void raise(Vector& known, const Vector& offered) {
-    known = offered > known ? offered : known;
-  }
-  static Index floor(Index place) { return place & -count; }
-  static Index ceil(Index place) { return (place + count - 1) & -count; }
-  // Raise the cells begin..end - 1, in whole vectors, to those of another row plus `more`.
-  static void raise_all(Real* into, const Real* from, Real more, Index begin, Index end) {
-    for (Index cell = begin; cell < end; cell += count) {
-      const Vector offered = at(from + cell) + more;
-      raise(at(into + cell), offered);
-    }
-  }
-  // The highest of the cells begin..end - 1, which are whole vectors, at least one.
-  static Real highest(const Real* row, Index begin, Index end) {
-    Vector best = at(row + begin);
-    for (Index cell = begin + count; cell < end; cell += count) raise(best, at(row + cell));
-    for (Index half = count / 2; half > 0; half /= 2) {
-      for (Index lane = 0; lane < half; ++lane) {
-        best[lane] = best[lane + half] > best[lane] ? best[lane + half] : best[lane];
-      }
-    }
-    return best[0];
-  }
-  static void clear(Real* row, std::size_t begin, std::size_t end) {
-    const Vector worst = Vector{} + kWorst<Real>;
-    for (std::size_t cell = begin; cell < end; cell += count) at(row + cell) = worst;
-  }
-};
-
-// What a machine says about one word.
+// What a machine says about one word. No substitutions where an insertion costs no more: it leaves
+// more of the reference to what follows; `swap` is kWorst then.
 template <class Real>
-struct Costs {
-  Real stay;  // an insertion
-  Real move;  // a substitution, with the deletion that its column carries; kWorst for none
-  Real deletion;
+struct Costs : AlignmentCosts<Real> {
+  Real swap;
 
-  // No substitutions where an insertion costs no more: it leaves more of the reference to what
-  // follows.
   explicit Costs(const Alignment& alignment)
-      : stay(static_cast<Real>(-alignment.insertion)),
-        move(-alignment.insertion < alignment.deletion ? static_cast<Real>(alignment.deletion)
-                                                       : kWorst<Real>),
-        deletion(static_cast<Real>(alignment.deletion)) {}
-  // What a match gains after a run.
-  Real match(Real weight, Index run) const {
-    return static_cast<Real>(run + 1) * weight + deletion;
-  }
+      : AlignmentCosts<Real>(alignment),
+        swap(-alignment.insertion < alignment.deletion ? this->move : kWorst<Real>) {}
 };
 
 // How a word moves runs of matches: from the runs of number `source` before it, or -1 for none, to
@@ -281,7 +204,7 @@ class Reader {
       clear_row(out.items, row);
       plain[begin] = costs_.stay;
       Index end = begin + 1;
-      if (costs_.move > kWorst<Real> && end <= length_) plain[end++] = costs_.move;
+      if (costs_.swap > kWorst<Real> && end <= length_) plain[end++] = costs_.swap;
       for (const Step<Real>& step : steps_) {
         if (step.position < begin) continue;
         end = std::max(end, step.position + 2);
@@ -300,7 +223,7 @@ class Reader {
     shape(rows, out);
     dispatch_width([&](auto bytes) {
       each_row(rows, out.left, [&](Index row, Index begin, Index) {
-        step_row<Lanes<bytes(), Real>>(in, out.items, row, begin);
+        step_row<Vectors<Real, bytes()>>(in, out.items, row, begin);
       });
     });
   }
@@ -331,7 +254,7 @@ class Reader {
     find_places(in.left, node.left, lefts_);
     find_places(in.right, node.right, rights_);
     dispatch_width([&](auto bytes) {
-      using L = Lanes<bytes(), Real>;
+      using L = Vectors<Real, bytes()>;
       each_row(rows, in.left, [&](Index row, Index begin, Index) {
         const Index end = in.row_end(row);
         if (end <= begin) return;
@@ -380,7 +303,7 @@ class Reader {
   }
 
  private:
-  using Narrow = Lanes<16, Real>;
+  using Narrow = Vectors<Real, 16>;
   // rows that are multiplied at once
   static constexpr Index kMostRows = 4;
 
@@ -420,25 +343,25 @@ class Reader {
     Real* plain = out.plain_row(row);
     Real* runs = out.run_cells(row);
     const Index known = in.row_end(row);
-    L::clear(runs, 0, out.width);
+    L::fill(runs, kWorst<Real>, 0, out.width);
     if (known <= begin) {
-      L::clear(plain, 0, out.stride);
+      L::fill(plain, kWorst<Real>, 0, out.stride);
       out.row_end(row) = 0;
       return;
     }
-    Index end = std::min(known + (costs_.move > kWorst<Real> ? 1 : 0), length_ + 1);
+    Index end = std::min(known + (costs_.swap > kWorst<Real> ? 1 : 0), length_ + 1);
     for (const Step<Real>& step : steps_) {
       if (step.position >= begin) end = std::max(end, step.position + 2);
     }
     const Index low = L::floor(begin), high = L::ceil(end);
-    L::clear(plain, 0, low);
+    L::fill(plain, kWorst<Real>, 0, low);
     for (Index place = low; place < high; place += L::count) {
       typename L::Vector stayed = L::at(before + place) + costs_.stay;
-      const typename L::Vector moved = L::at(before + place - 1) + costs_.move;
+      const typename L::Vector moved = L::at(before + place - 1) + costs_.swap;
       L::raise(stayed, moved);
       L::at(plain + place) = stayed;
     }
-    L::clear(plain, high, out.stride);
+    L::fill(plain, kWorst<Real>, high, out.stride);
     // nothing comes from before the first place, nothing goes behind the last
     if (low == 0) plain[0] = before[0] + costs_.stay;
     plain[length_ + 1] = kWorst<Real>;
@@ -510,7 +433,7 @@ class Reader {
                 const Index* reach, Real bias, const Items<Real>& out, bool node) {
     Real* gathered = node ? gathered_.make(kMostRows * tail.width) : nullptr;
     dispatch_width([&](auto bytes) {
-      using L = Lanes<bytes(), Real>;
+      using L = Vectors<Real, bytes()>;
       each_group(rows, in.left, [&](Index row, Index count, Index begin, bool plain) {
         const Index there = node ? node_row(row) : row;
         Factor a{in.plain_row(row), in.stride, in.run_cells(row), in.width, begin, begin};
@@ -533,7 +456,7 @@ class Reader {
           multiply_columns<L>(a, count, runs, nullptr, 0, width, bias);
           return;
         }
-        L::clear(gathered, 0, count * tail.width);
+        L::fill(gathered, kWorst<Real>, 0, count * tail.width);
         const Columns runs{tail.runs, tail.width, gathered, tail.width};
         multiply_columns<L>(a, count, runs, nullptr, 0, width, bias);
         for (Index each = 0; each < count; ++each) {

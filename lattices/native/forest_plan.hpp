@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "lattices/native/machines.hpp"
+#include "lattices/native/alignments.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/spaces.hpp"
 

@@ -41,19 +41,17 @@ std::vector<Found> search_forests(const std::vector<const ForestColumns*>& space
   std::vector<std::vector<Part>> parts;
   for (const auto& machine : machines) parts.push_back(parts_of(machine));
   const forests::Options options{model_weight, memory};
-  std::vector<Answer> answers(count);
   std::vector<std::string> problems(count);
   std::vector<char> too_large(count, 0);
-  unlocked([&] {
-    parallel_for(count, workers, check_signals, [&](std::size_t index, Poll& poll) {
-      try {
-        answers[index] = forests::search(*spaces[index], parts[index], options, poll);
-      } catch (const Error& error) {
-        problems[index] = error.what();
-        too_large[index] = error.kind == ErrorKind::TooLarge;
-      }
-    });
-  });
+  const auto search = [&](std::size_t place, Answer& answer, Poll& poll) {
+    try {
+      answer = forests::search(*spaces[place], parts[place], options, poll);
+    } catch (const Error& error) {
+      problems[place] = error.what();
+      too_large[place] = error.kind == ErrorKind::TooLarge;
+    }
+  };
+  auto answers = search_batch<Answer>(count, workers, search);
   std::vector<Found> found;
   found.reserve(count);
   for (std::size_t index = 0; index < count; ++index) {
@@ -82,8 +80,7 @@ Ranked rank_forest(const ForestColumns& forest, const Ints& said,
     throw space_error("the column of words has other symbols than the forest");
   }
   const auto parts = parts_of(machine);
-  auto result = unlocked([&] {
-    Poll poll(check_signals);
+  auto result = unlocked([&](Poll& poll) {
     const forests::RankedOptions options{{model_weight, memory}, k};
     return forests::RankedSearch(forest, view(said), options, poll).find(parts);
   });
@@ -109,16 +106,16 @@ void bind_forest_search(nb::module_& module) {
                                     "The search of forests, for other modules.");
   module.attr("FOREST_SEARCH") = forests::SearchHandle{run_search};
   module.def(
-      "search_forests", &search_forests, nb::arg("forests"), nb::arg("machines"),
-      nb::arg("model_weight"), nb::arg("memory"), nb::arg("workers"),
+      "search_forests", &search_forests, "forests"_a, "machines"_a, "model_weight"_a, "memory"_a,
+      "workers"_a,
       "Return for each forest why it cannot be searched, or nothing, whether that would take "
       "more than so many bytes, the best value, the "
       "edges of a derivation from the top down, and its part.");
-  module.def("rank_forest", &rank_forest, nb::arg("forest"), nb::arg("said"), nb::arg("machine"),
-             nb::arg("model_weight"), nb::arg("k"), nb::arg("memory"),
+  module.def("rank_forest", &rank_forest, "forest"_a, "said"_a, "machine"_a, "model_weight"_a,
+             "k"_a, "memory"_a,
              "Return the derivations of the best sentences, and how much less than the best was "
              "looked for each time and whether that was all.");
-  module.def("plan_forest", &plan_forest, nb::arg("forest"), nb::arg("alignment"),
+  module.def("plan_forest", &plan_forest, "forest"_a, "alignment"_a,
              "Return if single precision is enough, what is asked of each node (0 nothing, 1 from "
              "the beginning, 2 from anywhere), and how many rows of items it has.");
 }

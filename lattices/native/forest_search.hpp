@@ -19,11 +19,7 @@ struct Part {
   double denominator, bonus;
 };
 
-struct Options {
-  double model_weight = 0.0;
-  // bytes that one search may take
-  std::size_t memory = 0;
-};
+using Options = SearchOptions;
 
 struct Answer {
   double value = kMinusInfinity;
@@ -31,10 +27,10 @@ struct Answer {
   Index part = -1;
 };
 
-// Whether single precision has all totals of an alignment: whole numbers below 2^24 are exact.
+// Whether single precision has all totals of an alignment.
 inline bool fits_single(const Alignment& alignment, double longest) {
   const auto states = static_cast<double>(alignment.num_states());
-  return (longest + states) * alignment.largest_gain() < 16777216.0;
+  return (longest + states) * alignment.largest_gain() <= kLargestTotal<float>;
 }
 
 // The items for one part, all filled.

@@ -29,6 +29,7 @@
 #include "lattices/native/forest_inside.hpp"
 #include "lattices/native/interning.hpp"
 #include "lattices/native/kbest.hpp"
+#include "lattices/native/semirings.hpp"
 
 namespace lattices::forests {
 
@@ -534,7 +535,7 @@ class Traceback {
     if (state.column < before.stride) {
       place = static_cast<Index>(state.column);
       offer(state.column, costs.stay);
-      if (place > begin) offer(state.column - 1, costs.move);
+      if (place > begin) offer(state.column - 1, costs.swap);
     } else {
       const std::size_t index = (state.column - before.stride) / plan_.runs();
       place = levels_[at + 1].right[index];

@@ -61,6 +61,11 @@ std::tuple<double, double> path_lengths(const Space& space) {
   return {shortest, longest};
 }
 
+template <class Use>
+auto in_semiring(int semiring, Use&& use) {
+  return unlocked([&] { return with_semiring(semiring, use); });
+}
+
 // Twice, for both kinds of space: nanobind takes the one that fits.
 template <class Space, class Columns>
 void bind(nb::module_& module) {
@@ -68,59 +73,49 @@ void bind(nb::module_& module) {
       "inside",
       [](const Columns& columns, int semiring, double scale) {
         const Space& space = columns;
-        return give(unlocked([&] {
-          return with_semiring(
-              semiring, [&](auto kind) { return inside_totals<decltype(kind)>(space, scale); });
-        }));
+        return give(in_semiring(
+            semiring, [&](auto kind) { return inside_totals<decltype(kind)>(space, scale); }));
       },
-      nb::arg("space"), nb::arg("semiring"), nb::arg("scale"),
-      "Return the sum over all that leads to each node.");
+      "space"_a, "semiring"_a, "scale"_a, "Return the sum over all that leads to each node.");
   module.def(
       "outside",
       [](const Columns& columns, int semiring, double scale) {
         const Space& space = columns;
-        return give(unlocked([&] {
-          return with_semiring(
-              semiring, [&](auto kind) { return outside_totals<decltype(kind)>(space, scale); });
-        }));
+        return give(in_semiring(
+            semiring, [&](auto kind) { return outside_totals<decltype(kind)>(space, scale); }));
       },
-      nb::arg("space"), nb::arg("semiring"), nb::arg("scale"),
-      "Return the sum over all that completes each node.");
+      "space"_a, "semiring"_a, "scale"_a, "Return the sum over all that completes each node.");
   module.def(
       "total",
       [](const Columns& columns, int semiring, double scale) {
         const Space& space = columns;
-        return unlocked([&] {
-          return with_semiring(semiring, [&](auto kind) {
-            return below<decltype(kind)>(space, scale).value[top_down(space).root()];
-          });
+        return in_semiring(semiring, [&](auto kind) {
+          return below<decltype(kind)>(space, scale).value[top_down(space).root()];
         });
       },
-      nb::arg("space"), nb::arg("semiring"), nb::arg("scale"),
-      "Return the sum over all complete paths or derivations.");
+      "space"_a, "semiring"_a, "scale"_a, "Return the sum over all complete paths or derivations.");
   module.def(
       "check_sums",
       [](const Columns& columns) {
         const Space& space = columns;
         unlocked([&] { check_sums(space); });
       },
-      nb::arg("space"), "Raise if the scores of some path may overflow, summed in any order.");
+      "space"_a, "Raise if the scores of some path may overflow, summed in any order.");
   module.def(
       "path_lengths",
       [](const Columns& columns) {
         const Space& space = columns;
         return unlocked([&] { return path_lengths(space); });
       },
-      nb::arg("space"), "Return how many words the shortest and the longest path have.");
+      "space"_a, "Return how many words the shortest and the longest path have.");
   module.def(
       "posteriors",
       [](const Columns& columns, double scale) {
         const Space& space = columns;
         auto found = unlocked([&] { return posteriors(space, scale); });
-        return std::tuple(give(std::move(found.edges)), give(std::move(found.nodes)),
-                          give(std::move(found.ends)));
+        return give_all(found.edges, found.nodes, found.ends);
       },
-      nb::arg("space"), nb::arg("scale"),
+      "space"_a, "scale"_a,
       "Return how often each edge and node is used, and each node ended in, on average.");
   module.def(
       "edge_shares",
@@ -128,8 +123,7 @@ void bind(nb::module_& module) {
         const Space& space = columns;
         return give(unlocked([&] { return shares(space, scale).edges; }));
       },
-      nb::arg("space"), nb::arg("scale"),
-      "Return the probability of each edge where its head is derived.");
+      "space"_a, "scale"_a, "Return the probability of each edge where its head is derived.");
   module.def(
       "max_marginals",
       [](const Columns& columns) {
@@ -138,18 +132,14 @@ void bind(nb::module_& module) {
         return std::tuple(found.best, give(std::move(found.edge_loss)),
                           give(std::move(found.end_loss)));
       },
-      nb::arg("space"),
-      "Return the best score, and what each edge and each end loses to it at least.");
+      "space"_a, "Return the best score, and what each edge and each end loses to it at least.");
   module.def(
       "best_path",
       [](const Columns& columns) {
         const Space& space = columns;
-        return give(unlocked([&] {
-          Poll poll(check_signals);
-          return best_edges(space, poll);
-        }));
+        return give(unlocked([&](Poll& poll) { return best_edges(space, poll); }));
       },
-      nb::arg("space"), "Return the arcs of the best path, or the edges of the best derivation.");
+      "space"_a, "Return the arcs of the best path, or the edges of the best derivation.");
   module.def(
       "sample_paths",
       [](const Columns& columns, std::int64_t n, double scale, const nb::object& generator) {
@@ -157,13 +147,12 @@ void bind(nb::module_& module) {
         const auto* bits =
             static_cast<const BitGenerator*>(PyCapsule_GetPointer(generator.ptr(), "BitGenerator"));
         if (bits == nullptr) throw nb::python_error();
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
+        auto found = unlocked([&](Poll& poll) {
           return sample(space, n, scale, [&] { return bits->next_double(bits->state); }, poll);
         });
-        return std::tuple(give(std::move(found.edges)), give(std::move(found.offset)));
+        return give_all(found.edges, found.offset);
       },
-      nb::arg("space"), nb::arg("n"), nb::arg("scale"), nb::arg("generator"),
+      "space"_a, "n"_a, "scale"_a, "generator"_a,
       "Return n random paths. The capsule is that of a numpy BitGenerator, whose lock is held.");
 }
 

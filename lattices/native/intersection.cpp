@@ -15,20 +15,8 @@
 
 namespace lattices {
 
-AlignmentColumns::AlignmentColumns(Index length_, Index order_, double insertion_, double deletion_,
-                                   double heaviest_, Ints word_column, Ints position_column,
-                                   Floats weight_column)
-    : Alignment{length_,
-                order_,
-                insertion_,
-                deletion_,
-                heaviest_,
-                view(word_column),
-                view(position_column),
-                view(weight_column)},
-      word_(std::move(word_column)),
-      position_(std::move(position_column)),
-      weight_(std::move(weight_column)) {
+void check_columns(const Alignment& alignment) {
+  const auto& [length, order, insertion, deletion, heaviest, word, position, weight] = alignment;
   if (length < 0 || order < 1) throw option_error("an alignment has a length and an order");
   if (word.size() != position.size() || word.size() != weight.size()) {
     throw option_error("the columns of an alignment differ in length");
@@ -62,8 +50,9 @@ AutomatonRows automaton_rows(const Ints& src, const Ints& dst, const Ints& label
            (view(label)[arc] != 0 || rank[from] < rank[to]);
   }
   if (!good) throw option_error("the columns of an automaton do not fit each other");
-  return AutomatonRows(
-      {view(src), view(dst), view(label), rank, view(gain), view(initial), view(final)});
+  const RowAutomaton automaton{view(src),   view(dst),   view(label), view(gain), view(initial),
+                               view(final), view(order), {},          {},         {}};
+  return AutomatonRows(automaton, rank);
 }
 
 using GivenPart =
@@ -87,20 +76,18 @@ FoundPaths search_lattices(const std::vector<const LatticeColumns*>& lattices,
   for (std::size_t place = 0; place < count; ++place) {
     for (const auto& part : machines[place]) parts[place].push_back(part_of(part));
   }
-  std::vector<BestPath> found(count);
+  const SearchOptions options{model_weight, memory};
+  Pool<Intersection> pool;
   std::vector<std::string> problems(count);
-  unlocked([&] {
-    const SearchOptions options{model_weight, memory};
-    Pool<Intersection> pool;
-    parallel_for(count, workers, check_signals, [&](std::size_t place, Poll& poll) {
-      try {
-        pool.take()->search(*lattices[place], parts[place], options, found[place], poll);
-      } catch (const Error& error) {
-        if (error.kind != ErrorKind::TooLarge) throw;
-        problems[place] = error.what();
-      }
-    });
-  });
+  const auto search = [&](std::size_t place, BestPath& found, Poll& poll) {
+    try {
+      pool.take()->search(*lattices[place], parts[place], options, found, poll);
+    } catch (const Error& error) {
+      if (error.kind != ErrorKind::TooLarge) throw;
+      problems[place] = error.what();
+    }
+  };
+  const auto found = search_batch<BestPath>(count, workers, search);
   std::vector<std::pair<std::size_t, std::string>> too_large;
   for (std::size_t place = 0; place < count; ++place) {
     if (!problems[place].empty()) too_large.emplace_back(place, std::move(problems[place]));
@@ -122,15 +109,14 @@ FoundPaths search_lattices(const std::vector<const LatticeColumns*>& lattices,
 
 void bind_intersection(nb::module_& module) {
   nb::class_<AlignmentColumns>(module, "AlignmentColumns", "The columns of an alignment, checked.")
-      .def(nb::init<Index, Index, double, double, double, Ints, Ints, Floats>(), nb::arg("length"),
-           nb::arg("order"), nb::arg("insertion"), nb::arg("deletion"), nb::arg("heaviest"),
-           nb::arg("word"), nb::arg("position"), nb::arg("weight"));
+      .def(AlignmentColumns::Init(), "length"_a, "order"_a, "insertion"_a, "deletion"_a,
+           "heaviest"_a, "word"_a, "position"_a, "weight"_a);
   nb::class_<AutomatonRows>(module, "AutomatonColumns",
                             "The columns of an automaton, checked and put in order.")
-      .def(nb::new_(&automaton_rows), nb::arg("src"), nb::arg("dst"), nb::arg("label"),
-           nb::arg("gain"), nb::arg("initial"), nb::arg("final"), nb::arg("order"));
-  module.def("search_lattices", &search_lattices, nb::arg("lattices"), nb::arg("machines"),
-             nb::arg("model_weight"), nb::arg("memory"), nb::arg("workers"),
+      .def(nb::new_(&automaton_rows), "src"_a, "dst"_a, "label"_a, "gain"_a, "initial"_a, "final"_a,
+           "order"_a);
+  module.def("search_lattices", &search_lattices, "lattices"_a, "machines"_a, "model_weight"_a,
+             "memory"_a, "workers"_a,
              "Return the value of the best path of each lattice, the part of the machine it comes\n"
              "from (-1 where no path is complete), where its arcs begin in a column of all, and\n"
              "which lattices are too large for so many bytes, and why.\n"

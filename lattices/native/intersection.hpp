@@ -15,6 +15,7 @@
 
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/machines.hpp"
+#include "lattices/native/scratch.hpp"
 
 namespace lattices {
 
@@ -32,13 +33,6 @@ struct BestPath {
   std::vector<Index> arcs;
 
   bool complete() const { return part >= 0; }
-};
-
-// How a search values a path, and what it may use.
-struct SearchOptions {
-  double model_weight = 0.0;
-  // bytes that one search may take
-  std::size_t memory = std::numeric_limits<std::size_t>::max();
 };
 
 // Searches, one after the other, in memory that is kept from one to the next.

@@ -1,7 +1,7 @@
 // The k best paths, derivations and sentences: the bindings.
 #include "lattices/native/kbest.hpp"
 
-#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <limits>
 #include <utility>
@@ -21,10 +21,12 @@ struct Rows {
 
   void end_row() { offset.push_back(static_cast<Index>(entry.size())); }
 };
-using GivenRows = std::pair<Array<Index>, Array<Index>>;
 
-GivenRows give_rows(Rows&& rows) {
-  return {give(std::move(rows.entry)), give(std::move(rows.offset))};
+// Search without the lock, and give the rows that were found.
+template <class Search>
+auto give_rows(Search&& search) {
+  auto rows = unlocked(search);
+  return give_all(rows.entry, rows.offset);
 }
 
 // The k best derivations of a root; `write` appends what an edge stands for.
@@ -138,16 +140,16 @@ void bind_kbest(nb::module_& module) {
   module.def(
       "k_best_paths",
       [](const LatticeColumns& lattice, std::size_t k, bool distinct) {
-        return give_rows(unlocked([&] { return k_best_paths(lattice, k, distinct); }));
+        return give_rows([&] { return k_best_paths(lattice, k, distinct); });
       },
-      nb::arg("lattice"), nb::arg("k"), nb::arg("distinct"),
+      "lattice"_a, "k"_a, "distinct"_a,
       "Return the arcs of the best paths, one after the other, and where each begins.");
   module.def(
       "k_best_derivations",
       [](const ForestColumns& forest, std::size_t k, bool distinct) {
-        return give_rows(unlocked([&] { return k_best_derivations(forest, k, distinct); }));
+        return give_rows([&] { return k_best_derivations(forest, k, distinct); });
       },
-      nb::arg("forest"), nb::arg("k"), nb::arg("distinct"),
+      "forest"_a, "k"_a, "distinct"_a,
       "Return the edges of the best derivations, and where each begins.");
   module.def(
       "ranked_paths",
@@ -156,12 +158,11 @@ void bind_kbest(nb::module_& module) {
         check_length(view(word), lattice.src.size(), "the column of words");
         check_length(view(gain), lattice.src.size(), "the column of gains");
         check_length(view(final_gain), lattice.final.size(), "the column of final gains");
-        return give_rows(unlocked([&] {
+        return give_rows([&] {
           return ranked_paths(lattice, view(word), {view(gain), view(final_gain)}, sign, weight, k);
-        }));
+        });
       },
-      nb::arg("lattice"), nb::arg("word"), nb::arg("gain"), nb::arg("final_gain"), nb::arg("sign"),
-      nb::arg("weight"), nb::arg("k"),
+      "lattice"_a, "word"_a, "gain"_a, "final_gain"_a, "sign"_a, "weight"_a, "k"_a,
       "Return the arcs of the sentences of the highest sign * (gain + weight * score).");
   module.def(
       "ranked_derivations",
@@ -169,22 +170,21 @@ void bind_kbest(nb::module_& module) {
          double weight, std::size_t k) {
         check_length(view(said), forest.symbol.size(), "the column of words");
         check_length(view(gain), forest.head.size(), "the column of gains");
-        return give_rows(unlocked(
-            [&] { return ranked_derivations(forest, view(said), view(gain), sign, weight, k); }));
+        return give_rows(
+            [&] { return ranked_derivations(forest, view(said), view(gain), sign, weight, k); });
       },
-      nb::arg("forest"), nb::arg("said"), nb::arg("gain"), nb::arg("sign"), nb::arg("weight"),
-      nb::arg("k"),
+      "forest"_a, "said"_a, "gain"_a, "sign"_a, "weight"_a, "k"_a,
       "Return the edges of the sentences of the highest sign * (gain + weight * score).");
   module.def(
       "best_in_product",
       [](const LatticeColumns& lattice, const Ints& word, const RowAutomatonColumns& automaton,
          double weight, std::size_t k, std::size_t memory) {
         check_length(view(word), lattice.src.size(), "the column of words");
-        return give_rows(unlocked(
-            [&] { return best_in_product(lattice, view(word), automaton, weight, k, memory); }));
+        return give_rows(
+            [&] { return best_in_product(lattice, view(word), automaton, weight, k, memory); });
       },
-      nb::arg("lattice"), nb::arg("word"), nb::arg("automaton"), nb::arg("weight"), nb::arg("k"),
-      nb::arg("memory"), "Return the arcs of the sentences of the highest gain + weight * score.");
+      "lattice"_a, "word"_a, "automaton"_a, "weight"_a, "k"_a, "memory"_a,
+      "Return the arcs of the sentences of the highest gain + weight * score.");
 }
 
 }  // namespace lattices

@@ -15,111 +15,23 @@
 // equal to the last bit where it is evaluated again.
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <new>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "lattices/native/errors.hpp"
+#include "lattices/native/alignments.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/poll.hpp"
+#include "lattices/native/row_automata.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
+#include "lattices/native/vectors.hpp"
 
 namespace lattices {
-
-// The label of a machine's arc that reads every real word.
-inline constexpr Index kAnyWord = -1;
-
-// The columns of lattices.intersection.Alignment: `word` matches the reference word at `position`
-// with `weight` units.
-struct Alignment {
-  Index length = 0, order = 1;
-  double insertion = 0.0, deletion = 0.0, heaviest = 0.0;
-  std::span<const Index> word, position;
-  std::span<const double> weight;
-
-  std::size_t num_states() const {
-    return static_cast<std::size_t>(order) * (static_cast<std::size_t>(length) + 1);
-  }
-  double largest_gain() const {
-    return std::max({heaviest * order, std::abs(insertion), std::abs(deletion)});
-  }
-};
-
-// The columns of lattices.intersection.Automaton; `rank` is the place of each state in an order in
-// which epsilon arcs lead forward.
-struct Automaton {
-  std::span<const Index> src, dst, label, rank;
-  std::span<const double> gain, initial, final;
-
-  std::size_t num_states() const { return final.size(); }
-};
-
-// Memory that is neither filled nor kept when it grows, aligned to cache lines.
-template <class T>
-class Room {
- public:
-  T* make(std::size_t count) {
-    if (count > size_) {
-      memory_.reset();
-      size_ = 0;
-      memory_.reset(static_cast<T*>(::operator new(count * sizeof(T), kAlignment)));
-      size_ = count;
-    }
-    return memory_.get();
-  }
-
- private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Free {
-    void operator()(T* memory) const { ::operator delete(memory, kAlignment); }
-  };
-  std::unique_ptr<T, Free> memory_;
-  std::size_t size_ = 0;
-};
-
-// The first of a chain of entries for each word: a table with open addressing. Epsilon and kAnyWord
-// have none.
-class WordIndex {
- public:
-  // Begin anew, with room for so many words.
-  void reset(std::size_t words) {
-    unsigned bits = 4;
-    while ((std::size_t{1} << bits) < 4 * words) ++bits;
-    shift_ = 32 - std::min(bits, 30U);
-    slots_.assign(std::size_t{1} << (32 - shift_), Slot{0, -1});
-  }
-
-  // The first entry of a word, to be set; -1 until then.
-  Index& first_of(Index word) {
-    auto& slot = slots_[place(word)];
-    slot.word = word;
-    return slot.first;
-  }
-  Index first(Index word) const { return slots_[place(word)].first; }
-
- private:
-  struct Slot {
-    Index word, first;
-  };
-
-  std::size_t place(Index word) const {
-    std::size_t at = (static_cast<std::uint32_t>(word) * 0x9E3779B1U) >> shift_;
-    while (slots_[at].word != word && slots_[at].word != 0) at = (at + 1) & (slots_.size() - 1);
-    return at;
-  }
-
-  std::vector<Slot> slots_;
-  unsigned shift_ = 28;
-};
 
 // What the model says, in units of the machine: weight * score.
 template <class Real>
@@ -134,83 +46,12 @@ struct Bias {
   }
 };
 
-// The gain of what cannot be reached: below all others by more than the steps of a path can add,
-// and so far from the lowest number that two of them can be added.
-template <class Real>
-inline constexpr Real kWorst = -std::numeric_limits<Real>::infinity();
-template <>
-inline constexpr std::int16_t kWorst<std::int16_t> = -12000;
-
-template <class Real>
-bool reached(Real gain) {
-  return gain > kWorst<Real> / 2;
-}
-
-// Totals of whole numbers up to this are exact, and told from kWorst.
-template <class Real>
-inline constexpr double kLargestTotal = std::numeric_limits<double>::infinity();
-template <>
-inline constexpr double kLargestTotal<std::int16_t> = 4000.0;
-template <>
-inline constexpr double kLargestTotal<float> = 16777215.0;
-
-template <class Real>
-void raise_to(Real& cell, Real gain) {
-  cell = gain > cell ? gain : cell;
-}
-
-// Gains side by side, as vector instructions take them.
-template <class Real>
-struct Lanes {
-  static constexpr Index count = sizeof(Real) == 2 ? 16 : 8;
-  typedef Real Vector
-      __attribute__((vector_size(count * sizeof(Real)), aligned(sizeof(Real)), may_alias));
-
-  // Vectors go in and out by reference: how they would be returned depends on the instruction set.
-  static Vector& at(Real* cell) { return *reinterpret_cast<Vector*>(cell); }
-  static const Vector& at(const Real* cell) { return *reinterpret_cast<const Vector*>(cell); }
-  static void raise(Vector& lanes, const Vector& others) {
-    lanes = others > lanes ? others : lanes;
-  }
-  // Set `result` to the lanes of `here`, moved to the right by so many; the last of `left` come in.
-  template <int By>
-  static void move(const Vector& left, const Vector& here, Vector& result) {
-    shuffle<By>(left, here, result, std::make_integer_sequence<int, count>{});
-  }
-  // Raise each lane to the highest on its left.
-  static void carry_on(Vector& lanes) {
-    raise_by<1>(lanes);
-    raise_by<2>(lanes);
-    raise_by<4>(lanes);
-    if constexpr (count > 8) raise_by<8>(lanes);
-  }
-
- private:
-  template <int By>
-  static void raise_by(Vector& lanes) {
-    Vector moved;
-    move<By>(Vector{} + kWorst<Real>, lanes, moved);
-    raise(lanes, moved);
-  }
-  template <int By, int... Lane>
-  static void shuffle(const Vector& left, const Vector& here, Vector& result,
-                      std::integer_sequence<int, Lane...>) {
-#if defined(__clang__) || __GNUC__ >= 12
-    result = __builtin_shufflevector(left, here, (Lane + count - By)...);
-#else
-    using Number = std::remove_cvref_t<decltype((left > here)[0])>;
-    typedef Number Numbers __attribute__((vector_size(sizeof(Vector))));
-    result = __builtin_shuffle(left, here, Numbers{(Lane + count - By)...});
-#endif
-  }
-};
-
 // What the words of a reference gain, in vectors. Places come in blocks of as many as a vector has
 // lanes; an entry is a word with a block where it stands, and has the gains of matches that go on
 // runs of 0, 1, ... matches: (m+1) w + b, and kWorst at the other places.
 template <class Real>
 class MatchGains {
-  using L = Lanes<Real>;
+  using L = GainVectors<Real>;
   struct Entry {
     Index block, next;
   };
@@ -228,7 +69,7 @@ class MatchGains {
     // one more, for all words beyond
     if (first_.size() < static_cast<std::size_t>(last) + 2)
       first_.resize(static_cast<std::size_t>(last) + 2, -1);
-    const auto deletion = static_cast<Real>(alignment.deletion);
+    const AlignmentCosts<Real> costs(alignment);
     for (std::size_t match = 0; match < alignment.word.size(); ++match) {
       if (alignment.word[match] <= 0) continue;
       const Index place = alignment.position[match];
@@ -236,7 +77,7 @@ class MatchGains {
       Real* gain = gains_.data() + (entry + 1) * order_ * L::count + place % L::count;
       const auto weight = static_cast<Real>(alignment.weight[match]);
       for (std::size_t run = 0; run < order_; ++run, gain += L::count) {
-        raise_to(*gain, static_cast<Real>(static_cast<Real>(run + 1) * weight + deletion));
+        raise_to(*gain, costs.match(weight, static_cast<Index>(run)));
       }
     }
   }
@@ -298,20 +139,13 @@ class MatchGains {
   std::vector<Real> gains_;
 };
 
-// All alignments to one reference: states (i, m), where i reference words are behind, the last m of
-// them matched in a row. Order is the highest m + 1, or 0 if that is known only when it runs.
+// The rows of all alignments to one reference (alignments.hpp), for a lattice state q and its
+// incoming arcs p -word-> q with bias s. Order is the highest m + 1, or 0 if that is known only
+// when it runs.
 //
-// With w the weight of a match, a the cost of an insertion and b of a deletion, for a lattice state
-// q and its incoming arcs p -word-> q with bias s (Chiang et al. 2008, equation 6, with deletion,
-// substitution and insertion from m = 0 only, after a run was forgotten at no cost):
-//
-//   G(q, i+1, min(m+1, n-1)) = max  G(p, i, m) + s + (m+1) w(word, i+1)
-//   G(q, i, 0) = max( G(q, i, m),  G(q, i-1, 0) - b,  G(p, i-1, 0) + s,  G(p, i, 0) + s - a )
-//
-// Rows hold G(q, i, m) + i b. That makes deletions free and closing a row under them a running
-// maximum, and every other step to the next place earns b more. All words cost the same as
-// substitutions and insertions, so both come from one maximum over the arcs, which is moved by a
-// place once a state; and so are matches, whose gains are vectors (MatchGains).
+// All words cost the same as substitutions and insertions, so both come from one maximum over the
+// arcs, which is moved by a place once a state; and so are matches, whose gains are vectors
+// (MatchGains). Closing a row under deletions is a running maximum.
 // Cost: O((arcs + states) x length x n / lanes).
 template <class Real, Index Order>
 class AlignmentRows {
@@ -321,8 +155,7 @@ class AlignmentRows {
         order_(alignment.order),
         stride_((length_ / L::count + 1) * L::count),
         base_(stride_ * (order_ - 1)),
-        insertion_(static_cast<Real>(alignment.insertion)),
-        deletion_(static_cast<Real>(alignment.deletion)),
+        costs_(alignment),
         ending_(static_cast<Real>(-length_ * alignment.deletion)),
         gains_(gains) {}
 
@@ -374,8 +207,8 @@ class AlignmentRows {
   void reading_into(const Target& target, Index word, Use&& use) const {
     const auto [cell, place, run] = target;
     if (run == 0) {
-      use(cell, static_cast<Real>(-insertion_));
-      if (place > 0) use(cell - 1, deletion_);
+      use(cell, costs_.stay);
+      if (place > 0) use(cell - 1, costs_.move);
       if (order() > 1) return;
     }
     if (place == 0) return;
@@ -386,7 +219,7 @@ class AlignmentRows {
   }
 
  private:
-  using L = Lanes<Real>;
+  using L = GainVectors<Real>;
   using Vector = typename L::Vector;
 
   // Maxima of matches over the arcs into a state, for one block of places, by the run that they
@@ -451,9 +284,9 @@ class AlignmentRows {
                    (L::at(source) + extra) + L::at(gains));
         }
       }
-      Vector plain, inserted = any - insertion_;
+      Vector plain, inserted = any + costs_.stay;
       L::template move<1>(left_of_any, any, plain);
-      plain += deletion_;
+      plain += costs_.move;
       L::raise(plain, inserted);
       for (Index run = std::min<Index>(1, order() - 1); run < order(); ++run) {
         Vector here;
@@ -463,7 +296,7 @@ class AlignmentRows {
         scratch.left(run) = scratch.matched(run);
       }
       if (silent) read_nothing(lattice, bias, rows, row, block, arcs, plain);
-      L::carry_on(plain);
+      L::carry_on(plain, kWorst<Real>);
       L::raise(plain, carried);
       L::at(row + base_ + block) = plain;
       carried = Vector{} + plain[L::count - 1];
@@ -486,7 +319,8 @@ class AlignmentRows {
   }
 
   Index length_, order_, stride_, base_;
-  Real insertion_, deletion_, ending_;
+  AlignmentCosts<Real> costs_;
+  Real ending_;
   typename MatchGains<Real>::View gains_;
 };
 
@@ -500,12 +334,12 @@ class AlignmentRows {
 class AutomatonRows {
  public:
   AutomatonRows() = default;
-  explicit AutomatonRows(const Automaton& automaton) {
-    const std::size_t states = automaton.num_states(), arcs = automaton.src.size();
+  // `rank`: the place of each state in an order in which epsilon arcs lead forward
+  AutomatonRows(const RowAutomaton& automaton, std::span<const Index> rank) {
+    const std::size_t states = automaton.final.size(), arcs = automaton.src.size();
     offset_.assign(2 * states + 1, 0);
     auto bucket = [&](std::size_t arc) {
-      return 2 * static_cast<std::size_t>(automaton.rank[automaton.dst[arc]]) +
-             (automaton.label[arc] != 0);
+      return 2 * static_cast<std::size_t>(rank[automaton.dst[arc]]) + (automaton.label[arc] != 0);
     };
     for (std::size_t arc = 0; arc < arcs; ++arc) ++offset_[bucket(arc) + 1];
     for (std::size_t at = 1; at < offset_.size(); ++at) offset_[at] += offset_[at - 1];
@@ -513,24 +347,23 @@ class AutomatonRows {
     arcs_.resize(arcs);
     for (std::size_t arc = 0; arc < arcs; ++arc) {
       const auto at = place[bucket(arc)]++;
-      arcs_[at] = {automaton.rank[automaton.src[arc]], automaton.rank[automaton.dst[arc]],
-                   automaton.label[arc], automaton.gain[arc]};
+      arcs_[at] = {rank[automaton.src[arc]], rank[automaton.dst[arc]], automaton.label[arc],
+                   automaton.gain[arc]};
     }
     for (std::size_t at = 0; at < arcs; ++at) {
-      if (arcs_[at].label == kAnyWord) any_.push_back(static_cast<Index>(at));
+      if (arcs_[at].label == RowAutomaton::kAny) any_.push_back(static_cast<Index>(at));
     }
-    index_.reset(arcs);
     next_.assign(arcs, -1);
     for (auto at = static_cast<Index>(arcs) - 1; at >= 0; --at) {
       if (arcs_[at].label <= 0) continue;
-      Index& first = index_.first_of(arcs_[at].label);
+      Index& first = first_.try_emplace(arcs_[at].label, -1).first.value();
       next_[at] = std::exchange(first, at);
     }
     initial_.assign(states, kMinusInfinity);
     final_.assign(states, kMinusInfinity);
     for (std::size_t state = 0; state < states; ++state) {
-      initial_[automaton.rank[state]] = automaton.initial[state];
-      final_[automaton.rank[state]] = automaton.final[state];
+      initial_[rank[state]] = automaton.initial[state];
+      final_[rank[state]] = automaton.final[state];
     }
   }
 
@@ -568,7 +401,8 @@ class AutomatonRows {
             raise_to(target[cell], source[cell] + extra);
           }
           if (lattice.label[arc] == 0) continue;
-          for (Index at = index_.first(lattice.label[arc]); at >= 0; at = next_[at]) {
+          const auto known = first_.find(lattice.label[arc]);
+          for (Index at = known == first_.end() ? -1 : known->second; at >= 0; at = next_[at]) {
             raise_to(row[arcs_[at].dst], (source[arcs_[at].src] + extra) + arcs_[at].gain);
           }
         }
@@ -593,7 +427,7 @@ class AutomatonRows {
   template <class Use>
   void reading_into(Index cell, Index word, Use&& use) const {
     for (Index at = offset_[2 * cell + 1]; at < offset_[2 * cell + 2]; ++at) {
-      if (arcs_[at].label == word || arcs_[at].label == kAnyWord)
+      if (arcs_[at].label == word || arcs_[at].label == RowAutomaton::kAny)
         use(arcs_[at].src, arcs_[at].gain);
     }
   }
@@ -607,7 +441,7 @@ class AutomatonRows {
   std::vector<Arc> arcs_;
   std::vector<Index> offset_, any_, next_;
   std::vector<double> initial_, final_;
-  WordIndex index_;
+  tsl::robin_map<Index, Index, MixedHash> first_;  // arcs of each word, then next_
 };
 
 }  // namespace lattices

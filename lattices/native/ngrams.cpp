@@ -43,29 +43,23 @@ void bind_space(nb::module_& module) {
       "unfold",
       [](const Columns& space, Index order, std::size_t most) {
         if (order < 1 || order > 32) throw option_error("the order of n-grams is from 1 to 32");
-        return unlocked([&] {
-          Poll poll(check_signals);
-          return unfold(space, order, most, poll);
-        });
+        return unlocked([&](Poll& poll) { return unfold(space, order, most, poll); });
       },
-      nb::arg("space"), nb::arg("order"), nb::arg("most"),
+      "space"_a, "order"_a, "most"_a,
       "Return a space unfolded by contexts of order - 1 words, or None if it has more than `most`\n"
       "edges.");
   module.def(
       "ngram_values",
-      [](const Columns& space, const Unfolded& unfolded, double scale,
-         bool every) -> std::optional<Array<double>> {
-        auto found = unlocked([&]() -> std::optional<std::vector<double>> {
-          Poll poll(check_signals);
+      [](const Columns& space, const Unfolded& unfolded, double scale, bool every) {
+        auto found = unlocked([&](Poll& poll) -> std::optional<std::vector<double>> {
           const auto shares = edge_shares(space, scale);
           if (!shares) return std::nullopt;
           const NgramExpectations<Columns> expectations(space, unfolded, *shares);
           return every ? expectations.counts() : expectations.presence(poll);
         });
-        if (!found) return std::nullopt;
-        return give(std::move(*found));
+        return given_or_none(found, [](auto& values) { return give(std::move(values)); });
       },
-      nb::arg("space"), nb::arg("unfolded"), nb::arg("scale"), nb::arg("every"),
+      "space"_a, "unfolded"_a, "scale"_a, "every"_a,
       "Return the expected count of each n-gram, or the probability of its presence; None if the\n"
       "scale makes scores infinite.");
 }
@@ -87,7 +81,7 @@ void bind_ngrams(nb::module_& module) {
             check_size(value.shape(0), other.size(), "the column of values");
             return give(values_elsewhere(trie, other, view(value), view(words)));
           },
-          nb::arg("other"), nb::arg("value"), nb::arg("words"),
+          "other"_a, "value"_a, "words"_a,
           "Return the value that each n-gram has in another table; `words` are the numbers that\n"
           "words have there.");
   nb::class_<Unfolded>(module, "Unfolded", "A space unfolded by contexts.")
@@ -106,7 +100,7 @@ void bind_ngrams(nb::module_& module) {
         auto found = unlocked([&] { return sentence_ngrams(sentences, order); });
         return std::pair(std::move(found.trie), give(std::move(found.gram)));
       },
-      nb::arg("label"), nb::arg("offset"), nb::arg("order"),
+      "label"_a, "offset"_a, "order"_a,
       "Return the n-grams of sentences, and for each word the longest that ends with it.");
   module.def(
       "sentence_ngram_values",
@@ -117,7 +111,7 @@ void bind_ngrams(nb::module_& module) {
         return give(
             unlocked([&] { return sentence_ngram_values(trie, grams, view(weight), every); }));
       },
-      nb::arg("trie"), nb::arg("gram"), nb::arg("offset"), nb::arg("weight"), nb::arg("every"),
+      "trie"_a, "gram"_a, "offset"_a, "weight"_a, "every"_a,
       "Return the sum of the weights of the sentences that have each n-gram, once or every time.");
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "lattices/native/interning.hpp"
 #include "lattices/native/spaces.hpp"
 
 namespace lattices {
@@ -69,10 +70,8 @@ class NgramTrie {
 
   // Where the table holds an n-gram, or the free slot for it.
   std::size_t slot(Index prefix, Index word) const {
-    const std::uint64_t key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(prefix)) << 32 |
-                              static_cast<std::uint32_t>(word);
     const std::size_t mask = table_.size() - 1;
-    std::size_t place = (key * 0x9E3779B97F4A7C15u) >> 32 & mask;
+    std::size_t place = (pair_key(prefix, word) * 0x9E3779B97F4A7C15u) >> 32 & mask;
     while (table_[place] >= 0 &&
            (rows_[table_[place]].prefix != prefix || rows_[table_[place]].word != word)) {
       place = (place + 1) & mask;

@@ -157,7 +157,7 @@ void bind(nb::module_& module, const std::string& kind) {
          const nb::object& edges) {
         return Speller<Space>(columns, features, std::move(strings)).fields(edge_numbers(edges));
       },
-      nb::arg("space"), nb::arg("features").none(), nb::arg("strings"), nb::arg("edges"),
+      "space"_a, "features"_a.none(), "strings"_a, "edges"_a,
       nb::sig(("def path_fields(space: " + kind +
                ", features: FeatureColumns | None, strings: list[str], edges: "
                "collections.abc.Sequence[int]) -> " +
@@ -176,8 +176,7 @@ void bind(nb::module_& module, const std::string& kind) {
         }
         return found;
       },
-      nb::arg("space"), nb::arg("features").none(), nb::arg("strings"), nb::arg("edges"),
-      nb::arg("offset"),
+      "space"_a, "features"_a.none(), "strings"_a, "edges"_a, "offset"_a,
       nb::sig(("def paths_fields(space: " + kind +
                ", features: FeatureColumns | None, strings: list[str], edges: "
                "numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.int32]) -> "
@@ -196,9 +195,8 @@ struct Spelled {
 
 void bind_paths(nb::module_& module) {
   nb::class_<FeatureColumns>(module, "FeatureColumns", "The features of a space, checked.")
-      .def(nb::init<FeatureColumns::Names, Ints, Ints, Floats, Ints, Ints, Floats>(),
-           nb::arg("names"), nb::arg("bounds"), nb::arg("columns"), nb::arg("values"),
-           nb::arg("end_bounds"), nb::arg("end_columns"), nb::arg("end_values"))
+      .def(nb::init<FeatureColumns::Names, Ints, Ints, Floats, Ints, Ints, Floats>(), "names"_a,
+           "bounds"_a, "columns"_a, "values"_a, "end_bounds"_a, "end_columns"_a, "end_values"_a)
       .def(
           "row",
           [](const FeatureColumns& features, Index row) {
@@ -207,7 +205,7 @@ void bind_paths(nb::module_& module) {
             sums.add(features.edges, row);
             return named(sums, features.names);
           },
-          nb::arg("row"), nb::sig("def row(self, row: int) -> dict[str, float]"),
+          "row"_a, nb::sig("def row(self, row: int) -> dict[str, float]"),
           "Return the features of one row that are not zero, by name.")
       .def(
           "rows",
@@ -217,8 +215,7 @@ void bind_paths(nb::module_& module) {
             return std::tuple(show(rows.values, self), show(rows.columns, self),
                               show(rows.bounds, self));
           },
-          nb::arg("ends") = false,
-          "Return values, columns and bounds of the rows of edges, or of ends.");
+          "ends"_a = false, "Return values, columns and bounds of the rows of edges, or of ends.");
   bind<Lattice, LatticeColumns>(module, "LatticeColumns");
   bind<Forest, ForestColumns>(module, "ForestColumns");
   module.def(
@@ -236,10 +233,9 @@ void bind_paths(nb::module_& module) {
           }
           return result;
         });
-        return std::tuple(give(std::move(found.words)), give(std::move(found.offset)),
-                          give(std::move(found.scores)));
+        return give_all(found.words, found.offset, found.scores);
       },
-      nb::arg("forest"), nb::arg("edges"), nb::arg("offset"),
+      "forest"_a, "edges"_a, "offset"_a,
       "Return the words of many derivations, where each begins, and their scores.");
   module.def(
       "reordered_rows",
@@ -267,10 +263,9 @@ void bind_paths(nb::module_& module) {
           new_values.insert(new_values.end(), numbers.begin(), numbers.end());
           new_bounds.push_back(static_cast<Index>(new_columns.size()));
         }
-        return std::tuple(give(std::move(new_values)), give(std::move(new_columns)),
-                          give(std::move(new_bounds)));
+        return give_all(new_values, new_columns, new_bounds);
       },
-      nb::arg("bounds"), nb::arg("columns"), nb::arg("values"), nb::arg("order"),
+      "bounds"_a, "columns"_a, "values"_a, "order"_a,
       "Return the values, columns and bounds of these rows of a sparse matrix, an empty one for\n"
       "each that is negative.");
 }

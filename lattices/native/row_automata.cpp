@@ -62,36 +62,22 @@ bool has_whole_gains(const RowAutomaton& automaton) {
   return all_whole(automaton.gain) && all_whole(automaton.initial) && all_whole(automaton.final);
 }
 
-RowAutomatonColumns::RowAutomatonColumns(Ints src_column, Ints dst_column, Ints label_column,
-                                         Floats gain_column, Floats initial_column,
-                                         Floats final_column, Ints order_column,
-                                         Ints forgotten_column, Ints kept_column,
-                                         Floats lead_column)
-    : RowAutomaton{view(src_column),   view(dst_column),       view(label_column),
-                   view(gain_column),  view(initial_column),   view(final_column),
-                   view(order_column), view(forgotten_column), view(kept_column),
-                   view(lead_column)},
-      src_(std::move(src_column)),
-      dst_(std::move(dst_column)),
-      label_(std::move(label_column)),
-      order_(std::move(order_column)),
-      forgotten_(std::move(forgotten_column)),
-      kept_(std::move(kept_column)),
-      gain_(std::move(gain_column)),
-      initial_(std::move(initial_column)),
-      final_(std::move(final_column)),
-      lead_(std::move(lead_column)) {
-  const Index states = num_states();
+void check_columns(const RowAutomaton& automaton) {
+  const Index states = automaton.num_states();
   const auto fits = [&](std::span<const Index> column) {
     return std::all_of(column.begin(), column.end(),
                        [&](Index state) { return state >= 0 && state < states; });
   };
-  const bool even = dst.size() == src.size() && label.size() == src.size() &&
-                    gain.size() == src.size() && initial.size() == final.size() &&
-                    order.size() == final.size() && kept.size() == forgotten.size() &&
-                    lead.size() == forgotten.size();
+  const bool even = automaton.dst.size() == automaton.src.size() &&
+                    automaton.label.size() == automaton.src.size() &&
+                    automaton.gain.size() == automaton.src.size() &&
+                    automaton.initial.size() == automaton.final.size() &&
+                    automaton.order.size() == automaton.final.size() &&
+                    automaton.kept.size() == automaton.forgotten.size() &&
+                    automaton.lead.size() == automaton.forgotten.size();
   if (!even) throw option_error("the columns of an automaton differ in length");
-  if (!fits(src) || !fits(dst) || !fits(order) || !fits(forgotten) || !fits(kept)) {
+  if (!fits(automaton.src) || !fits(automaton.dst) || !fits(automaton.order) ||
+      !fits(automaton.forgotten) || !fits(automaton.kept)) {
     throw option_error("an automaton names a state that is not one of 0.." +
                        std::to_string(states - 1));
   }
@@ -99,16 +85,14 @@ RowAutomatonColumns::RowAutomatonColumns(Ints src_column, Ints dst_column, Ints 
 
 void bind_row_automata(nb::module_& module) {
   nb::class_<RowAutomatonColumns>(module, "RowAutomatonColumns")
-      .def(nb::init<Ints, Ints, Ints, Floats, Floats, Floats, Ints, Ints, Ints, Floats>(),
-           nb::arg("src"), nb::arg("dst"), nb::arg("label"), nb::arg("gain"), nb::arg("initial"),
-           nb::arg("final"), nb::arg("order"), nb::arg("forgotten"), nb::arg("kept"),
-           nb::arg("lead"))
+      .def(RowAutomatonColumns::Init(), "src"_a, "dst"_a, "label"_a, "gain"_a, "initial"_a,
+           "final"_a, "order"_a, "forgotten"_a, "kept"_a, "lead"_a)
       .def(
           "largest_total",
           [](const RowAutomatonColumns& automaton, double steps) {
             return largest_total(automaton, steps);
           },
-          nb::arg("steps"), "Return a bound of what any alignment gains or loses.")
+          "steps"_a, "Return a bound of what any alignment gains or loses.")
       .def(
           "has_whole_gains",
           [](const RowAutomatonColumns& automaton) { return has_whole_gains(automaton); },

@@ -24,19 +24,6 @@ std::vector<Index> classes_of(const Lattice& lattice, const Reader& reader) {
   return *std::move(found);
 }
 
-auto given(RowProduct&& product) {
-  return std::tuple(product.opening, product.rows, give(std::move(product.state)),
-                    give(std::move(product.ending)), give(std::move(product.src)),
-                    give(std::move(product.dst)), give(std::move(product.origin)),
-                    give(std::move(product.gain)));
-}
-
-auto given(ForestRowProduct&& product) {
-  return std::tuple(product.pairs, product.rows, give(std::move(product.head)),
-                    give(std::move(product.origin)), give(std::move(product.gain)),
-                    give(std::move(product.tail)), give(std::move(product.tail_offset)));
-}
-
 template <class Reader>
 std::size_t row_bytes(const Reader& reader) {
   using Machine = RowMachine<Reader>;
@@ -60,7 +47,7 @@ auto read_rows(const RowTables& machine, const Ints& words) {
       rows.insert(rows.end(), row.begin(), row.end());
     }
     gains.push_back(reader.ending(row));
-    return std::tuple(give(std::move(rows), said.size() + 1, width), give(std::move(gains)));
+    return give_all(give(std::move(rows), said.size() + 1, width), gains);
   });
 }
 
@@ -73,8 +60,8 @@ void bind_rows(nb::module_& module) {
           [](RowTables* place, const RowAutomatonColumns& automaton, bool narrow) {
             new (place) RowTables(automaton, narrow);
           },
-          nb::arg("automaton"), nb::arg("narrow"))
-      .def("read", &read_rows, nb::arg("words"),
+          "automaton"_a, "narrow"_a)
+      .def("read", &read_rows, "words"_a,
            "Return the rows before, between and behind the words of a sentence, and what was\n"
            "gained with each, then by ending. What is absent is -2**30 or less.")
       .def_prop_ro(
@@ -96,16 +83,18 @@ void bind_rows(nb::module_& module) {
       "row_product",
       [](const LatticeColumns& lattice, const RowTables& machine, std::size_t pairs,
          std::size_t bytes) {
-        auto found = unlocked([&] {
+        auto found = unlocked([&](Poll& poll) {
           return machine.visit([&](const auto& reader) {
             RowMachine rows(reader);
-            Poll poll(check_signals);
             return row_product(lattice, classes_of(lattice, reader), rows, {pairs, bytes}, poll);
           });
         });
-        return found ? std::optional(given(*std::move(found))) : std::nullopt;
+        return given_or_none(found, [](RowProduct& product) {
+          return give_all(product.opening, product.rows, product.state, product.ending, product.src,
+                          product.dst, product.origin, product.gain);
+        });
       },
-      nb::arg("lattice"), nb::arg("machine"), nb::arg("pairs"), nb::arg("bytes"),
+      "lattice"_a, "machine"_a, "pairs"_a, "bytes"_a,
       "Return the product of a lattice with rows, or None beyond the budget of pairs and bytes:\n"
       "the opening gain, the number of rows; state and ending of each pair; source, target,\n"
       "origin and gain of each arc.");
@@ -113,47 +102,44 @@ void bind_rows(nb::module_& module) {
       "lowest_path",
       [](const LatticeColumns& lattice, const RowTables& machine, double model_weight,
          std::size_t pairs, std::size_t bytes, std::size_t widest) {
-        auto found = unlocked([&] {
+        auto found = unlocked([&](Poll& poll) {
           return machine.visit([&](const auto& reader) {
             RowMachine rows(reader);
-            Poll poll(check_signals);
             LowestSearch search(lattice, rows, model_weight, widest);
             return search(classes_of(lattice, reader), {pairs, bytes}, poll);
           });
         });
-        return found ? std::optional(std::tuple(found->value, give(std::move(found->arcs))))
-                     : std::nullopt;
+        return given_or_none(found, [](auto& best) { return give_all(best.value, best.arcs); });
       },
-      nb::arg("lattice"), nb::arg("machine"), nb::arg("model_weight"), nb::arg("pairs"),
-      nb::arg("bytes"), nb::arg("widest"),
+      "lattice"_a, "machine"_a, "model_weight"_a, "pairs"_a, "bytes"_a, "widest"_a,
       "Return the lowest value of a sentence and the arcs of its path, or None beyond the budget\n"
       "of pairs and bytes. A state keeps at most `widest` prefixes, if that is not 0.");
   nb::class_<ForestRowAim>(module, "ForestRowAim", "What a product of a forest is made for.")
-      .def(nb::init<double, double, std::size_t>(), nb::arg("sign"), nb::arg("weight"),
-           nb::arg("k"));
+      .def(nb::init<double, double, std::size_t>(), "sign"_a, "weight"_a, "k"_a);
   module.def(
       "forest_row_product",
       [](const ForestColumns& forest, const RowTables& machine, const ForestRowAim& aim,
          std::size_t pairs, std::size_t bytes, std::size_t steps, std::size_t cells) {
-        auto found = unlocked([&] {
+        auto found = unlocked([&](Poll& poll) {
           return machine.visit([&](const auto& reader) {
             RowMachine rows(reader);
-            Poll poll(check_signals);
             ForestRowSearch search(forest, rows, aim);
             return search({{pairs, bytes}, steps, cells}, poll);
           });
         });
-        return found ? std::optional(given(*std::move(found))) : std::nullopt;
+        return given_or_none(found, [](ForestRowProduct& product) {
+          return give_all(product.pairs, product.rows, product.head, product.origin, product.gain,
+                          product.tail, product.tail_offset);
+        });
       },
-      nb::arg("forest"), nb::arg("machine"), nb::arg("aim"), nb::arg("pairs"), nb::arg("bytes"),
-      nb::arg("steps"), nb::arg("cells"),
+      "forest"_a, "machine"_a, "aim"_a, "pairs"_a, "bytes"_a, "steps"_a, "cells"_a,
       "Return the product of a forest with rows, or None beyond the budget of pairs, of bytes, of\n"
       "edges that are looked at, and of cells of matrices: the numbers of pairs and of rows; "
       "head,\n"
       "origin and gain of each edge; tails and their offsets.");
   module.def(
       "longest_sentence", [](const ForestColumns& forest) { return longest_sentence(forest); },
-      nb::arg("forest"),
+      "forest"_a,
       "Return the number of words of the longest sentence: it can be huge, hence a float.");
 }
 

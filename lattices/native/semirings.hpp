@@ -1,4 +1,5 @@
-// Semirings: what one pass over a graph means. The twins of lattices/semirings.py.
+// Semirings: what one pass over a graph means. The twins of
+// lattices/algorithms/semirings.py.
 //
 // A sum of several terms is an accumulator, so that LOG takes one exp a term and one log a sum:
 // with terms t_i and their highest m, log(sum exp t_i) = m + log(sum exp(t_i - m)), the sum kept

@@ -34,31 +34,18 @@ void check_below(std::span<const Index> column, Index bound, const char* name) {
 
 }  // namespace
 
-LatticeColumns::LatticeColumns(Ints src_column, Ints dst_column, Ints label_column,
-                               Floats score_column, Floats final_column, Ints in_arc_column,
-                               Ints in_offset_column, Ints out_offset_column, Index start_state,
-                               std::string called)
-    : Lattice{view(src_column),       view(dst_column),        view(label_column),
-              view(score_column),     view(final_column),      view(in_arc_column),
-              view(in_offset_column), view(out_offset_column), start_state},
-      src_(std::move(src_column)),
-      dst_(std::move(dst_column)),
-      label_(std::move(label_column)),
-      in_arc_(std::move(in_arc_column)),
-      in_offset_(std::move(in_offset_column)),
-      out_offset_(std::move(out_offset_column)),
-      score_(std::move(score_column)),
-      final_(std::move(final_column)),
-      called_(std::move(called)) {
-  name = called_;
-  const std::size_t arcs = src.size(), states = final.size();
-  if (dst.size() != arcs || label.size() != arcs || score.size() != arcs || in_arc.size() != arcs) {
+void check_columns(const Lattice& lattice) {
+  const auto &src = lattice.src, &dst = lattice.dst, &label = lattice.label,
+             &in_arc = lattice.in_arc;
+  const std::size_t arcs = src.size(), states = lattice.final.size();
+  if (dst.size() != arcs || label.size() != arcs || lattice.score.size() != arcs ||
+      in_arc.size() != arcs) {
     throw space_error("the columns of a lattice differ in length");
   }
-  check_offsets(in_offset, states, arcs, "the arcs into states");
-  check_offsets(out_offset, states, arcs, "the arcs out of states");
-  const Index bound = num_nodes();
-  bool good = start >= 0 && start < bound;
+  check_offsets(lattice.in_offset, states, arcs, "the arcs into states");
+  check_offsets(lattice.out_offset, states, arcs, "the arcs out of states");
+  const Index bound = lattice.num_nodes();
+  bool good = lattice.start >= 0 && lattice.start < bound;
   for (std::size_t arc = 0; arc < arcs; ++arc) {
     good &= src[arc] >= 0 && src[arc] < dst[arc] && dst[arc] < bound && label[arc] >= 0;
     good &= in_arc[arc] >= 0 && static_cast<std::size_t>(in_arc[arc]) < arcs;
@@ -67,44 +54,31 @@ LatticeColumns::LatticeColumns(Ints src_column, Ints dst_column, Ints label_colu
 }
 
 LatticeColumns::LatticeColumns(OwnedLattice own, std::string called)
-    : Lattice{own.src,    own.dst,       own.label,      own.score, own.final,
-              own.in_arc, own.in_offset, own.out_offset, own.start},
+    : LatticeParts(Lattice{own.src, own.dst, own.label, own.score, own.final, own.in_arc,
+                           own.in_offset, own.out_offset, own.start}),
       // which leaves the memory where it is
       own_(std::move(own)),
       called_(std::move(called)) {
   name = called_;
 }
 
-ForestColumns::ForestColumns(Ints head_column, Ints tail_column, Ints tail_offset_column,
-                             Ints symbol_column, Ints symbol_offset_column, Floats score_column,
-                             Ints in_offset_column, Index root_node, std::string called)
-    : Forest{view(head_column),          view(tail_column),
-             view(tail_offset_column),   view(symbol_column),
-             view(symbol_offset_column), view(score_column),
-             view(in_offset_column),     root_node},
-      head_(std::move(head_column)),
-      tail_(std::move(tail_column)),
-      tail_offset_(std::move(tail_offset_column)),
-      symbol_(std::move(symbol_column)),
-      symbol_offset_(std::move(symbol_offset_column)),
-      in_offset_(std::move(in_offset_column)),
-      score_(std::move(score_column)),
-      called_(std::move(called)) {
-  name = called_;
+void check_columns(const Forest& forest) {
+  const auto &head = forest.head, &in_offset = forest.in_offset;
   const std::size_t edges = head.size();
-  if (score.size() != edges || in_offset.empty()) {
+  if (forest.score.size() != edges || in_offset.empty()) {
     throw space_error("the columns of a forest differ in length");
   }
-  check_offsets(tail_offset, edges, tail.size(), "tails");
-  check_offsets(symbol_offset, edges, symbol.size(), "symbols");
+  check_offsets(forest.tail_offset, edges, forest.tail.size(), "tails");
+  check_offsets(forest.symbol_offset, edges, forest.symbol.size(), "symbols");
   check_offsets(in_offset, in_offset.size() - 1, edges, "the edges into nodes");
-  check_below(head, num_nodes(), "the column of heads");
-  if (root < 0 || root >= num_nodes()) throw space_error("the root is no node");
-  for (Index edge = 0; edge < num_edges(); ++edge) {
-    const auto arity = static_cast<Index>(tails(edge).size());
+  check_below(head, forest.num_nodes(), "the column of heads");
+  if (forest.root < 0 || forest.root >= forest.num_nodes())
+    throw space_error("the root is no node");
+  for (Index edge = 0; edge < forest.num_edges(); ++edge) {
+    const auto arity = static_cast<Index>(forest.tails(edge).size());
     bool good = edge >= in_offset[head[edge]] && edge < in_offset[head[edge] + 1];
-    for (const Index below : tails(edge)) good &= below >= 0 && below < head[edge];
-    for (const Index each : symbols(edge)) good &= each != 0 && each >= -arity;
+    for (const Index below : forest.tails(edge)) good &= below >= 0 && below < head[edge];
+    for (const Index each : forest.symbols(edge)) good &= each != 0 && each >= -arity;
     if (!good) throw space_error("a forest is not in its normal form");
   }
 }
@@ -125,10 +99,8 @@ auto column_of() {
 
 void bind_spaces(nb::module_& module) {
   nb::class_<LatticeColumns>(module, "LatticeColumns", "The columns of a lattice, checked.")
-      .def(nb::init<Ints, Ints, Ints, Floats, Floats, Ints, Ints, Ints, Index, std::string>(),
-           nb::arg("src"), nb::arg("dst"), nb::arg("label"), nb::arg("score"), nb::arg("final"),
-           nb::arg("in_arc"), nb::arg("in_offset"), nb::arg("out_offset"), nb::arg("start"),
-           nb::arg("called") = "the lattice")
+      .def(LatticeColumns::Init(), "src"_a, "dst"_a, "label"_a, "score"_a, "final"_a, "in_arc"_a,
+           "in_offset"_a, "out_offset"_a, "start"_a, "called"_a = "the lattice")
       .def_prop_ro("src", column_of<&Lattice::src>())
       .def_prop_ro("dst", column_of<&Lattice::dst>())
       .def_prop_ro("label", column_of<&Lattice::label>())
@@ -139,22 +111,18 @@ void bind_spaces(nb::module_& module) {
       .def_prop_ro("out_offset", column_of<&Lattice::out_offset>())
       .def_ro("start", &LatticeColumns::start);
   nb::class_<ForestColumns>(module, "ForestColumns", "The columns of a forest, checked.")
-      .def(nb::init<Ints, Ints, Ints, Ints, Ints, Floats, Ints, Index, std::string>(),
-           nb::arg("head"), nb::arg("tail"), nb::arg("tail_offset"), nb::arg("symbol"),
-           nb::arg("symbol_offset"), nb::arg("score"), nb::arg("in_offset"), nb::arg("root"),
-           nb::arg("called") = "the forest");
+      .def(ForestColumns::Init(), "head"_a, "tail"_a, "tail_offset"_a, "symbol"_a,
+           "symbol_offset"_a, "score"_a, "in_offset"_a, "root"_a, "called"_a = "the forest");
   module.def(
       "normal_form",
       [](const Ints& src, const Ints& dst, const Ints& label, const Floats& score,
          const Floats& final, Index words) {
         auto found =
             normal_form(view(src), view(dst), view(label), view(score), view(final), words);
-        return std::tuple(static_cast<int>(found.form), give(std::move(found.order)),
-                          give(std::move(found.in_arc)), give(std::move(found.in_offset)),
-                          give(std::move(found.out_offset)));
+        return give_all(static_cast<int>(found.form), found.order, found.in_arc, found.in_offset,
+                        found.out_offset);
       },
-      nb::arg("src"), nb::arg("dst"), nb::arg("label"), nb::arg("score"), nb::arg("final"),
-      nb::arg("words"),
+      "src"_a, "dst"_a, "label"_a, "score"_a, "final"_a, "words"_a,
       "Return what a lattice lacks to be in normal form, the order of its arcs, and the arcs into\n"
       "and out of its states.");
   module.def(
@@ -163,9 +131,9 @@ void bind_spaces(nb::module_& module) {
         check_below(view(src), nodes, "a column of nodes");
         check_below(view(dst), nodes, "a column of nodes");
         auto [number, done] = topological_numbers(view(src), view(dst), nodes);
-        return std::tuple(give(std::move(number)), done);
+        return give_all(number, done);
       },
-      nb::arg("src"), nb::arg("dst"), nb::arg("nodes"),
+      "src"_a, "dst"_a, "nodes"_a,
       "Return a number for every node, sources first, and how many could be numbered.");
 }
 

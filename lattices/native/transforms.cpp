@@ -22,15 +22,13 @@ namespace {
 using Mask = Column<bool>;
 // columns by the names that the fields of a space have
 using Fields = nb::typed<nb::dict, nb::str, nb::any>;
-// an array that Python cannot write to, as the columns of spaces are
-template <class T>
-using Fixed = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
 
-template <class T>
-Fixed<T> fix(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Fixed<T>(kept->data(), {kept->size()}, owner);
+// Fields by name: put(fields, name, value, name, value ...); vectors become columns.
+void put(Fields&) {}
+template <class T, class... Rest>
+void put(Fields& fields, const char* name, T& value, Rest&&... rest) {
+  fields[name] = shown(value);
+  put(fields, rest...);
 }
 
 // Number what is marked without gaps, -1 elsewhere; also return the marked ones.
@@ -159,14 +157,14 @@ void bind_transforms(nb::module_& module) {
         auto marks = unlocked([&] { return find_useful(top_down(lattice)).nodes; });
         return give(std::vector<std::int8_t>(marks.begin(), marks.end()));
       },
-      nb::arg("lattice"), "Return, for every state, whether it lies on a complete path: 1 or 0.");
+      "lattice"_a, "Return, for every state, whether it lies on a complete path: 1 or 0.");
   module.def(
       "has_derivation",
       [](const ForestColumns& columns) {
         const Forest& forest = columns;
         return unlocked([&] { return find_useful(top_down(forest)).nodes[forest.root] != 0; });
       },
-      nb::arg("forest"), "Tell whether the root can be derived.");
+      "forest"_a, "Tell whether the root can be derived.");
   module.def(
       "lattice_part",
       [](const LatticeColumns& columns, const Mask& keep_arcs, const Mask& keep_finals) {
@@ -176,20 +174,13 @@ void bind_transforms(nb::module_& module) {
             unlocked([&] { return lattice_part(columns, view(keep_arcs), view(keep_finals)); });
         Fields fields;
         if (!part) return fields;
-        fields["arcs"] = fix(std::move(part->arcs));
-        fields["states"] = fix(std::move(part->states));
-        fields["src"] = fix(std::move(part->src));
-        fields["dst"] = fix(std::move(part->dst));
-        fields["label"] = fix(std::move(part->label));
-        fields["score"] = fix(std::move(part->score));
-        fields["final"] = fix(std::move(part->final));
-        fields["in_arc"] = fix(std::move(part->in_arc));
-        fields["in_offset"] = fix(std::move(part->in_offset));
-        fields["out_offset"] = fix(std::move(part->out_offset));
-        fields["start"] = part->start;
+        put(fields, "arcs", part->arcs, "states", part->states, "src", part->src, "dst", part->dst,
+            "label", part->label, "score", part->score, "final", part->final, "in_arc",
+            part->in_arc, "in_offset", part->in_offset, "out_offset", part->out_offset, "start",
+            part->start);
         return fields;
       },
-      nb::arg("lattice"), nb::arg("keep_arcs"), nb::arg("keep_finals"),
+      "lattice"_a, "keep_arcs"_a, "keep_finals"_a,
       "Return the columns of the lattice of complete paths of these arcs and ends, by name; none\n"
       "if that is all of it.");
   module.def(
@@ -199,19 +190,13 @@ void bind_transforms(nb::module_& module) {
         auto part = unlocked([&] { return forest_part(columns, view(keep)); });
         Fields fields;
         if (!part) return fields;
-        fields["edges"] = fix(std::move(part->edges));
-        fields["nodes"] = fix(std::move(part->nodes));
-        fields["head"] = fix(std::move(part->head));
-        fields["tail"] = fix(std::move(part->tail));
-        fields["tail_offset"] = fix(std::move(part->tail_offset));
-        fields["symbol"] = fix(std::move(part->symbol));
-        fields["symbol_offset"] = fix(std::move(part->symbol_offset));
-        fields["score"] = fix(std::move(part->score));
-        fields["in_offset"] = fix(std::move(part->in_offset));
-        fields["root"] = part->root;
+        put(fields, "edges", part->edges, "nodes", part->nodes, "head", part->head, "tail",
+            part->tail, "tail_offset", part->tail_offset, "symbol", part->symbol, "symbol_offset",
+            part->symbol_offset, "score", part->score, "in_offset", part->in_offset, "root",
+            part->root);
         return fields;
       },
-      nb::arg("forest"), nb::arg("keep"),
+      "forest"_a, "keep"_a,
       "Return the columns of the forest of derivations of these edges, by name; none if that is\n"
       "all of it.");
   module.def(
@@ -221,24 +206,19 @@ void bind_transforms(nb::module_& module) {
           if (where == "ahead") return push_ahead(columns);
           return where == "final" ? push_to_final(columns) : push_to_start(columns);
         });
-        return std::tuple(give(std::move(found.arcs)), give(std::move(found.final)), found.total);
+        return give_all(found.arcs, found.final, found.total);
       },
-      nb::arg("lattice"), nb::arg("where"),
+      "lattice"_a, "where"_a,
       "Return the scores of arcs and of ends, moved to the \"start\", to the \"final\" states, or "
       "with\n"
       "what lies \"ahead\" taken out, and the best score of all.");
   module.def(
       "epsilon_closures",
       [](const LatticeColumns& columns, bool summed) {
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
-          return epsilon_closures(columns, summed, poll);
-        });
-        return std::tuple(give(std::move(found.begin)), give(std::move(found.end)),
-                          give(std::move(found.score)), give(std::move(found.arc)),
-                          give(std::move(found.previous)));
+        auto found = unlocked([&](Poll& poll) { return epsilon_closures(columns, summed, poll); });
+        return give_all(found.begin, found.end, found.score, found.arc, found.previous);
       },
-      nb::arg("lattice"), nb::arg("summed"),
+      "lattice"_a, "summed"_a,
       "Return begin, end, score, last arc and entry before it of the epsilon paths that matter.");
   module.def(
       "character_arcs",
@@ -246,15 +226,10 @@ void bind_transforms(nb::module_& module) {
          Index space) {
         const Spelling spelling{view(word), view(letter), view(offset), space};
         check_spelling(spelling, columns.src.size());
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
-          return character_arcs(columns, spelling, poll);
-        });
-        return std::tuple(give(std::move(found.src)), give(std::move(found.dst)),
-                          give(std::move(found.label)), give(std::move(found.origin)),
-                          give(std::move(found.state)));
+        auto found = unlocked([&](Poll& poll) { return character_arcs(columns, spelling, poll); });
+        return give_all(found.src, found.dst, found.label, found.origin, found.state);
       },
-      nb::arg("lattice"), nb::arg("word"), nb::arg("letter"), nb::arg("offset"), nb::arg("space"),
+      "lattice"_a, "word"_a, "letter"_a, "offset"_a, "space"_a,
       "Return source, target, label and origin of each arc of characters, and the state that each\n"
       "of their states is a copy of.");
   module.def(
@@ -263,40 +238,25 @@ void bind_transforms(nb::module_& module) {
          Index space) {
         const Spelling spelling{view(word), view(letter), view(offset), space};
         check_spelling(spelling, columns.symbol.size());
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
-          return CharacterForest(columns, spelling).run(poll);
-        });
+        auto found =
+            unlocked([&](Poll& poll) { return CharacterForest(columns, spelling).run(poll); });
         Fields fields;
-        fields["head"] = fix(std::move(found.head));
-        fields["tail"] = fix(std::move(found.tail));
-        fields["tail_offset"] = fix(std::move(found.tail_offset));
-        fields["symbol"] = fix(std::move(found.symbol));
-        fields["symbol_offset"] = fix(std::move(found.symbol_offset));
-        fields["num_nodes"] = found.num_nodes;
-        fields["root"] = found.root;
-        return std::tuple(fields, fix(std::move(found.origin)));
+        put(fields, "head", found.head, "tail", found.tail, "tail_offset", found.tail_offset,
+            "symbol", found.symbol, "symbol_offset", found.symbol_offset, "num_nodes",
+            found.num_nodes, "root", found.root);
+        return give_all(fields, found.origin);
       },
-      nb::arg("forest"), nb::arg("word"), nb::arg("letter"), nb::arg("offset"), nb::arg("space"),
+      "forest"_a, "word"_a, "letter"_a, "offset"_a, "space"_a,
       "Return the columns of the forest of characters, by name, and the edge each comes from.");
   module.def(
       "expand",
       [](const ForestColumns& columns, std::int64_t max_states) {
-        auto found = unlocked([&] {
-          Poll poll(check_signals);
-          return expand(columns, max_states, poll);
+        auto found = unlocked([&](Poll& poll) { return expand(columns, max_states, poll); });
+        return given_or_none(found, [](auto& arcs) {
+          return give_all(arcs.src, arcs.dst, arcs.label, arcs.edge, arcs.states, arcs.backwards);
         });
-        using Arcs =
-            std::tuple<Array<Index>, Array<Index>, Array<Index>, Array<Index>, Index, bool>;
-        std::optional<Arcs> result;
-        if (found) {
-          result.emplace(give(std::move(found->src)), give(std::move(found->dst)),
-                         give(std::move(found->label)), give(std::move(found->edge)), found->states,
-                         found->backwards);
-        }
-        return result;
       },
-      nb::arg("forest"), nb::arg("max_states"),
+      "forest"_a, "max_states"_a,
       "Return source, target, label and edge of each arc of a trimmed forest's lattice, its "
       "number\n"
       "of states, and whether it begins in state 0 and not in 1; None if it has more states.");
@@ -308,7 +268,7 @@ void bind_transforms(nb::module_& module) {
         }
         return give(words_said(characters, words, view(origin)));
       },
-      nb::arg("characters"), nb::arg("words"), nb::arg("origin"),
+      "characters"_a, "words"_a, "origin"_a,
       "Return the words that the symbols of a forest of characters stand for.");
 }
 

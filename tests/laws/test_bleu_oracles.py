@@ -13,8 +13,8 @@ from sacrebleu.metrics import BLEU as SacreBLEU
 
 import decoding
 from decoding import corpus_oracle, oracle_kbest
-from decoding.extraction import labels
-from decoding.extraction.labels import label_search, statistics_fronts
+from decoding.extraction import bleu_search
+from decoding.extraction.bleu_search import label_search, statistics_fronts
 from decoding.extraction.search import Search
 from decoding.training.hope_fear import hope_fear
 from fstmetrics import BLEU, BLEUSBP
@@ -94,7 +94,7 @@ def judge(metric: BLEU, tokens: tuple[str, ...], references: list[list[str]]) ->
 def test_the_best_is_what_sacrebleu_likes_best(
     space: Lattice | Forest, references: list[list[str]], metric: BLEU, quick: int
 ) -> None:
-    with mock.patch.object(labels, "QUICK", quick):
+    with mock.patch.object(bleu_search, "QUICK", quick):
         (found,) = label_search([space], [metric.against(references)])
     (best,) = found.sentences
     scores = [(judge(metric, each.tokens, references), each.score) for each in sentences_of(space)]
@@ -117,7 +117,7 @@ def test_the_best_is_what_sacrebleu_likes_best(
 def test_hope_and_fear_are_what_sacrebleu_says(
     space: Lattice | Forest, references: list[list[str]], metric: BLEU, scale: float, quick: int
 ) -> None:
-    with mock.patch.object(labels, "QUICK", quick):
+    with mock.patch.object(bleu_search, "QUICK", quick):
         found = hope_fear(space, metric.against(references), scale=scale)
     every = sentences_of(space)
     scores = {each.tokens: scale * judge(metric, each.tokens, references) for each in every}
@@ -148,7 +148,7 @@ def test_the_k_best_and_worst_are_sorted_and_complete(
     quick: int,
 ) -> None:
     evaluator = metric.against(references)
-    with mock.patch.object(labels, "QUICK", quick):
+    with mock.patch.object(bleu_search, "QUICK", quick):
         (found,) = label_search([space], [evaluator], k, worst=worst, model_weight=weight)
     sign = -1.0 if worst else 1.0
     every: Iterable[Hypothesis] = (
@@ -213,7 +213,7 @@ def test_of_equals_the_better_model_score_is_found(
         values = [(round(sign * evaluator.score(each.tokens), 10), each.score) for each in every]
         wanted = np.array(sorted(values, reverse=True))
         for given_space in (space, NBest.from_hypotheses(every)):
-            with mock.patch.object(labels, "QUICK", quick):
+            with mock.patch.object(bleu_search, "QUICK", quick):
                 found = search(given_space, evaluator, k)
             got = [(round(sign * each.score, 10), each.hypothesis.score) for each in found]
             np.testing.assert_allclose(got, wanted[:k])
@@ -257,7 +257,7 @@ def test_bounds_hold_beyond_the_budget(
     )
     scores = [evaluator.score(each.tokens) + weight * each.score for each in every]
     for worst in (False, True):
-        with mock.patch.object(labels, "QUICK", quick):
+        with mock.patch.object(bleu_search, "QUICK", quick):
             (found,) = label_search(
                 [space], [evaluator], k, Search(budget=budget), worst=worst, model_weight=weight
             )

@@ -3,8 +3,8 @@
 For a fixed length BLEU grows with the clipped matches of each order. So of all beginnings of a
 sentence that end in the same state with the same length, and whose last words can be continued to
 the same matches, those count that no other one surpasses in the matches of every order. They are
-followed through the space; see ``decoding/native/labels.hpp`` for how matches are clipped, and why
-what is found is proven to be the best.
+followed through the space; see ``decoding/native/bleu_search.hpp`` for how matches are clipped, and
+why what is found is proven to be the best.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from decoding._native import search_labels
+from decoding._native import search_bleu
 from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, stand_ins
 from decoding.extraction.search import SEARCH, Search
 from fstmetrics.contract import ClippedMatches, MatchEvaluator, Prepared
@@ -229,7 +229,7 @@ def search(problems: Sequence[Problem], wanted: Wanted, limits: Search = SEARCH)
     matches = problems[0].matches
     # more than the native types hold is no limit
     wanted = wanted._replace(k=min(wanted.k, 2**31 - 1))
-    found = search_labels(
+    found = search_bleu(
         [problem.given for problem in problems],
         matches.weights,
         matches.smoothing,

@@ -1,0 +1,113 @@
+// The best sentences of spaces under BLEU: the bindings.
+#include "decoding/native/bleu_search.hpp"
+
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+#include <variant>
+
+#include "decoding/native/bindings.hpp"
+#include "lattices/native/columns.hpp"
+
+namespace decoding {
+
+using namespace lattices;
+
+namespace {
+
+// A problem as Python has it: a space, the units and words of its arcs or symbols, references and
+// where each begins.
+using Given = std::tuple<nb::object, Ints, Ints, Ints, Ints>;
+// Paths, statistics, rows that dominate all, the bound, whether a search was completed, whether the
+// answer is proven, the number of labels.
+using Answer = std::tuple<std::vector<std::vector<Index>>, Matrix<double>, Matrix<double>, double,
+                          bool, bool, std::size_t>;
+
+using Problem = std::variant<BleuProblem<Lattice>, BleuProblem<Forest>>;
+
+Problem checked(const Given& given) {
+  const auto& [space, unit, word, reference, offset] = given;
+  const fstmetrics::Sentences references{view(reference), view(offset)};
+  fstmetrics::check(references);
+  const auto fits = [&](std::size_t size) {
+    if (unit.shape(0) != size || word.shape(0) != size) {
+      throw option_error("units or words that do not fit the space");
+    }
+  };
+  if (nb::isinstance<LatticeColumns>(space)) {
+    const auto* lattice = nb::cast<const LatticeColumns*>(space);
+    fits(lattice->label.size());
+    return BleuProblem<Lattice>{lattice, view(unit), view(word), references};
+  }
+  const auto* forest = nb::cast<const ForestColumns*>(space);
+  fits(forest->symbol.size());
+  return BleuProblem<Forest>{forest, view(unit), view(word), references};
+}
+
+template <std::size_t W>
+std::vector<BleuAnswer> solve_all(std::span<const Problem> problems, const BleuMetric& metric,
+                                  const BleuSearchOptions& options, int workers) {
+  const auto solve = [&](std::size_t place, BleuAnswer& answer, Poll& poll) {
+    BleuSearch<W> search(metric, options);
+    answer = std::visit([&](const auto& problem) { return search.solve(problem, poll); },
+                        problems[place]);
+  };
+  return search_batch<BleuAnswer>(problems.size(), workers, solve);
+}
+
+std::vector<Answer> search_bleu(const std::vector<Given>& given, const Floats& weight,
+                                std::tuple<int, double, bool, bool> scoring,
+                                std::tuple<int, bool> lengths,
+                                std::tuple<Index, bool, bool, double> wanted,
+                                std::tuple<std::size_t, std::size_t, std::size_t> limits,
+                                int workers) {
+  const auto [smoothing, value, effective_order, arithmetic] = scoring;
+  const auto [length, strict] = lengths;
+  const auto [k, worst, front, model_weight] = wanted;
+  const auto [budget, memory, quick] = limits;
+  const std::size_t order = weight.shape(0);
+  if (order < 1 || order > 100 || k < 1) throw option_error("an order or k out of range");
+  const BleuMetric metric{{view(weight), static_cast<fstmetrics::Smoothing>(smoothing), value,
+                           effective_order, arithmetic},
+                          static_cast<fstmetrics::EffectiveLength>(length),
+                          strict};
+  const BleuSearchOptions options{k, worst, front, model_weight, budget, memory, quick};
+  std::vector<Problem> problems;
+  problems.reserve(given.size());
+  for (const auto& each : given) problems.push_back(checked(each));
+  auto answers = order <= 4    ? solve_all<1>(problems, metric, options, workers)
+                 : order <= 20 ? solve_all<5>(problems, metric, options, workers)
+                               : solve_all<25>(problems, metric, options, workers);
+  std::vector<Answer> results;
+  results.reserve(answers.size());
+  const std::size_t width = 2 * order + 2;
+  for (auto& each : answers) {
+    const std::size_t rows = each.rows.size() / width, outer = each.outer.size() / width;
+    results.emplace_back(std::move(each.paths), give(std::move(each.rows), rows, width),
+                         give(std::move(each.outer), outer, width), each.bound, each.complete,
+                         each.exact, each.labels);
+  }
+  return results;
+}
+
+}  // namespace
+
+void bind_bleu_search(nb::module_& module) {
+  module.def(
+      "search_bleu", &search_bleu, "problems"_a, "weight"_a, "scoring"_a, "lengths"_a, "wanted"_a,
+      "limits"_a, "workers"_a,
+      "Search spaces for their best sentences under BLEU.\n"
+      "\n"
+      "A problem has a space's columns, the unit and the word of each arc or symbol, the\n"
+      "units of the references and where each reference begins. Scoring: smoothing, its\n"
+      "value, effective order or not, arithmetic mean or not; lengths: which is the\n"
+      "effective one, a strict penalty or not; wanted: k, the worst or not, the whole front\n"
+      "or not, the weight of the model score; limits: labels, bytes, and labels\n"
+      "that are searched without a bound.\n"
+      "Returns for each problem paths, their statistics, rows that dominate all others, a\n"
+      "bound, whether a search was completed, whether it is proven, how many labels there\n"
+      "were.");
+}
+
+}  // namespace decoding
