@@ -262,7 +262,7 @@ def starting(rounds: int = 10) -> list[str]:
         times: dict[str, list[float]] = {what: [] for what in asked}
         for _ in range(rounds):
             for what, arguments in asked.items():
-                times[what].append(_seconds([sys.executable, *arguments]))
+                times[what].append(seconds_of([sys.executable, *arguments]))
     least, *_ = (min(some) for some in times.values())
     rows = ["| | ms | ratio |", "|---|--:|--:|"]
     rows += [
@@ -273,7 +273,8 @@ def starting(rounds: int = 10) -> list[str]:
     return rows
 
 
-def _seconds(command: Sequence[str]) -> float:
+def seconds_of(command: Sequence[str]) -> float:
+    """Return the seconds of the clock that a command takes."""
     # with the bytecode kept, as it is wherever a package is installed
     environment = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"

@@ -144,10 +144,12 @@ def rows_of(space: Any, name: str = "features") -> FeatureRows | None:
     held = space.__dict__
     if name not in held:
         # native code owns them, or they are of ends where nothing ends
-        own = held.get("feature_columns")
-        parts = own.rows(name == "final_features") if own is not None else None
-        ends = parts is None or (name == "final_features" and len(parts[2]) == 1)
-        held[name] = None if ends else FeatureRows(*parts, len(space.feature_names))
+        own: FeatureColumns | None = held.get("feature_columns")
+        held[name] = None
+        if own is not None:
+            values, columns, bounds = own.rows(name == "final_features")
+            if name == "features" or len(bounds) > 1:
+                held[name] = FeatureRows(values, columns, bounds, len(space.feature_names))
     found: FeatureRows | None = held[name]
     return found
 
