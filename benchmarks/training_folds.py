@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.pages import write_page
 from benchmarks.training_tables import measured, shipped, spaces
-from decoding.training.known import learner
+from decoding.training.learners import learner
 from fstmetrics import BLEU
 from lattices import Space
 

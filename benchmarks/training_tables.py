@@ -24,8 +24,8 @@ import lattices
 from benchmarks.data import DATA, MULTI30K
 from benchmarks.pages import write_page
 from benchmarks.training_text import CORPORA, page
-from decoding.training.known import learner
 from decoding.training.learner import Learner
+from decoding.training.learners import learner
 from fstmetrics import BLEU, BLEUSBP, GRR, WER, Metric, corpus_stats
 from fstmetrics.statistics import paired_bootstrap
 from lattices import Space

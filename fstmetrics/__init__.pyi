@@ -1,4 +1,4 @@
-from .alignment.family import (
+from .alignment.metric import (
     AlignmentEvaluator as AlignmentEvaluator,
     AlignmentMetric as AlignmentMetric,
     Edit as Edit,

@@ -20,7 +20,7 @@ from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.spaces import NBest
 
 if TYPE_CHECKING:
-    from fstmetrics.alignment.family import AlignmentMetric
+    from fstmetrics.alignment.metric import AlignmentMetric
     from fstmetrics.external.sacrebleu import ChrF
     from fstmetrics.ngram.bleu import BLEU
     from fstmetrics.ngram.per import PER

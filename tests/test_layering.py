@@ -159,10 +159,10 @@ TESTED_IN = {
     "decoding/cli/writing": "decoding/cli/test_convert",
     "decoding/corpus/outcomes": "decoding/corpus/test_runner",
     "decoding/extraction/bleu_bound": "decoding/extraction/test_corpus",
-    "decoding/extraction/choice": "decoding/extraction/test_corpus",
+    "decoding/extraction/corpus_selection": "decoding/extraction/test_corpus",
     "decoding/extraction/results": "decoding/extraction/test_oracle",
     "decoding/minimum_risk/results": "decoding/minimum_risk/test_mbr",
-    "decoding/training/feature_index": "decoding/training/test_risk_learner",
+    "decoding/training/training_corpus": "decoding/training/test_risk_learner",
 }
 
 

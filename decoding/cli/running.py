@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from decoding.cli.output.tally import Tally
     from decoding.corpus.journal import Journal
     from decoding.corpus.outcomes import Failures
-    from decoding.corpus.runner import Done, Earlier, Failure, Job, Segment
+    from decoding.corpus.runner import Done, Failure, Job, ResumePoint, Segment
     from fstmetrics import Metric
     from lattices.formats.references import References
 
@@ -93,7 +93,7 @@ def corpus_outcomes(
     arguments: argparse.Namespace,
     *,
     first: Callable[[Iterator[Segment]], None] | None = None,
-    earlier: Earlier | None = None,
+    earlier: ResumePoint | None = None,
 ) -> Iterator[Iterator[Done[R] | Failure]]:
     """Run a job as the arguments say, with progress on a terminal."""
     from decoding.corpus.runner import Failure, Inputs

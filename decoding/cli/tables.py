@@ -15,7 +15,7 @@ from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
     from fstmetrics import Metric
-    from fstmetrics.alignment.family import Edit
+    from fstmetrics.alignment.metric import Edit
 
 _COLOURS = {"substitution": "yellow", "insertion": "cyan", "deletion": "red"}
 _GAP = "  "

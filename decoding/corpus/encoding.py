@@ -15,14 +15,14 @@ from decoding.corpus.runner import Segment
 from decoding.corpus.transforms import Transform
 from lattices.errors import FormatError, argument
 from lattices.formats import FORMATS
-from lattices.formats.base import AssembledFormat, Losses
+from lattices.formats.base import AssembledFormat, Unsupported
 from lattices.spaces import Space
 
 #: options of writers that name a file: one that is extended, and one that is written beside
 SYMBOLS, ARCHIVE = "symbols", "ark"
 
 
-class _Noted(Losses):
+class _Noted(Unsupported):
     """The losses of one segment, in the words of the command line."""
 
     def __init__(self, format_name: str, allowed: bool, segment: str) -> None:
@@ -110,7 +110,7 @@ class Target:
         if isinstance(format, AssembledFormat):
             format.assemble(stream, data, **self.options)
         else:
-            format.write(stream, data, Losses(format.name, allowed=True), **self.options)
+            format.write(stream, data, Unsupported(format.name, allowed=True), **self.options)
 
 
 _WRONG_KIND = {

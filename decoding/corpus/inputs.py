@@ -34,7 +34,7 @@ SHORT = 0.1
 LONG = 0.5
 
 
-class Pace:
+class BatchSizer:
     """How many segments make a batch, by how long the batches before took.
 
     What comes out of a run does not depend on it.
@@ -51,7 +51,7 @@ class Pace:
 
     Examples
     --------
-    >>> pace = Pace()
+    >>> pace = BatchSizer()
     >>> before = pace.records
     >>> pace.took(before, 0.001)
     >>> pace.records == 2 * before
@@ -79,7 +79,7 @@ class Pace:
 Batch: TypeAlias = "list[Chunk]"
 
 
-def batches(chunks: Iterable[Chunk], pace: Pace) -> Iterator[Batch]:
+def batches(chunks: Iterable[Chunk], pace: BatchSizer) -> Iterator[Batch]:
     """Put chunks together, up to as many segments as ``pace`` says and to ``BATCH_BYTES``."""
     batch: Batch = []
     count = size = 0
@@ -333,7 +333,7 @@ class Inputs:
     def chunks(
         self,
         on_read: Callable[[int], None] | None = None,
-        pace: Pace | None = None,
+        pace: BatchSizer | None = None,
         elsewhere: bool = False,
     ) -> Iterator[Chunk]:
         """Iterate over the chunks, numbered; a bad file stands where its segments would.
@@ -343,12 +343,12 @@ class Inputs:
         on_read
             Called with the number of bytes of the files that were dealt with since the last
             call.
-        pace : Pace, optional
+        pace : BatchSizer, optional
             How many segments of a file that is read by position are one chunk.
         elsewhere : bool
             Whether they are parsed by other processes, which can read lines for themselves.
         """
-        pace = pace or Pace()
+        pace = pace or BatchSizer()
         position = 0
         for file in self.files:
             damages: list[FormatError] = []
@@ -364,7 +364,7 @@ class Inputs:
         position: int,
         damages: list[FormatError],
         on_read: Callable[[int], None] | None,
-        pace: Pace,
+        pace: BatchSizer,
         elsewhere: bool,
     ) -> Iterator[Cut | Line | Range | WholeFile]:
         if self.shared_files and os.path.isfile(file):
@@ -403,7 +403,7 @@ def _ranges(
     file: str,
     position: int,
     on_read: Callable[[int], None] | None,
-    pace: Pace,
+    pace: BatchSizer,
 ) -> Iterator[Range]:
     count = format.count(file)
     if not count:

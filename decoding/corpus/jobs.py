@@ -13,10 +13,10 @@ from decoding.extraction.oracle import (
     Oracle,
     density_curve,
     find_oracles,
-    judged,
     oracle,
     oracle_at,
     ranked_oracles,
+    score_hypothesis,
 )
 from decoding.extraction.search import SEARCH, Search
 from fstmetrics import Evaluator, Metric, has_machine
@@ -212,7 +212,7 @@ class SegmentCandidates:
     ----------
     candidates : Candidates
     oracles : tuple of Oracle
-        Each candidate, judged by the first metric.
+        Each candidate, scored by the first metric.
     stats : float64 array
         For each candidate, its statistics under all metrics, one after the other.
     arcs : int
@@ -276,7 +276,12 @@ class CandidatesJob:
             results.append(
                 SegmentCandidates(
                     here,
-                    tuple([judged(each, first, False, here.engine) for each in here.hypotheses]),
+                    tuple(
+                        [
+                            score_hypothesis(each, first, False, here.engine)
+                            for each in here.hypotheses
+                        ]
+                    ),
                     np.hstack([here.rows, *columns]),
                     _size(segment.space),
                     decomposes(first),

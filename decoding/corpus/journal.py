@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, cast
 
 from decoding.corpus.outcomes import Done, Failure
-from decoding.corpus.runner import Earlier
+from decoding.corpus.runner import ResumePoint
 from lattices.errors import EngineError, Error, OptionError
 from lattices.formats.streams import (
     STANDARD,
@@ -53,14 +53,14 @@ class Journal:
 
     Attributes
     ----------
-    earlier : Earlier
+    earlier : ResumePoint
         What was done already: to be given to :func:`decoding.corpus.runner.run`.
     state
         The ``state`` of the last entry of the run that is resumed; None if there is none.
     """
 
     def __init__(self, stream: BinaryIO, log: BinaryIO | None = None, name: str = "") -> None:
-        self.earlier = Earlier()
+        self.earlier = ResumePoint()
         self.state: Any = None
         self._stream, self._log, self._name = stream, log, name
         self._bytes = self._outcomes = self._entries = 0

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from decoding.corpus.inputs import Batch, Inputs, Pace, batches, parsed, without_first
+from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parsed, without_first
 from decoding.corpus.outcomes import Done, Failure, Segment
 from fstmetrics.references import Overlap, compares_words, overlap
 from fstmetrics.references import VocabularyWarning as VocabularyWarning
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from multiprocessing.connection import Connection
 
-__all__ = ["Done", "Earlier", "Failure", "Inputs", "Job", "Segment", "run"]
+__all__ = ["Done", "Failure", "Inputs", "Job", "ResumePoint", "Segment", "run"]
 
 R = TypeVar("R")
 
@@ -55,7 +55,7 @@ _Worked: TypeAlias = "tuple[list[Done[Any] | Failure], float, Overlap]"
 
 
 @dataclass
-class Earlier:
+class ResumePoint:
     """What a run that did not come to its end has done, for another one to go on from there.
 
     Attributes
@@ -87,7 +87,7 @@ def run(
     shared_files: bool = True,
     first: Callable[[Iterator[Segment]], None] | None = None,
     batch_records: int | None = None,
-    earlier: Earlier | None = None,
+    earlier: ResumePoint | None = None,
     on_read: Callable[[int], None] | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[Done[R] | Failure]:
@@ -162,10 +162,10 @@ def run(
         raise OptionError(f"batch_records is at least 1, not {batch_records}")
     inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
     elsewhere = workers > 1 or executor is not None
-    pace = Pace(batch_records)
+    pace = BatchSizer(batch_records)
     cut = batches(inputs.chunks(on_read, pace, elsewhere), pace)
     work = _Work(job, dict(options or {}))
-    done = Earlier() if earlier is None else earlier
+    done = ResumePoint() if earlier is None else earlier
     found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
     return _without_repeats(found, done.seen)
 
@@ -206,7 +206,7 @@ class _Work:
 def _outcomes(
     work: _Work,
     cut: Iterator[Batch],
-    pace: Pace,
+    pace: BatchSizer,
     workers: int,
     executor: Executor | None,
     first: Callable[[Iterator[Segment]], None] | None,

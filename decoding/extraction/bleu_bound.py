@@ -31,7 +31,7 @@ from fstmetrics import BLEU
 from lattices.arrays import FloatColumn, IntColumn
 
 if TYPE_CHECKING:
-    from decoding.extraction.choice import Corpus
+    from decoding.extraction.corpus_selection import Corpus
 
 #: intervals of the total length at first
 _INTERVALS = 4096

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from decoding._native import search_bleu
-from decoding.extraction.ranked import LABELS, STAND_INS, RankedSentence, stand_ins
+from decoding.extraction.ranked import KBEST_FALLBACK, LABELS, RankedSentence, kbest_fallback
 from decoding.extraction.search import SEARCH, Search
 from fstmetrics.contract import ClippedMatches, MatchEvaluator, Prepared
 from lattices import _native
@@ -120,7 +120,7 @@ def label_search(
                 for path in answer.paths
             ]
         else:
-            sentences = stand_ins(
+            sentences = kbest_fallback(
                 problem.space, problem.evaluator, k, worst=worst, model_weight=model_weight
             )
             if not model_weight:
@@ -141,7 +141,7 @@ def statistics_fronts(
         some = [problem.hypothesis(path) for path in answer.paths]
         rows = answer.rows
         if not answer.complete:
-            some = k_best(problem.space, STAND_INS, distinct=True)
+            some = k_best(problem.space, KBEST_FALLBACK, distinct=True)
             rows = floats([problem.evaluator.stats(each.tokens) for each in some])
         fronts.append(StatisticsFront(rows, tuple(some), answer.outer, answer.exact))
     return fronts

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from decoding.extraction.choice import BoundedScore, CorpusChoice, corpus_choice, undominated
+from decoding.extraction.corpus_selection import (
+    BoundedScore,
+    CorpusChoice,
+    corpus_choice,
+    undominated,
+)
 from decoding.extraction.oracle import (
     Oracle,
     oracles,
@@ -56,7 +61,7 @@ class CorpusOracle(BoundedScore):
         The metric of the corpus made of each space's best sentence under the metric, and of
         each space's sentence with the highest model score: never better than ``score``.
     score, stats, bound
-        As in :class:`~decoding.extraction.choice.BoundedScore`.
+        As in :class:`~decoding.extraction.corpus_selection.BoundedScore`.
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -85,7 +90,7 @@ def corpus_oracle(
     its reference, so they give the bound; see :func:`candidates`.
 
     Costs one search of each lattice or forest under BLEU, and otherwise one for each length of its
-    references and one more; then see :func:`decoding.extraction.choice.corpus_choice`.
+    references and one more; then see :func:`decoding.extraction.corpus_selection.corpus_choice`.
 
     Parameters
     ----------

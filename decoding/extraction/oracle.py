@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from decoding._native import search_words
-from decoding.extraction.ranked import ranked_entries, ranked_sentences, ranking, spell_out
+from decoding.extraction.ranked import (
+    expand_reference_lattices,
+    ranked_entries,
+    ranked_sentences,
+    ranking,
+)
 from decoding.extraction.results import Oracle as Oracle
-from decoding.extraction.results import judged as judged
+from decoding.extraction.results import score_hypothesis as score_hypothesis
 from decoding.extraction.search import OUR_ENGINES, SEARCH, Search, SearchOptions
 from fstmetrics import (
     CompiledEvaluator,
@@ -220,7 +225,10 @@ def ranked_oracles(
     k = min(k, 2**31 - 1)
     if isinstance(space, NBest):
         entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
-        return [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in entries]
+        return [
+            score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine)
+            for each in entries
+        ]
     if not has_machine(evaluator):
         if not search.is_ours or not has_matches(evaluator):
             raise _no_machine(evaluator, search)
@@ -233,7 +241,9 @@ def ranked_oracles(
     sentences = ranked_sentences(
         space, evaluator, k, search, worst=worst, model_weight=model_weight
     )
-    found = [judged(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences]
+    found = [
+        score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences
+    ]
     # in the order of what is reported: units may have been rounded, where scores are not
     return _in_reported_order(found, evaluator, worst, model_weight)
 
@@ -241,7 +251,7 @@ def ranked_oracles(
 def _labelled(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
     """Return what labels found as results."""
     return [
-        judged(
+        score_hypothesis(
             each.hypothesis, evaluator, each.exact, each.engine,
             None if each.exact else found.bound,
         )
@@ -327,7 +337,9 @@ def find_oracles(
         space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
             (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
-            results[index] = judged(entry.hypothesis, evaluator, entry.exact, entry.engine)
+            results[index] = score_hypothesis(
+                entry.hypothesis, evaluator, entry.exact, entry.engine
+            )
         elif has_machine(evaluator):
             by_engine[index] = space, evaluator
         elif search.is_ours and has_matches(evaluator):
@@ -414,7 +426,7 @@ def _by_engine(
         if isinstance(space, Forest):
             check_sums(space.columns)
             if search.is_ours:
-                evaluator = spell_out(evaluator)
+                evaluator = expand_reference_lattices(evaluator)
         prepared[index], machines[index] = compile_for(space, evaluator)
         chosen = choose(search.engine, prepared[index].space, machines[index])
         members.setdefault(chosen, []).append(index)
@@ -432,7 +444,7 @@ def _by_engine(
                 raise no_complete_path(space)
             hypothesis = space.hypothesis(prepared[index].original(best.arcs))
             exact = machines[index].proves
-            results[index] = judged(hypothesis, evaluator, exact, chosen.name)
+            results[index] = score_hypothesis(hypothesis, evaluator, exact, chosen.name)
     return results
 
 
@@ -537,7 +549,7 @@ def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[
     points = []
     for k in asked:
         best = int(by_metric[rank[by_metric] < k][0])
-        judgement = judged(found[best], evaluator, True, "scorer")
+        judgement = score_hypothesis(found[best], evaluator, True, "scorer")
         points.append(SizePoint(k, min(k, len(listed)), judgement))
     return points
 

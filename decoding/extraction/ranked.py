@@ -21,7 +21,7 @@ from lattices.spaces.arguments import check_filled
 #: who finds sentences by labels (:mod:`decoding.extraction.bleu_search`)
 LABELS = "labels"
 #: sentences that stand in for a space whose rows are beyond the budget
-STAND_INS = 1000
+KBEST_FALLBACK = 1000
 #: the most sentences of reference lattices that are searched for as references of their own
 MOST_REFERENCE_SENTENCES = 64
 
@@ -45,7 +45,7 @@ def ranked_sentences(
 ) -> list[RankedSentence]:
     """Return the k best or worst sentences of a lattice or forest, each once.
 
-    Beyond the budget of prefixes and of bytes, they are the best or worst of the ``STAND_INS``
+    Beyond the budget of prefixes and of bytes, they are the best or worst of the ``KBEST_FALLBACK``
     sentences that the model likes best, and labelled as such.
 
     Raises
@@ -66,20 +66,24 @@ def ranked_sentences(
     [('the', True, 'product'), ('a', True, 'product')]
     """
     found = _ranked(space, evaluator, k, search, worst, model_weight)
-    spelt = spell_out(evaluator) if isinstance(space, Forest) and not worst else evaluator
+    spelt = (
+        expand_reference_lattices(evaluator)
+        if isinstance(space, Forest) and not worst
+        else evaluator
+    )
     if found is None and spelt is not evaluator:
         # the product of a forest is that with sentences
         found = _ranked(space, spelt, k, search, worst, model_weight)
     if found is not None:
         return found
-    return stand_ins(space, evaluator, k, worst=worst, model_weight=model_weight)
+    return kbest_fallback(space, evaluator, k, worst=worst, model_weight=model_weight)
 
 
-def stand_ins(
+def kbest_fallback(
     space: Lattice | Forest, evaluator: Evaluator, k: int, *, worst: bool, model_weight: float
 ) -> list[RankedSentence]:
     """Return the best or worst of the sentences that the model likes best."""
-    some = k_best(space, max(k, STAND_INS), distinct=True)
+    some = k_best(space, max(k, KBEST_FALLBACK), distinct=True)
     listed = NBest.from_hypotheses(some)
     chosen = ranked_places(listed, evaluator, k, worst=worst, model_weight=model_weight)
     return [RankedSentence(some[place], False, "scorer") for place in chosen]
@@ -122,7 +126,7 @@ def _ranked(
     ]
 
 
-def spell_out(evaluator: CompiledEvaluator) -> CompiledEvaluator:
+def expand_reference_lattices(evaluator: CompiledEvaluator) -> CompiledEvaluator:
     """Return the evaluator with the sentences of reference lattices, if they are few.
 
     The best of a reference lattice's sentences counts, as does the best of the references; and

@@ -1,4 +1,4 @@
-"""What a search found, judged by the metric."""
+"""What a search found, scored by the metric."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding._native import OracleTable
 from fstmetrics import Edit, Evaluator
-from fstmetrics.alignment.family import Judgement
+from fstmetrics.alignment.metric import Judgement
 from lattices.arrays import FloatColumn, floats
 from lattices.records import Record
 from lattices.spaces import Hypothesis
@@ -120,7 +120,7 @@ class Oracle(Deferred, Record):
         }
 
 
-def judged(
+def score_hypothesis(
     hypothesis: Hypothesis,
     evaluator: Evaluator,
     exact: bool,
@@ -132,7 +132,8 @@ def judged(
     Examples
     --------
     >>> from fstmetrics import WER
-    >>> found = judged(Hypothesis(("a", "cat"), -1.0), WER().against(["the cat"]), True, "kernel")
+    >>> judge = WER().against(["the cat"])
+    >>> found = score_hypothesis(Hypothesis(("a", "cat"), -1.0), judge, True, "kernel")
     >>> found.score, [edit.operation for edit in found.edits]
     (0.5, ['substitution', 'match'])
     """

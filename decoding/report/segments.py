@@ -16,7 +16,7 @@ from decoding.minimum_risk.results import Consensus, Method
 from decoding.plain_json import json_text
 from decoding.report.pictures import neighbourhood, sentences
 from fstmetrics import WER, AlignmentMetric, Edit, Evaluator, Metric, Normalised
-from fstmetrics.alignment.family import Judgement
+from fstmetrics.alignment.metric import Judgement
 from fstmetrics.contract import can_search, decomposes
 from fstmetrics.references import Reference, tokens_of
 from lattices.algorithms import best

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from decoding.extraction.oracle import find_oracles, ranked_oracles
-from decoding.extraction.results import Oracle, judged
+from decoding.extraction.results import Oracle, score_hypothesis
 from decoding.extraction.search import Search, SearchOptions
 from fstmetrics import Evaluator, nbest_stats, quality, scores_of
 from fstmetrics.contract import EVALUATOR, EVALUATORS
@@ -178,7 +178,7 @@ def _of_graphs(
         return ranked_oracles(*pair, 1, search, worst=True, model_weight=-model_weight)[0]
 
     fears = _in_threads(fear, pairs, search.workers)
-    bests = [judged(best(space), evaluator, True, "model") for space, evaluator in pairs]
+    bests = [score_hypothesis(best(space), evaluator, True, "model") for space, evaluator in pairs]
     return [HopeFear(*found) for found in zip(hopes, fears, tops, bests, strict=True)]
 
 
@@ -195,7 +195,10 @@ def _of_list(nbest: NBest, evaluator: Evaluator, scale: float) -> HopeFear:
     worth = scale * quality(evaluator.metric, 1.0) * scores
     values = (nbest.score + worth, nbest.score - worth, worth, nbest.score)
     return HopeFear(
-        *(judged(nbest[first_best(nbest, each)], evaluator, True, "scorer") for each in values)
+        *(
+            score_hypothesis(nbest[first_best(nbest, each)], evaluator, True, "scorer")
+            for each in values
+        )
     )
 
 

@@ -221,7 +221,7 @@ class Learner(ABC):
     outlive a round in :attr:`state`, :attr:`weights` and nowhere else. Random numbers come from
     :attr:`random`, whose state is part of the checkpoint. All but MERT, whose objective is that of
     the corpus, have ``update(pair)`` as well
-    (:class:`decoding.training.pair_updates.PairLearner`).
+    (:class:`decoding.training.margin_updates.PairLearner`).
 
     Parameters
     ----------

@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from decoding.extraction.oracle import find_oracles, worst
-from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best, hope_fears
-from decoding.training.optimisation import OnlineLearner, Wanted, highest_entries
-from decoding.training.pair_updates import Constraint, constraint, margin
+from decoding.training.margin_updates import Constraint, constraint, margin
+from decoding.training.online import OnlineLearner, Wanted, highest_entries
+from decoding.training.training_corpus import LearnerCorpus
 from lattices.algorithms import best
 from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import OptionError
@@ -137,7 +137,7 @@ class MIRA(OnlineLearner):
         Whether the model's best is a rival, too.
     epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, document, start,
     seed
-        As of :class:`decoding.training.optimisation.OnlineLearner`.
+        As of :class:`decoding.training.online.OnlineLearner`.
 
     References
     ----------

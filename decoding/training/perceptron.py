@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from decoding.extraction.oracle import find_oracles, worst
-from decoding.extraction.results import Oracle, judged
-from decoding.training.feature_index import LearnerCorpus
+from decoding.extraction.results import Oracle, score_hypothesis
 from decoding.training.hope_fear import HopeFear, first_best
-from decoding.training.optimisation import OnlineLearner, Wanted
-from decoding.training.pair_updates import Constraint, constraint
+from decoding.training.margin_updates import Constraint, constraint
+from decoding.training.online import OnlineLearner, Wanted
+from decoding.training.training_corpus import LearnerCorpus
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -55,7 +55,7 @@ class Perceptron(OnlineLearner):
         The length of a step. Against ``scale`` it sets how noisy the moves are.
     epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, document, start,
     seed
-        As of :class:`decoding.training.optimisation.OnlineLearner`.
+        As of :class:`decoding.training.online.OnlineLearner`.
 
     References
     ----------
@@ -155,7 +155,7 @@ class Perceptron(OnlineLearner):
         def rival(place: int) -> Oracle:
             space, judge = graphs[place], corpus.evaluator(place)
             if self.against == "best":
-                return judged(best(space), judge, True, "model")
+                return score_hypothesis(best(space), judge, True, "model")
             return worst(space, judge, model_weight=-1.0 / self.scale, budget=self.budget)[0]
 
         with ThreadPoolExecutor(self.workers) as pool:

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from decoding.training.envelope import feature_rows
-from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.learner import TrainingTask
 from decoding.training.loop import lengthened
-from decoding.training.optimisation import minimised
-from decoding.training.pair_updates import Constraint, DocumentLearner, logistic_pulls
+from decoding.training.margin_updates import Constraint, DocumentLearner, logistic_pulls
+from decoding.training.online import minimised
+from decoding.training.training_corpus import LearnerCorpus, row_qualities
 from fstmetrics import nbest_stats
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -139,9 +139,9 @@ class PRO(DocumentLearner):
     rate : float
         Of :meth:`update`, a step of gradient descent on the logistic loss of a pair.
     document
-        As of :class:`decoding.training.pair_updates.DocumentLearner`.
+        As of :class:`decoding.training.margin_updates.DocumentLearner`.
     judge, scaled
-        As of :class:`decoding.training.feature_index.CorpusLearner`.
+        As of :class:`decoding.training.training_corpus.CorpusLearner`.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
 

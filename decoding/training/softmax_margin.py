@@ -14,14 +14,14 @@ from scipy.sparse import csr_array, vstack
 from decoding.extraction.oracle import find_oracles
 from decoding.extraction.search import Search
 from decoding.training.envelope import feature_rows
-from decoding.training.feature_index import LearnerCorpus, row_qualities
 from decoding.training.hope_fear import first_best
 from decoding.training.learner import TrainingTask
 from decoding.training.loop import lengthened
-from decoding.training.optimisation import Descent, minimised
-from decoding.training.pair_updates import Constraint, PairLearner, softmax_margin_pulls
+from decoding.training.margin_updates import Constraint, PairLearner, softmax_margin_pulls
+from decoding.training.online import Descent, minimised
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
+from decoding.training.training_corpus import LearnerCorpus, row_qualities
 from fstmetrics import has_machine, nbest_stats, quality
 from fstmetrics.contract import can_search
 from lattices.algorithms import k_best
@@ -169,7 +169,7 @@ class SoftmaxMargin(PairLearner):
     workers : int
         Threads. The weights do not depend on it.
     judge, scaled
-        As of :class:`decoding.training.feature_index.CorpusLearner`.
+        As of :class:`decoding.training.training_corpus.CorpusLearner`.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
 

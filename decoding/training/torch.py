@@ -1,4 +1,4 @@
-"""Losses over lattices, forests and lists for PyTorch (the extra ``torch``).
+"""Unsupported over lattices, forests and lists for PyTorch (the extra ``torch``).
 
 A neural rescorer gives every arc a score; these functions turn the scores into one number, whose
 gradient flows back to them. Both directions are computed on the CPU in double precision, exactly,

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from lattices.errors import FormatError
-from lattices.formats.base import Format, Losses, Record, text_lines
+from lattices.formats.base import Format, Record, Unsupported, text_lines
 from lattices.formats.fields import finite_number
 from lattices.spaces import Hypothesis, NBest, Space
 from lattices.vocabulary import Vocabulary
@@ -101,7 +101,7 @@ class MasterLabelFile(Format):
         )
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write each list as an entry; the score of a hypothesis stands on its first label."""
         stream.write(HEADER + b"\n")

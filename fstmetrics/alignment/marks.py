@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lattices.drawing import cell, html_table
 
 if TYPE_CHECKING:
-    from fstmetrics.alignment.family import Edit, Operation
+    from fstmetrics.alignment.metric import Edit, Operation
 
 DELETED = "***"
 LEGEND = (("[word]", "substitution"), ("{word}", "insertion"), (DELETED, "deletion"))

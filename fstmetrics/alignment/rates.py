@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from fstmetrics.alignment.family import AlignmentMetric
+from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.signature import option
 from lattices.errors import OptionError
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from fstmetrics import _native
-from fstmetrics.alignment.family import AlignmentMetric
+from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
 from fstmetrics.references import Reference, Tokens, checked_references
 from fstmetrics.signature import option

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from fstmetrics.alignment.family import Edit
+from fstmetrics.alignment.metric import Edit
 from fstmetrics.statistics.systems import System
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import decoded_lines

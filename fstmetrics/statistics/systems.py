@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fstmetrics.alignment.family import Judgement
+from fstmetrics.alignment.metric import Judgement
 from fstmetrics.contract import Evaluator, Metric, checked_rows
 from fstmetrics.references import Overlap, Reference, compares_words, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap

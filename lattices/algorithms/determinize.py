@@ -118,7 +118,7 @@ def determinize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool =
     lattice
         The lattice.
     delta
-        Losses that differ by less count as equal. A smaller value gives exacter scores and,
+        Unsupported that differ by less count as equal. A smaller value gives exacter scores and,
         through rounding, more states.
     drop_features
         Whether a lattice with features or times may lose them.

@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 class MaxMarginals(NamedTuple):
     """The best score, and what the best path through each arc or each end loses to it.
 
-    Losses are 0 on the best path and ``inf`` where no complete path passes. Arcs and ends
+    Unsupported are 0 on the best path and ``inf`` where no complete path passes. Arcs and ends
     that lose at most any given amount always make up complete paths. Of a forest the arcs are
     its edges, and there is nothing for ends.
     """

@@ -71,7 +71,7 @@ class Record:
             raise self.error(f"invalid UTF-8: {problem.reason}", above) from problem
 
 
-class Losses:
+class Unsupported:
     """What a writer had to leave out: an error, unless losses are allowed.
 
     A format calls :meth:`add`; :func:`lattices.formats.write` emits the one warning.
@@ -85,12 +85,12 @@ class Losses:
 
     Examples
     --------
-    >>> losses = Losses("plain", allowed=True)
+    >>> losses = Unsupported("plain", allowed=True)
     >>> losses.add("features", "segment 'a'")
     >>> losses.add("features", "segment 'b'")
     >>> losses.message
     "plain cannot hold, and left out: features (first in segment 'a')"
-    >>> Losses("plain", allowed=False).add("times", "segment 'a'")
+    >>> Unsupported("plain", allowed=False).add("times", "segment 'a'")
     Traceback (most recent call last):
     lattices.errors.FormatError: plain cannot hold the times of segment 'a'; lossy=True leaves ...
     """
@@ -122,7 +122,7 @@ class Losses:
             warnings.warn(self.message, LossWarning, stacklevel=3)
 
 
-def of_kind(kind: type[S], spaces: Iterable[Space], losses: Losses) -> Iterator[S]:
+def of_kind(kind: type[S], spaces: Iterable[Space], losses: Unsupported) -> Iterator[S]:
     """Iterate over segments that a writer can hold; one of another kind is a FormatError."""
     for space in spaces:
         if not isinstance(space, kind):
@@ -132,7 +132,9 @@ def of_kind(kind: type[S], spaces: Iterable[Space], losses: Losses) -> Iterator[
         yield space
 
 
-def note_losses(space: Space, losses: Losses, *held: str, metadata: Container[str] = ()) -> None:
+def note_losses(
+    space: Space, losses: Unsupported, *held: str, metadata: Container[str] = ()
+) -> None:
     """Give to ``losses`` what a file cannot hold of a segment.
 
     Parameters
@@ -176,7 +178,7 @@ class Format(Protocol):
     options, write_options : mapping of str to str
         Reader and writer options with one line of help each. Names are checked before
         :meth:`parse` and :meth:`write` are called; values are strings when they come from
-        the command line. ``lossy`` is no option of a format: see :class:`Losses`.
+        the command line. ``lossy`` is no option of a format: see :class:`Unsupported`.
     single : bool
         Whether a file holds exactly one segment.
     concatenated : bool
@@ -239,7 +241,7 @@ class Format(Protocol):
         ...
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write the segments (one only, if ``single``) of the right kind to a binary stream.
 
@@ -297,7 +299,7 @@ class AssembledFormat(Format, Protocol):
     so one that cannot be written leaves nothing behind in a file of others.
     """
 
-    def encode(self, space: Space, losses: Losses, **options: Any) -> Any:
+    def encode(self, space: Space, losses: Unsupported, **options: Any) -> Any:
         """Return a segment as :meth:`assemble` takes it; it can be pickled."""
         ...
 
@@ -306,7 +308,7 @@ class AssembledFormat(Format, Protocol):
         ...
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Encode each segment and put them together."""
         parts = (self.encode(space, losses, **options) for space in spaces)
@@ -371,14 +373,14 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def joined_words(tokens: Sequence[str], losses: Losses, where: str) -> str:
+def joined_words(tokens: Sequence[str], losses: Unsupported, where: str) -> str:
     """Return the words with blanks between them, for formats where blanks separate.
 
     A word that holds a blank is a loss: it would come back as two.
 
     Examples
     --------
-    >>> joined_words(("new york", "city"), Losses("plain", allowed=True), "segment 'a'")
+    >>> joined_words(("new york", "city"), Unsupported("plain", allowed=True), "segment 'a'")
     'new york city'
     """
     text = " ".join(tokens)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Losses
+from lattices.formats.base import Format, Unsupported
 from lattices.formats.reading import (
     available,
     by_suffix,
@@ -55,7 +55,7 @@ def write(
     name = os.fspath(path)
     chosen = format_for_writing(name, format)
     check_options(chosen.write_options, options, f"the writer of format {chosen.name}")
-    losses = Losses(chosen.name, lossy)
+    losses = Unsupported(chosen.name, lossy)
     fitting = _fitting(chosen, spaces)
     try:
         if os.path.isdir(name):

@@ -16,7 +16,7 @@ from lattices.formats.arrow.schema import (
     row_of,
     table_schema,
 )
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
 
@@ -47,7 +47,7 @@ def to_arrow(spaces: Iterable[Space]) -> Any:
     [{'id': 'a', 'label': ['hi'], 'score': [-0.5]}]
     """
     numbering = Numbering()
-    losses = Losses("an Arrow table")
+    losses = Unsupported("an Arrow table")
     rows = (row_of(space, losses) for space in spaces)
     batches = [numbered_batch(piece, numbering) for piece in in_batches(rows)]
     return pyarrow().Table.from_batches(numbering.named(batches), table_schema())

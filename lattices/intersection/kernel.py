@@ -24,7 +24,7 @@ class KernelEngine:
 
     Of a forest, items from the bottom up, and the derivation by evaluating again from the top
     down. What it searches forests with are alignments to sentences; with other automata, those of
-    reference lattices, it searches the lattice of a forest (:mod:`.expanded`).
+    reference lattices, it searches the lattice of a forest (:mod:`.forest_as_lattice`).
 
     Cost of a lattice: O(arcs x reference length) for alignments, O(arcs x machine arcs) for other
     automata, and memory of one row a lattice state: 2, 4 or 8 bytes a cell. Of a forest: O(edges x
@@ -67,7 +67,7 @@ class KernelEngine:
             elif alignments(machine) is not None:
                 forests[index] = space, machine
             else:
-                from lattices.intersection.expanded import search_expanded
+                from lattices.intersection.forest_as_lattice import search_expanded
 
                 found[index] = search_expanded(
                     self, space, machine, model_weight=model_weight, memory=memory

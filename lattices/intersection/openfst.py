@@ -148,7 +148,7 @@ class OpenFstEngine:
         EngineError
             If a forest is too large as a lattice.
         """
-        from lattices.intersection.expanded import search_expanded
+        from lattices.intersection.forest_as_lattice import search_expanded
 
         return [
             self._best(space, machine, model_weight, memory)

@@ -22,7 +22,7 @@ from typing import Any
 
 from lattices.errors import FormatError
 from lattices.formats import parse_range, parse_record, read, write
-from lattices.formats.base import Format, IndexedFormat, Losses, Record
+from lattices.formats.base import Format, IndexedFormat, Record, Unsupported
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import Forest, Hypothesis, Lattice, Space
 from lattices.testing.samples import sample_forests, sample_lattices, sample_nbests
@@ -84,7 +84,7 @@ def check_format(
     for batch in batches:
         _check_files(fmt, batch, options or {}, write_options or {})
         buffer = io.BytesIO()
-        fmt.write(buffer, batch, Losses(fmt.name), **(write_options or {}))
+        fmt.write(buffer, batch, Unsupported(fmt.name), **(write_options or {}))
         data = buffer.getvalue()
         _require(
             fmt.sniff(data[:HEAD_SIZE]), f"{fmt.name} does not sniff what it wrote: {data[:60]!r}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lattices.errors import FormatError
 from lattices.formats import FORMATS
-from lattices.formats.base import Format, Losses
+from lattices.formats.base import Format, Unsupported
 from lattices.spaces import Lattice, Space
 from lattices.testing import sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
@@ -163,7 +163,7 @@ def _written(fmt: Format, spaces: list[Space]) -> list[bytes]:
     for options in _variants(fmt):
         buffer = io.BytesIO()
         try:
-            fmt.write(buffer, spaces, Losses(fmt.name, allowed=True), **options)
+            fmt.write(buffer, spaces, Unsupported(fmt.name, allowed=True), **options)
         except FormatError:
             # not every format can hold every lattice
             continue

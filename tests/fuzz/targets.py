@@ -20,7 +20,7 @@ import numpy as np
 from lattices.algorithms import path_count
 from lattices.errors import FormatError, SpaceError
 from lattices.formats import FORMATS, parse_range, parse_record
-from lattices.formats.base import Format, IndexedFormat, Losses
+from lattices.formats.base import Format, IndexedFormat, Unsupported
 from lattices.formats.openfst.symbols import read_symbols
 from lattices.formats.references import LAYOUTS, References, read_references
 from lattices.formats.streams import HEAD_SIZE
@@ -136,7 +136,7 @@ class Target:
         """Check that what the format can hold comes back."""
         buffer = io.BytesIO()
         try:
-            fmt.write(buffer, [space], Losses(fmt.name), **_WRITE_OPTIONS.get(fmt.name, {}))
+            fmt.write(buffer, [space], Unsupported(fmt.name), **_WRITE_OPTIONS.get(fmt.name, {}))
         except (FormatError, SpaceError):
             return
         given = {key: value for key, value in options.items() if key not in _OF_THE_FILE}
@@ -250,7 +250,7 @@ def _check_kept_by_jsonl(space: Space) -> None:
     """Check that our own format, which holds everything, holds this."""
     fmt = FORMATS.get("jsonl")
     buffer = io.BytesIO()
-    fmt.write(buffer, [space], Losses("jsonl"))
+    fmt.write(buffer, [space], Unsupported("jsonl"))
     (again,) = _parsed(fmt, buffer.getvalue(), "jsonl", {}, strict=True)
     if parts(again) != parts(space):
         raise Finding(f"jsonl has {parts(again)}, expected {parts(space)}")

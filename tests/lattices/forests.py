@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from lattices.formats import FORMATS, parse_record, read
-from lattices.formats.base import Format, Losses
+from lattices.formats.base import Format, Unsupported
 from lattices.formats.forests.cdec import FORMAT as CDEC
 from lattices.formats.forests.hypergraph import FORMAT as HYPERGRAPH
 from lattices.formats.forests.joshua import FORMAT as JOSHUA
@@ -81,7 +81,7 @@ def parsed(fmt: Format, data: bytes | str, **options: Any) -> Forest:
 def written(fmt: Format, forest: Forest, lossy: bool = False, **options: Any) -> bytes:
     """Return the bytes of a file."""
     buffer = io.BytesIO()
-    fmt.write(buffer, [forest], Losses(fmt.name, lossy), **options)
+    fmt.write(buffer, [forest], Unsupported(fmt.name, lossy), **options)
     return buffer.getvalue()
 
 

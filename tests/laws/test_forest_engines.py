@@ -12,7 +12,7 @@ from lattices import Lattice
 from lattices._native import plan_forest
 from lattices.algorithms import to_characters
 from lattices.errors import EngineError, OptionError, TooLargeError
-from lattices.intersection import expanded
+from lattices.intersection import forest_as_lattice
 from lattices.intersection.kernel import ENGINE
 from lattices.spaces import Forest
 from tests.strategies import small_forests
@@ -161,7 +161,7 @@ def test_what_cannot_be_searched(monkeypatch):
     forest = Forest.from_edges([(0, [], ["a"]), (1, [0], ["b", 0])], id="seg")
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
     machine = WER().against([lattice]).machine(forest.vocabulary)
-    monkeypatch.setattr(expanded, "MOST_STATES", 1)
+    monkeypatch.setattr(forest_as_lattice, "MOST_STATES", 1)
     with pytest.raises(EngineError, match=r"'seg'.*more than 1 states.*references that are sent"):
         ENGINE.best([(forest, machine)])
     with pytest.raises(OptionError, match="has no machine"):

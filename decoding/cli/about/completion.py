@@ -66,7 +66,7 @@ class Command:
 def _names() -> dict[str, tuple[str, ...]]:
     """Return the values of options that name something, by where argparse stores them."""
     from decoding.minimum_risk import METHODS
-    from decoding.training.known import LEARNERS
+    from decoding.training.learners import LEARNERS
     from fstmetrics import METRICS, NORMALISERS
     from lattices import plugins
     from lattices.registry import Registry

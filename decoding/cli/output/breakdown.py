@@ -25,7 +25,7 @@ from lattices.errors import OptionError
 if TYPE_CHECKING:
     from decoding.cli.output.tally import Lines
     from fstmetrics import Metric
-    from fstmetrics.alignment.family import Edit
+    from fstmetrics.alignment.metric import Edit
 
 
 class Details(NamedTuple):

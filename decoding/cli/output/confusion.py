@@ -14,7 +14,7 @@ from decoding.minimum_risk.edit import EditConsensus, edit
 from decoding.plain_json import json_text
 from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.formats import FORMATS
-from lattices.formats.base import BLANKS, Losses
+from lattices.formats.base import BLANKS, Unsupported
 from lattices.formats.references import References
 
 if TYPE_CHECKING:
@@ -143,7 +143,9 @@ def network_bytes(
         raise OptionError(f"format {format!r}, expected one of {', '.join(FORMAT_NAMES)}")
     stream = io.BytesIO()
     # there is no room for times and references in either, whoever writes them
-    FORMATS.get(format).write(stream, [found.network.to_lattice()], Losses(format, allowed=True))
+    FORMATS.get(format).write(
+        stream, [found.network.to_lattice()], Unsupported(format, allowed=True)
+    )
     return stream.getvalue()
 
 

@@ -22,8 +22,8 @@ from lattices.formats.references import References
 
 if TYPE_CHECKING:
     from decoding.cli.tables import Report
-    from decoding.extraction.choice import CorpusChoice
     from decoding.extraction.corpus import Candidates
+    from decoding.extraction.corpus_selection import CorpusChoice
     from decoding.plots import Panel
 
 #: what is counted of a segment

@@ -31,7 +31,7 @@ from fstmetrics import Metric, Normalised
 from fstmetrics.alignment.rates import SCLITE
 
 if TYPE_CHECKING:
-    from fstmetrics.alignment.family import Edit
+    from fstmetrics.alignment.metric import Edit
 
 #: sclite's own
 WIDTH = 1000

@@ -87,7 +87,7 @@ def _value(hint: Any, text: str) -> Any:
     return json.loads(text)
 
 
-def taken_up(learner: Learner, path: str, task: TrainingTask) -> Learner:
+def resume(learner: Learner, path: str, task: TrainingTask) -> Learner:
     """Return the learner of a checkpoint, which has the same options and the same task.
 
     Raises

@@ -165,7 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         plot_format(arguments.plot)
     from decoding.cli.training.options import learner_options
-    from decoding.training.known import learner as learner_named
+    from decoding.training.learners import learner as learner_named
     from lattices.formats.weights import read_weights
 
     metrics = parsed_metrics(arguments)
@@ -235,7 +235,7 @@ def _run_spaces(
     dev: TrainingCorpus | None,
 ) -> int:
     from decoding.cli.training.corpus import read_corpus
-    from decoding.cli.training.options import taken_up
+    from decoding.cli.training.options import resume
     from decoding.cli.training.output import (
         print_rounds,
         print_scores,
@@ -253,7 +253,7 @@ def _run_spaces(
             task = TrainingTask(
                 corpus.spaces, corpus.references, metrics[0], None if dev is None else dev.pair
             )
-            learner = taken_up(learner, arguments.checkpoint, task)
+            learner = resume(learner, arguments.checkpoint, task)
         done = len(learner.history)
         note(f"going on after {done} rounds" if done else "there is nothing to resume")
     if not (learner.history and learner.finished):

@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from decoding.training.feature_index import LearnerCorpus
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.lists import DerivationList, list_expectation
 from decoding.training.risk.problem import RiskProblem
+from decoding.training.training_corpus import LearnerCorpus
 from fstmetrics import AlignmentMetric, Evaluator, Metric, quality
 from fstmetrics.references import tokens_of
 from lattices.algorithms import best
@@ -149,7 +149,7 @@ class RiskTerms:
         weights: FloatColumn,
         places: Sequence[int],
         temperature: float,
-        stand_ins: Mapping[int, DerivationList],
+        kbest_fallback: Mapping[int, DerivationList],
     ) -> RiskValue:
         """Return the objective of some segments. Cost: O(edges of their products).
 
@@ -158,15 +158,15 @@ class RiskTerms:
         weights : float64 column
         places : sequence of int
         temperature : float
-        stand_ins : mapping of int to DerivationList
+        kbest_fallback : mapping of int to DerivationList
             What stands in for the segments beyond the budget.
         """
 
         def one(place: int) -> tuple[float, float, FloatColumn]:
             problem, score = self.problems[place], self.scores(place, weights)
             scale = problem.scale(score, temperature)
-            if place in stand_ins:
-                listed = list_expectation(stand_ins[place], score, scale=scale)
+            if place in kbest_fallback:
+                listed = list_expectation(kbest_fallback[place], score, scale=scale)
                 mean, slope = listed.mean, listed.gradient
             else:
                 found = expectation(problem.exact_graph(), score, scale=scale)

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from decoding.training.feature_index import LearnerCorpus
 from decoding.training.learner import TrainingTask
-from decoding.training.optimisation import Descent, minimised
-from decoding.training.pair_updates import Constraint, PairLearner, risk_pulls
+from decoding.training.margin_updates import Constraint, PairLearner, risk_pulls
+from decoding.training.online import Descent, minimised
 from decoding.training.risk.corpus import RiskTerms, RiskValue, denominators, has_denominator
 from decoding.training.risk.lists import DerivationList, joined
 from decoding.training.risk.problem import Beyond, checked_options
+from decoding.training.training_corpus import LearnerCorpus
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 
@@ -80,7 +80,7 @@ class Risk(PairLearner):
     workers : int
         Threads. The weights do not depend on it.
     judge, scaled
-        As of :class:`decoding.training.feature_index.CorpusLearner`.
+        As of :class:`decoding.training.training_corpus.CorpusLearner`.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
 
@@ -219,22 +219,22 @@ class Risk(PairLearner):
     ) -> tuple[float, float, dict[str, float]]:
         """Move the weights by L-BFGS; return loss, expected metric and shares of estimators."""
         everyone = range(len(self._ready_terms.problems))
-        stand_ins = self._accumulated(here)
+        kbest_fallback = self._accumulated(here)
 
         def loss(point: FloatColumn) -> tuple[float, FloatColumn]:
             here[moves] = point / units
-            found = self._ready_terms.value(here, everyone, temperature, stand_ins)
+            found = self._ready_terms.value(here, everyone, temperature, kbest_fallback)
             return found.loss, found.gradient[moves] / units
 
         found = minimised(
             loss, here[moves] * units, l2=self.l2, l1=self.l1, most_iterations=self.iterations
         )
         here[moves] = found.point / units
-        reached = self._ready_terms.value(here, everyone, temperature, stand_ins)
+        reached = self._ready_terms.value(here, everyone, temperature, kbest_fallback)
         return (
             found.value,
             reached.expected,
-            self._shares([_kind(some) for some in stand_ins.values()]),
+            self._shares([_kind(some) for some in kbest_fallback.values()]),
         )
 
     def _epoch(
@@ -254,12 +254,12 @@ class Risk(PairLearner):
         kinds: list[tuple[bool, bool]] = []
         for first in range(0, len(order), self.batch):
             places = order[first : first + self.batch]
-            stand_ins = self._stand_ins(here, places, temperature, [seed, first])
-            found = terms.value(here, places, temperature, stand_ins)
+            kbest_fallback = self._stand_ins(here, places, temperature, [seed, first])
+            found = terms.value(here, places, temperature, kbest_fallback)
             point = descent.step(point, found.gradient[moves] / units)
             here[moves] = point / units
             met.append((len(places), found))
-            kinds.extend(_kind(some) for some in stand_ins.values())
+            kinds.extend(_kind(some) for some in kbest_fallback.values())
         state["descent"] = descent.state
         loss = sum(size * found.loss for size, found in met) / len(order)
         loss += 0.5 * self.l2 * float(point @ point) + self.l1 * float(np.abs(point).sum())
@@ -301,15 +301,15 @@ class Risk(PairLearner):
                 found[place] = some
         return found
 
-    def _shares(self, stand_ins: Sequence[tuple[bool, bool]]) -> dict[str, float]:
+    def _shares(self, kbest_fallback: Sequence[tuple[bool, bool]]) -> dict[str, float]:
         """Return the share of segments that each estimator had, and of those that are exact."""
         problems = self._ready_terms.problems
-        drawn = sum(is_drawn for is_drawn, _ in stand_ins)
+        drawn = sum(is_drawn for is_drawn, _ in kbest_fallback)
         lists = sum(problem.is_list for problem in problems)
         counts = {
-            "exact": len(problems) - sum(not complete for _, complete in stand_ins),
-            "list": lists, "rows": len(problems) - len(stand_ins) - lists,
-            "k-best": len(stand_ins) - drawn, "samples": drawn,
+            "exact": len(problems) - sum(not complete for _, complete in kbest_fallback),
+            "list": lists, "rows": len(problems) - len(kbest_fallback) - lists,
+            "k-best": len(kbest_fallback) - drawn, "samples": drawn,
         }  # fmt: skip
         return {name: count / len(problems) for name, count in counts.items()}
 

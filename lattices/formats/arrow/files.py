@@ -19,7 +19,7 @@ import numpy as np
 from lattices.errors import FormatError
 from lattices.formats.arrow.rows import DAMAGE, Rows
 from lattices.formats.arrow.schema import WORD_COLUMNS, RecordBatch, Row, pyarrow, row_of
-from lattices.formats.base import AssembledFormat, IndexedFormat, Losses, Record
+from lattices.formats.base import AssembledFormat, IndexedFormat, Record, Unsupported
 from lattices.optional import require
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
@@ -104,7 +104,7 @@ class ColumnarFormat(IndexedFormat, AssembledFormat):
     def batches(self, stream: BinaryIO) -> Iterator[RecordBatch]:
         """Iterate over the batches of a stream; whatever is raised means that it is damaged."""
 
-    def encode(self, space: Space, losses: Losses, **options: Any) -> Row:
+    def encode(self, space: Space, losses: Unsupported, **options: Any) -> Row:
         """Return the row of a segment."""
         return row_of(space, losses)
 

@@ -31,7 +31,7 @@ from lattices.formats.arrow.schema import (
     row_of,
     table_schema,
 )
-from lattices.formats.base import Losses, choice
+from lattices.formats.base import Unsupported, choice
 from lattices.formats.lists.rows import from_rows, is_named
 from lattices.optional import require
 
@@ -74,7 +74,7 @@ class _TextRows(BatchFile):
 
     def __init__(self, table: Any) -> None:
         numbering = Numbering()
-        rows = (row_of(each, Losses("parquet")) for each in from_rows(table.to_pylist()))
+        rows = (row_of(each, Unsupported("parquet")) for each in from_rows(table.to_pylist()))
         batches = [numbered_batch(piece, numbering) for piece in in_batches(rows)]
         self._batches = list(numbering.named(batches))
         super().__init__([batch.num_rows for batch in self._batches])

@@ -31,7 +31,7 @@ category             list<word>       forests: category of each node, or null
 span                 list<int32>      forests: begin and end of each node in turn, or null
 feature_names        list<word>       the columns of the features
 feature_offset       list<int32>      features of arcs, entries or edges, a sparse matrix: row
-feature_index        list<int32>      ``i`` has the columns ``feature_index[feature_offset[i]
+training_corpus        list<int32>      ``i`` has the columns ``training_corpus[feature_offset[i]
 feature_value        list<double>     : feature_offset[i + 1]]``, and values likewise
 final_feature_offset list<int32>      lattices: features of ending in each state, likewise
 final_feature_index  list<int32>
@@ -53,7 +53,7 @@ import numpy as np
 from lattices._native import distinct_labels
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.json.fields import ENCODER
 from lattices.formats.json.lines import json_line
 from lattices.optional import require
@@ -111,7 +111,7 @@ def table_schema() -> Schema:
         "span": pa.list_(pa.int32()),
         "feature_names": pa.list_(word),
         "feature_offset": pa.list_(pa.int32()),
-        "feature_index": pa.list_(pa.int32()),
+        "training_corpus": pa.list_(pa.int32()),
         "feature_value": pa.list_(pa.float64()),
         "final_feature_offset": pa.list_(pa.int32()),
         "final_feature_index": pa.list_(pa.int32()),
@@ -209,7 +209,7 @@ def _lists(entries: Sequence[Array | None], value_type: Any) -> Any:
     )
 
 
-def row_of(space: Space, losses: Losses) -> Row:
+def row_of(space: Space, losses: Unsupported) -> Row:
     """Return a segment by columns; ``label`` counts in ``words``, and other words are spelt.
 
     Raises
@@ -287,7 +287,7 @@ def _matrix(name: str, matrix: FeatureRows | None) -> Row:
     }
 
 
-def _references(space: Space, losses: Losses) -> Row:
+def _references(space: Space, losses: Unsupported) -> Row:
     texts: list[str | None] = []
     lattices: list[str] = []
     for reference in space.references:
@@ -301,7 +301,7 @@ def _references(space: Space, losses: Losses) -> Row:
     return {"references": texts, "reference_lattices": lattices or None}
 
 
-def _metadata(space: Space, losses: Losses) -> str | None:
+def _metadata(space: Space, losses: Unsupported) -> str | None:
     kept: dict[str, Any] = {}
     for key, value in space.metadata.items():
         try:

@@ -46,8 +46,8 @@ from lattices.errors import FormatError
 from lattices.formats.base import (
     BLANKS,
     Format,
-    Losses,
     Record,
+    Unsupported,
     choice,
     cut_lines,
     note_losses,
@@ -121,7 +121,7 @@ class Mesh(Format):
             raise record.error(problem.problem, found.slots[problem.slot][0]) from problem
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write each mesh with a name, the most probable words of a slot first."""
         for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
@@ -282,7 +282,7 @@ class _Lines:
         return (" ".join(word for word in words if word != DELETE),)
 
 
-def _mesh_lines(lattice: Lattice, number: int, losses: Losses) -> list[str]:
+def _mesh_lines(lattice: Lattice, number: int, losses: Unsupported) -> list[str]:
     mass = lattice.metadata.get("posterior", 1.0)
     held = isinstance(mass, float | int) and 0.0 < mass < math.inf
     note_losses(lattice, losses, metadata=("posterior",) if held else ())

@@ -37,8 +37,8 @@ from lattices.arrays import floats, ints
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.base import (
     AssembledFormat,
-    Losses,
     Record,
+    Unsupported,
     choice,
     note_losses,
     of_kind,
@@ -61,13 +61,13 @@ MOST_DENSE = 10_000
 _SPARSE_NAME = re.compile(r"[^\s,(){}'\"=:]+")
 
 
-def plf_text(lattice: Lattice, losses: Losses, probability: bool) -> str:
+def plf_text(lattice: Lattice, losses: Unsupported, probability: bool) -> str:
     """Return one lattice as text, without its name.
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "it's", -0.5), (0, 2, "", -1), (1, 2, "so")], [2])
-    >>> print(plf_text(lattice, Losses("plf"), probability=False))
+    >>> print(plf_text(lattice, Unsupported("plf"), probability=False))
     ((('it\\'s',-0.5,1),('*EPS*',-1.0,2),),(('so',0.0,1),),)
     """
     where = f"segment {lattice.id!r}"
@@ -89,7 +89,7 @@ def _in_tag(name: str, text: str) -> str:
     return f'<seg id="{escape(name, _QUOTE)}">{text}</seg>'
 
 
-def _nodes(lattice: Lattice, losses: Losses, where: str, probability: bool) -> list[list[str]]:
+def _nodes(lattice: Lattice, losses: Unsupported, where: str, probability: bool) -> list[list[str]]:
     """Return the arcs of every node but the goal, as text."""
     rows = _rows(rows_of(lattice), lattice.feature_names, lattice.num_arcs)
     words = [_quoted(word) for word in _words(lattice, where)]
@@ -141,7 +141,7 @@ def _quoted(text: str) -> str:
 
 
 def _scores(
-    score: float, row: Mapping[str, float], losses: Losses, where: str, probability: bool
+    score: float, row: Mapping[str, float], losses: Unsupported, where: str, probability: bool
 ) -> str:
     """Return what stands between the word and the jump."""
     found = {int(name.rpartition("_")[2]): row[name] for name in row if DENSE.fullmatch(name)}
@@ -262,7 +262,7 @@ class PLF(AssembledFormat):
             id=name,
         )
 
-    def encode(self, space: Space, losses: Losses, **options: Any) -> tuple[str, bytes, bytes]:
+    def encode(self, space: Space, losses: Unsupported, **options: Any) -> tuple[str, bytes, bytes]:
         """Return the id and the line, as it is and in ``<seg>``, without what is on no whole path.
 
         A lattice that does not end in one state without a score gets epsilon arcs to the goal,

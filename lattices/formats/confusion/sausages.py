@@ -37,8 +37,8 @@ from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import (
     BYTE_ORDER_MARK,
     Format,
-    Losses,
     Record,
+    Unsupported,
     choice,
     note_losses,
     of_kind,
@@ -147,7 +147,7 @@ class Sausages(Format):
             raise record.error(f"slot {problem.slot} of {name!r}: {problem.problem}") from problem
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write one network after the other, as Kaldi does."""
         binary = choice({"binary": str(options.get("binary", "false")).lower()}, "binary", _FLAGS)

@@ -15,7 +15,7 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
@@ -99,7 +99,7 @@ def lattice_of(
     )
 
 
-def alternatives_of(lattice: Lattice, losses: Losses, single: bool = False) -> Alternatives:
+def alternatives_of(lattice: Lattice, losses: Unsupported, single: bool = False) -> Alternatives:
     """Return the slots of a lattice, each with the most probable alternative first.
 
     A score of the last state belongs to every path alike; it has no place in a slot and is
@@ -121,10 +121,10 @@ def alternatives_of(lattice: Lattice, losses: Losses, single: bool = False) -> A
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "the", 0.0)], [1])
-    >>> alternatives_of(lattice, Losses("mesh")).probability.tolist()
+    >>> alternatives_of(lattice, Unsupported("mesh")).probability.tolist()
     [1.0, 0.36787944117144233]
     >>> skipping = Lattice.from_arcs([(0, 1, "a"), (1, 2, "b"), (0, 2, "c")], [2], id="s")
-    >>> alternatives_of(skipping, Losses("mesh"))
+    >>> alternatives_of(skipping, Unsupported("mesh"))
     Traceback (most recent call last):
     lattices.errors.FormatError: mesh holds confusion networks, which segment 's' is not: an arc ...
     """

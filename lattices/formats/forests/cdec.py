@@ -31,7 +31,7 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
-from lattices.formats.base import Format, Losses, Record, note_losses, of_kind, split_words
+from lattices.formats.base import Format, Record, Unsupported, note_losses, of_kind, split_words
 from lattices.formats.forests.scores import (
     BAR,
     SCORES,
@@ -92,7 +92,7 @@ class CdecForest(Format):
             return _forest(fields, vocabulary, options)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write one line, every digit of a number."""
         for forest in of_kind(Forest, spaces, losses):
@@ -268,7 +268,7 @@ def _weighted(
     return weighted(table, names, len(edges), options)
 
 
-def _line(forest: Forest, losses: Losses, options: Mapping[str, Any]) -> str:
+def _line(forest: Forest, losses: Unsupported, options: Mapping[str, Any]) -> str:
     where = f"segment {forest.id!r}"
     note_losses(forest, losses, "features", "categories", "spans")
     nodes = nodes_below_root(forest, losses, where)

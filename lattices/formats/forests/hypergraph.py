@@ -33,8 +33,8 @@ from typing import Any, BinaryIO
 from lattices.formats.base import (
     BLANKS,
     Format,
-    Losses,
     Record,
+    Unsupported,
     choice,
     note_losses,
     of_kind,
@@ -97,7 +97,7 @@ class Hypergraph(Format):
         )
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write Moses' dialect, every digit of a number."""
         for forest in of_kind(Forest, spaces, losses):
@@ -166,7 +166,7 @@ class _Lines:
         return edges, nodes
 
 
-def _lines(forest: Forest, losses: Losses, options: Mapping[str, Any]) -> list[str]:
+def _lines(forest: Forest, losses: Unsupported, options: Mapping[str, Any]) -> list[str]:
     where = f"segment {forest.id!r}"
     note_losses(forest, losses, "features")
     nodes = nodes_below_root(forest, losses, where)

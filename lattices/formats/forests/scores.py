@@ -19,7 +19,7 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError
-from lattices.formats.base import Losses, choice, split_words
+from lattices.formats.base import Unsupported, choice, split_words
 from lattices.formats.json.fields import feature_objects
 from lattices.formats.weights import read_weights
 from lattices.spaces import Forest
@@ -29,7 +29,7 @@ from lattices.spaces.features import FeatureRows, feature_rows, rows_of, weight_
 BAR = "|||"
 
 
-def nodes_below_root(forest: Forest, losses: Losses, where: str) -> int:
+def nodes_below_root(forest: Forest, losses: Unsupported, where: str) -> int:
     """Return how many nodes to write where the last one has to be the root.
 
     No derivation uses the nodes behind the root: they are above it, or beside it.
@@ -40,7 +40,7 @@ def nodes_below_root(forest: Forest, losses: Losses, where: str) -> int:
 
 
 def spelled_words(
-    forest: Forest, losses: Losses, where: str, slot: re.Pattern[str]
+    forest: Forest, losses: Unsupported, where: str, slot: re.Pattern[str]
 ) -> dict[int, str]:
     """Return how each word is written where blanks separate words, and brackets mark slots.
 
@@ -162,7 +162,7 @@ def feature_table(
 
 
 def written_features(
-    forest: Forest, losses: Losses, where: str, options: Mapping[str, Any]
+    forest: Forest, losses: Unsupported, where: str, options: Mapping[str, Any]
 ) -> tuple[list[list[tuple[str, float]]], tuple[str, ...]]:
     """Return the features to write of each edge, the score among them, and all their names."""
     rows: list[list[tuple[str, float]]] = [[] for _ in range(forest.num_edges)]

@@ -29,7 +29,7 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.formats.base import Format, Losses, Record, note_losses, of_kind, split_words
+from lattices.formats.base import Format, Record, Unsupported, note_losses, of_kind, split_words
 from lattices.formats.forests.scores import WEIGHTS, products
 from lattices.formats.json.fields import (
     ENCODER,
@@ -78,7 +78,7 @@ class Travatar(Format):
             return _forest(fields, vocabulary, which, options)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write one line for each segment, every digit of a number."""
         for forest in of_kind(Forest, spaces, losses):
@@ -195,7 +195,7 @@ def _spans(nodes: Sequence[dict[str, Any]]) -> IntColumn | None:
     return ints(spans)
 
 
-def _fields(forest: Forest, losses: Losses) -> dict[str, Any]:
+def _fields(forest: Forest, losses: Unsupported) -> dict[str, Any]:
     where = f"segment {forest.id!r}"
     note_losses(forest, losses, "features", "categories", "spans", "source texts")
     source = split_words(forest.source)

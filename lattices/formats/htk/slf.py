@@ -59,7 +59,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from lattices.arrays import Array, FloatColumn, floats, ints
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice, note_losses
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, note_losses
 from lattices.formats.htk.lines import (
     KEEP_TAGS,
     NULL,
@@ -122,7 +122,7 @@ def differences(
     return {name: floats(added[:, place]) for place, name in enumerate(columns)}
 
 
-def write_slf(stream: BinaryIO, lattice: Lattice, losses: Losses) -> None:
+def write_slf(stream: BinaryIO, lattice: Lattice, losses: Unsupported) -> None:
     """Write one lattice.
 
     SLF has one end node and neither scores nor features of ending. If that is not how the
@@ -167,7 +167,7 @@ def _with_one_end(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
     return finals, links
 
 
-def _columns(lattice: Lattice, ends: Array, losses: Losses, where: str) -> dict[str, Array]:
+def _columns(lattice: Lattice, ends: Array, losses: Unsupported, where: str) -> dict[str, Array]:
     """Return the features that have a key in SLF, one entry for each link."""
     if rows_of(lattice) is None and rows_of(lattice, "final_features") is None:
         return {}
@@ -207,7 +207,9 @@ def _scales(weights: Any, columns: Mapping[str, Array], score: Array) -> dict[st
     return scales if np.array_equal(total, score) else None
 
 
-def _header(lattice: Lattice, scales: Mapping[str, float], losses: Losses, where: str) -> list[str]:
+def _header(
+    lattice: Lattice, scales: Mapping[str, float], losses: Unsupported, where: str
+) -> list[str]:
     lines = ["VERSION=1.1"]
     if lattice.id:
         lines.append(f"UTTERANCE={quoted(lattice.id)}")
@@ -243,7 +245,7 @@ def _link_lines(
     links: list[tuple[int, int]],
     columns: Mapping[str, Array],
     lattice: Lattice,
-    losses: Losses,
+    losses: Unsupported,
     where: str,
 ) -> list[str]:
     spelled = {0: NULL.decode()}
@@ -318,7 +320,7 @@ class HTK(Format):
         return reader.lattice(vocabulary, keep, wanted)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write version 1.1, words on links, natural logarithms, every digit of a score."""
         for space in spaces:

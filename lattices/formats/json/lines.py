@@ -46,7 +46,7 @@ import numpy as np
 from lattices._native import json_arcs
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
-from lattices.formats.base import Format, Losses, Record, split_words
+from lattices.formats.base import Format, Record, Unsupported, split_words
 from lattices.formats.forests.cdec import OPENING as CDEC_OPENING
 from lattices.formats.forests.travatar import OPENING as TRAVATAR_OPENING
 from lattices.formats.json.fields import (
@@ -227,7 +227,7 @@ def _unescaped(texts: list[str]) -> list[str]:
 KEYS = COMMON_KEYS | {"states", "start", "finals", "final_features", "times"}
 
 
-def json_line(space: Space, losses: Losses) -> bytes:
+def json_line(space: Space, losses: Unsupported) -> bytes:
     """Return one segment as a line."""
     if isinstance(space, Lattice):
         fields = _lattice_fields(space)
@@ -238,7 +238,7 @@ def json_line(space: Space, losses: Losses) -> bytes:
     return ENCODER.encode({**_common_fields(space, losses), **fields}).encode("utf-8") + b"\n"
 
 
-def _common_fields(space: Space, losses: Losses) -> dict[str, Any]:
+def _common_fields(space: Space, losses: Unsupported) -> dict[str, Any]:
     where = f"segment {space.id!r}"
     taken = FOREST_KEYS if isinstance(space, Forest) else KEYS
     fields: dict[str, Any] = {"id": space.id}
@@ -346,7 +346,7 @@ class JsonLines(Format):
             return careful_space(record, vocabulary)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write one line for each segment; floats in the digits that read back the same."""
         for space in spaces:

@@ -36,7 +36,7 @@ from lattices._native import (
 )
 from lattices.arrays import Array, FloatColumn, IntColumn, ints
 from lattices.errors import FormatError, SpaceError
-from lattices.formats.base import Format, Losses, Record, choice, of_kind
+from lattices.formats.base import Format, Record, Unsupported, choice, of_kind
 from lattices.formats.kaldi.costs import (
     FEATURES,
     READ_OPTIONS,
@@ -276,7 +276,7 @@ class KaldiBinary(Format):
         return lattice_of(arcs, numbers, vocabulary, found.key, options)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write vector FSTs whose states and arcs stand in the order of the lattice."""
         arc_type = choice(options, "arc_type", tuple(ARC_TYPES))

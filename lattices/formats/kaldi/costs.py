@@ -19,7 +19,7 @@ import numpy as np
 from lattices._native import kaldi_costs, kaldi_frames, kaldi_scores
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import BLANKS, Losses, note_losses
+from lattices.formats.base import BLANKS, Unsupported, note_losses
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureRows, rows_of
@@ -173,7 +173,7 @@ def key_of(lattice: Lattice, number: int) -> str:
     return lattice.id or str(number)
 
 
-def costs_of(lattice: Lattice, losses: Losses) -> Costs:
+def costs_of(lattice: Lattice, losses: Unsupported) -> Costs:
     """Return the costs to write, after giving to ``losses`` what an archive cannot hold.
 
     They are the features ``graph`` and ``acoustic``; without these two, the negated score is

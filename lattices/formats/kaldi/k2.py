@@ -42,7 +42,7 @@ import numpy as np
 
 from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.formats.base import Format, Losses, Record, note_losses, of_kind
+from lattices.formats.base import Format, Record, Unsupported, note_losses, of_kind
 from lattices.formats.fields import LABEL_OPTIONS, is_whole, label_names, label_words, number_column
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -102,7 +102,7 @@ class K2(Format):
         return arcs.lattice(ints([numbers[label] for label in labels]), counts, vocabulary)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write an acceptor: the start as state 0, then the others in order."""
         for lattice in of_kind(Lattice, spaces, losses):

@@ -34,8 +34,8 @@ from lattices.errors import FormatError, OptionError, SpaceError, argument
 from lattices.formats.base import (
     AssembledFormat,
     Format,
-    Losses,
     Record,
+    Unsupported,
     choice,
     of_kind,
     text_lines,
@@ -134,7 +134,7 @@ class KaldiScp(AssembledFormat):
             lines = f", line {problem.line}" if problem.line else ""
             raise record.error(f"{record.place}{lines}: {problem.problem}") from problem
 
-    def encode(self, space: Space, losses: Losses, **options: Any) -> tuple[str, bytes]:
+    def encode(self, space: Space, losses: Unsupported, **options: Any) -> tuple[str, bytes]:
         """Return the id, and what stands behind the key in the archive."""
         rest = {"symbols": options["symbols"]} if "symbols" in options else {}
         (lattice,) = of_kind(Lattice, [space], losses)

@@ -45,7 +45,7 @@ import numpy as np
 from lattices._native import distinct_labels, empty_line_ends, kaldi_lines, kaldi_text
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Losses, Record, choice, of_kind
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, of_kind
 from lattices.formats.fields import is_number, is_whole, label_names, label_words
 from lattices.formats.kaldi.costs import (
     READ_OPTIONS,
@@ -172,7 +172,7 @@ class KaldiArchive(Format):
         return lattice_of(arcs, ints(numbers), vocabulary, name, options)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write the start state first, then the others in order."""
         compact = choice(options, "type", ("compact", "lattice")) == "compact"

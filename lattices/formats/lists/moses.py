@@ -25,8 +25,8 @@ from lattices.errors import FormatError
 from lattices.formats.base import (
     BLANKS,
     Format,
-    Losses,
     Record,
+    Unsupported,
     grouped_lines,
     joined_words,
     note_losses,
@@ -105,7 +105,7 @@ class MosesNBest(Format):
         )
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write today's dialect, ``Name= values``, every digit of a number."""
         for nbest in lists_to_write(spaces, losses, _BAR, "features", metadata={"extra"}):
@@ -224,7 +224,7 @@ def check_id(name: str, previous: str | None, separator: str) -> None:
 
 def lists_to_write(
     spaces: Iterable[Space],
-    losses: Losses,
+    losses: Unsupported,
     separator: str,
     *held: str,
     metadata: Container[str] = (),
@@ -243,7 +243,7 @@ def lists_to_write(
         yield nbest
 
 
-def _groups(names: Iterable[str], losses: Losses, where: str) -> dict[str, list[str]]:
+def _groups(names: Iterable[str], losses: Unsupported, where: str) -> dict[str, list[str]]:
     """Return the features by the name they have in the file, those without a name first."""
     written: list[str] = []
     for name in names:
@@ -272,7 +272,7 @@ def _numbers(stem: str, count: int) -> list[str]:
     return [f"{stem}_{index}" for index in range(count)]
 
 
-def _lines(nbest: NBest, losses: Losses) -> bytes:
+def _lines(nbest: NBest, losses: Unsupported) -> bytes:
     where = f"segment {nbest.id!r}"
     groups = _groups(nbest.feature_names, losses, where)
     extra = nbest.metadata.get("extra")
@@ -297,7 +297,7 @@ def _lines(nbest: NBest, losses: Losses) -> bytes:
     )
 
 
-def _spelled(word: str, losses: Losses, where: str) -> str:
+def _spelled(word: str, losses: Unsupported, where: str) -> str:
     text = joined_words((word,), losses, where)
     if _BAR in text:
         raise FormatError(f"a word of {where} holds |||, which separates fields here")

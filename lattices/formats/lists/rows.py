@@ -29,8 +29,8 @@ from lattices.formats.base import (
     BYTE_ORDER_MARK,
     AssembledFormat,
     Format,
-    Losses,
     Record,
+    Unsupported,
     cut_lines,
     joined_words,
     split_words,
@@ -457,7 +457,7 @@ class CsvRows(AssembledFormat):
             raise record.error(f"not CSV: {problem}", place) from problem
         return columns.nbest_of(rows, vocabulary)
 
-    def encode(self, space: Space, losses: Losses, **options: Any) -> tuple[str, bytes]:
+    def encode(self, space: Space, losses: Unsupported, **options: Any) -> tuple[str, bytes]:
         """Return the id, and one row for each hypothesis with every digit of its score."""
         out = csv.writer(buffer := io.StringIO(newline=""), lineterminator="\n")
         (nbest,) = lists_to_write([space], losses, "\n")

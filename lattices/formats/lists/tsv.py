@@ -17,8 +17,8 @@ from lattices.arrays import floats, ints
 from lattices.formats.base import (
     BLANKS,
     Format,
-    Losses,
     Record,
+    Unsupported,
     grouped_lines,
     joined_words,
     split_words,
@@ -84,7 +84,7 @@ class NBestTable(Format):
         )
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write one line for each hypothesis, every digit of its score."""
         for nbest in lists_to_write(spaces, losses, "\t"):

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from lattices.errors import OptionError, argument
-from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
+from lattices.formats.base import Format, Record, Unsupported, choice, note_losses, of_kind
 from lattices.formats.openfst.codec import DecodedFst, SymbolTable, decode, encode, is_fst
 from lattices.formats.openfst.symbols import no_table, read_symbols, table_labels
 from lattices.interop import from_columns, symbol_table, to_columns
@@ -63,7 +63,7 @@ class OpenFstBinary(Format):
         return from_columns(found, vocabulary, side=side, symbols=symbols)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write an acceptor whose states and arcs stand in the order of the lattice."""
         arc_type = choice(options, "arc_type", ("standard", "log", "log64"))

@@ -37,7 +37,7 @@ import numpy as np
 from lattices._native import fst_text
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Losses, Record, choice, note_losses, of_kind
+from lattices.formats.base import Format, Record, Unsupported, choice, note_losses, of_kind
 from lattices.formats.fields import is_number, is_whole, label_names, label_words
 from lattices.formats.openfst.codec import FstColumns
 from lattices.formats.openfst.symbols import read_symbols
@@ -126,7 +126,7 @@ class OpenFstText(Format):
         return from_columns(columns, vocabulary)
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write the start state first, then the others in order: arcs, then the final cost."""
         twice = choice(options, "acceptor", ("yes", "no")) == "no"

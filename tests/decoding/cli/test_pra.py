@@ -11,7 +11,7 @@ import pytest
 
 from decoding.cli.output.pra import pra, sclite_aligner
 from fstmetrics import CER, WER, Normalised
-from fstmetrics.alignment.family import Edit
+from fstmetrics.alignment.metric import Edit
 from tests.decoding.cli.commandline import cats, command, words
 
 score = command("score")

@@ -17,7 +17,7 @@ from decoding.corpus.transforms import (
 from lattices import Lattice, NBest, Space
 from lattices.errors import FormatError
 from lattices.formats import FORMATS, formats
-from lattices.formats.base import Format, Losses
+from lattices.formats.base import Format, Unsupported
 from lattices.testing import sample_forests, sample_nbests
 from tests.decoding.corpus.test_transforms import LIST, segment
 
@@ -51,7 +51,7 @@ def test_segments_ready_one_by_one_are_put_together(
     target.put(found, [once, *others])
     files = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     written = io.BytesIO()
-    format.write(written, spaces, Losses(name), **options)
+    format.write(written, spaces, Unsupported(name), **options)
     assert found.getvalue() == written.getvalue()
     assert files == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
 
@@ -68,7 +68,7 @@ class _Others(Format):
         return False
 
     def write(
-        self, stream: BinaryIO, spaces: Iterable[Space], losses: Losses, **options: Any
+        self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         for number, space in enumerate(spaces):
             if not space.id:
@@ -116,5 +116,5 @@ def test_files_that_may_be_put_one_after_the_other(name: str) -> None:
         spaces = [*(spaces if format.kind == "any" else []), *sample_nbests()]
         spaces[-1] = spaces[-1].replaced(id="last")
     together = io.BytesIO()
-    format.write(together, spaces, Losses(name))
+    format.write(together, spaces, Unsupported(name))
     assert b"".join(Target(name).ready(space).data for space in spaces) == together.getvalue()

@@ -20,10 +20,10 @@ from decoding.corpus.inputs import (
     MOST_RECORDS,
     SHORT,
     Batch,
+    BatchSizer,
     Cut,
     Inputs,
     Line,
-    Pace,
     Range,
     WholeFile,
     batches,
@@ -31,7 +31,7 @@ from decoding.corpus.inputs import (
     parsed,
     without_first,
 )
-from decoding.corpus.runner import Done, Earlier, Failure, Segment, run
+from decoding.corpus.runner import Done, Failure, ResumePoint, Segment, run
 from tests.decoding.cli.commandline import CAT, cats, lattice_line
 
 
@@ -121,7 +121,7 @@ def test_a_compressed_file_is_cut_here_for_workers_too(tmp_path: Path) -> None:
 
 
 def test_files_by_position_are_named_and_not_read(arrow: Path) -> None:
-    chunks = list(Inputs([arrow]).chunks(pace=Pace(20)))
+    chunks = list(Inputs([arrow]).chunks(pace=BatchSizer(20)))
     assert [(chunk.start, chunk.stop, chunk.position) for chunk in chunks] == [  # type: ignore[union-attr]
         (0, 20, 0), (20, 40, 20), (40, 50, 40),
     ]  # fmt: skip
@@ -213,14 +213,14 @@ def unit_sizes(found: list[Batch]) -> list[list[int]]:
 def test_batches_count_segments_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     failure = Failure(-1, "x", 0, "", "no")
     some = [Range(0, "f", "x", 0, 3, 10), failure, Range(3, "f", "x", 3, 4, 10)]
-    assert unit_sizes(list(batches(some, Pace(4)))) == [[3, 1], [1]]
-    assert unit_sizes(list(batches(some, Pace(3)))) == [[3], [1, 1]]
+    assert unit_sizes(list(batches(some, BatchSizer(4)))) == [[3, 1], [1]]
+    assert unit_sizes(list(batches(some, BatchSizer(3)))) == [[3], [1, 1]]
     monkeypatch.setattr(inputs, "BATCH_BYTES", 10)
-    assert unit_sizes(list(batches(some, Pace(9)))) == [[3], [1, 1]]
+    assert unit_sizes(list(batches(some, BatchSizer(9)))) == [[3], [1, 1]]
 
 
 def test_fast_work_comes_in_large_batches_and_slow_work_in_small_ones() -> None:
-    pace = Pace()
+    pace = BatchSizer()
     for _ in range(20):
         pace.took(pace.records, SHORT / 2)
     assert pace.records == MOST_RECORDS
@@ -232,7 +232,7 @@ def test_fast_work_comes_in_large_batches_and_slow_work_in_small_ones() -> None:
 
 
 def test_only_a_batch_of_the_present_size_makes_them_larger() -> None:
-    pace = Pace()
+    pace = BatchSizer()
     pace.took(FIRST_RECORDS - 1, 0.0)
     assert pace.records == FIRST_RECORDS
     pace.took(FIRST_RECORDS, 0.0)
@@ -241,14 +241,14 @@ def test_only_a_batch_of_the_present_size_makes_them_larger() -> None:
 
 
 def test_a_pace_that_is_given_stays() -> None:
-    pace = Pace(7)
+    pace = BatchSizer(7)
     pace.took(7, 0.0)
     pace.took(7, 60.0)
     assert pace.records == 7
 
 
 def test_a_file_by_position_is_cut_at_the_present_pace(arrow: Path) -> None:
-    pace = Pace()
+    pace = BatchSizer()
     chunks = Inputs([arrow]).chunks(pace=pace)
     found = [chunk_count(next(chunks))]
     pace.took(found[0], 0.0)
@@ -275,7 +275,7 @@ def test_what_is_done_is_left_out_within_a_range_too(skipped: int) -> None:
 @pytest.mark.parametrize("skipped", [0, 1, 31, 32, 49, 50])
 def test_a_run_goes_on_where_another_ended(arrow: Path, workers: int, skipped: int) -> None:
     outcomes = list(run(ids, [arrow], workers=workers))
-    earlier = Earlier()
+    earlier = ResumePoint()
     for outcome in outcomes[:skipped]:
         earlier.add(outcome)
     assert list(run(ids, [arrow], workers=workers, earlier=earlier)) == outcomes[skipped:]
@@ -285,7 +285,7 @@ def test_going_on_repeated_ids_are_still_known(tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     path.write_text("".join(lattice_line(name, CAT) for name in "abca"))
     outcomes = list(run(ids, [path]))
-    earlier = Earlier()
+    earlier = ResumePoint()
     for outcome in outcomes[:2]:
         earlier.add(outcome)
     seen: list[str] = []

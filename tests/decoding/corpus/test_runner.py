@@ -13,7 +13,7 @@ import pytest
 from decoding.corpus import inputs as pace
 from decoding.corpus.jobs import InfoJob, OracleJob
 from decoding.corpus.outcomes import NO_REFERENCES, Failures
-from decoding.corpus.runner import Done, Earlier, Failure, Segment, _without_repeats, run
+from decoding.corpus.runner import Done, Failure, ResumePoint, Segment, _without_repeats, run
 from decoding.extraction.search import Search
 from fstmetrics import GRR, WER
 from fstmetrics.references import tokens_of
@@ -110,9 +110,9 @@ def test_a_job_with_too_few_results_is_a_fault_of_the_program(tmp_path: Path) ->
 
 def test_more_outcomes_than_the_input_has_cannot_be_left_out(tmp_path: Path) -> None:
     path = cats(tmp_path / "two.jsonl", 2)
-    assert list(run(sizes, [path], earlier=Earlier(outcomes=2))) == []
+    assert list(run(sizes, [path], earlier=ResumePoint(outcomes=2))) == []
     with pytest.raises(OptionError, match="3 segments that were done before are not in the input"):
-        list(run(sizes, [path], earlier=Earlier(outcomes=5)))
+        list(run(sizes, [path], earlier=ResumePoint(outcomes=5)))
 
 
 def test_a_segment_that_is_done_leaves_little_in_memory() -> None:
@@ -166,7 +166,7 @@ def test_a_second_segment_of_one_id_is_a_failure(tmp_path: Path, workers: int) -
         assert isinstance(failure, Failure)
         assert failure.reason == f"the id is that of {one}:1 already"
     # a run that goes on knows the ids of all files
-    earlier = Earlier()
+    earlier = ResumePoint()
     for outcome in outcomes[:3]:
         earlier.add(outcome)
     assert list(run(sizes, [one, two], earlier=earlier)) == outcomes[3:]

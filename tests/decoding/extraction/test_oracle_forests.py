@@ -14,8 +14,8 @@ from lattices import Forest, Lattice
 from lattices.arrays import ints
 from lattices.errors import EngineError
 from lattices.intersection import ANY, ENGINES, Found, Ranked
-from lattices.intersection import expanded as forest_expanded
-from lattices.intersection.expanded import best_parse, search_expanded
+from lattices.intersection import forest_as_lattice as forest_expanded
+from lattices.intersection.forest_as_lattice import best_parse, search_expanded
 from lattices.intersection.kernel import ENGINE as KERNEL
 from lattices.testing import sentences
 from tests.strategies import small_forests

@@ -113,7 +113,7 @@ def test_beyond_the_budget(monkeypatch):
         ("the dog", False, "scorer"),
         ("the cat", False, "scorer"),
     ]
-    monkeypatch.setattr(ranked, "STAND_INS", 1)
+    monkeypatch.setattr(ranked, "KBEST_FALLBACK", 1)
     assert worst(FOREST, evaluator, budget=1)[0].text == "the cat"
 
 

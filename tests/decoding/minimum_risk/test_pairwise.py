@@ -40,7 +40,7 @@ from fstmetrics import (
     WordVectors,
     parse_metric,
 )
-from fstmetrics.alignment.family import AlignmentMetric
+from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.pairs import alignment_scores, edit_scores
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from decoding.training.known import LEARNERS, learner
 from decoding.training.learner import TrainingWarning
+from decoding.training.learners import LEARNERS, learner
 from decoding.training.loop import DecoderLoop
 from decoding.training.mert import MERT
 from fstmetrics import BLEU, WER, quality

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 from decoding.training import mira
 from decoding.training.hope_fear import hope_fear
+from decoding.training.margin_updates import Constraint, margin
 from decoding.training.mira import MIRA, multipliers
-from decoding.training.pair_updates import Constraint, margin
 from fstmetrics import BLEU, GRR, WER
 from fstmetrics.external.sacrebleu import ChrF
 from lattices import Hypothesis, NBest

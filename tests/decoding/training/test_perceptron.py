@@ -7,7 +7,7 @@ import pytest
 
 from decoding.training import perceptron
 from decoding.training.hope_fear import hope_fear
-from decoding.training.pair_updates import Constraint
+from decoding.training.margin_updates import Constraint
 from decoding.training.perceptron import Perceptron
 from fstmetrics import BLEU, GRR, WER
 from lattices import Hypothesis, NBest

@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
 
 from decoding.training import pro
-from decoding.training.optimisation import Descent, minimised
+from decoding.training.online import Descent, minimised
 from decoding.training.pro import PRO, logistic_loss, sampled_pairs
 from fstmetrics import BLEU, GRR, WER
 from lattices import Hypothesis, NBest

@@ -8,11 +8,11 @@ import pickle
 import numpy as np
 import pytest
 
-from decoding.training.feature_index import LearnerCorpus
 from decoding.training.learner import TrainingTask
 from decoding.training.risk.corpus import RiskTerms, denominators
 from decoding.training.risk.expected import risk
 from decoding.training.risk.learner import Risk
+from decoding.training.training_corpus import LearnerCorpus
 from fstmetrics import BLEU, GRR, WER, corpus_score
 from lattices import Forest, Lattice, NBest, best
 from lattices.arrays import floats

@@ -1,4 +1,4 @@
-"""Losses for torch: double-precision gradchecks, enumeration, and a rescorer that learns."""
+"""Unsupported for torch: double-precision gradchecks, enumeration, and a rescorer that learns."""
 
 from __future__ import annotations
 

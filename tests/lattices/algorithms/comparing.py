@@ -11,7 +11,7 @@ import numpy as np
 
 from lattices.errors import FormatError
 from lattices.formats import read
-from lattices.formats.base import Format, Losses
+from lattices.formats.base import Format, Unsupported
 from lattices.spaces import Forest, Lattice, Space
 
 
@@ -86,7 +86,7 @@ def structure(lattice: Lattice) -> dict[str, Any]:
 def written(fmt: Format, *spaces: Space, lossy: bool = False) -> bytes:
     """Return the bytes of a file."""
     buffer = io.BytesIO()
-    fmt.write(buffer, spaces, Losses(fmt.name, lossy))
+    fmt.write(buffer, spaces, Unsupported(fmt.name, lossy))
     return buffer.getvalue()
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from lattices import to_arrow
 from lattices.formats import FORMATS
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.spaces import Lattice, Space
 from tests.lattices.formats import bad_forests, bad_lists
 
@@ -66,7 +66,7 @@ def good_spaces(fmt_name: str, word: str = "cat") -> list[Space]:
 
 def written_file(fmt_name: str, spaces: list[Space], **options: Any) -> bytes:
     buffer = io.BytesIO()
-    FORMATS.get(fmt_name).write(buffer, spaces, Losses(fmt_name), **options)
+    FORMATS.get(fmt_name).write(buffer, spaces, Unsupported(fmt_name), **options)
     return buffer.getvalue()
 
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.forests.joshua import FORMAT
 from lattices.testing import check_format, sample_forests, sentences
 from tests.lattices.forests import claims, derived, parsed
@@ -95,7 +95,7 @@ def test_files_with_nothing_in_them() -> None:
 
 def test_it_cannot_be_written() -> None:
     with pytest.raises(FormatError, match="can be read, but not written"):
-        FORMAT.write(io.BytesIO(), sample_forests(), Losses("joshua-forest"))
+        FORMAT.write(io.BytesIO(), sample_forests(), Unsupported("joshua-forest"))
 
 
 def test_sniffing() -> None:

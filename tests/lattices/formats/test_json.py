@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from lattices.errors import FormatError
 from lattices.formats import LossWarning, parse_record, read, write
-from lattices.formats.base import Losses, Record
+from lattices.formats.base import Record, Unsupported
 from lattices.formats.json.lines import FORMAT
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
 from lattices.vocabulary import Vocabulary
@@ -254,7 +254,7 @@ def test_metadata_that_is_no_json_is_a_loss(tmp_path: Path) -> None:
         (back,) = read(tmp_path / "x.jsonl")
         assert dict(back.metadata) == {"kept": 1}
     odd = lattice.replaced(references=["a", ("b", "c")])
-    losses = Losses("jsonl", allowed=True)
+    losses = Unsupported("jsonl", allowed=True)
     FORMAT.write(io.BytesIO(), [odd], losses)
     assert "references of type tuple" in losses.message
 

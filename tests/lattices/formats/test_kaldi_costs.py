@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.kaldi.text import FORMAT
 from lattices.spaces import Lattice
 from tests.lattices.algorithms.comparing import parts, written
@@ -66,7 +66,7 @@ def test_losses() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a", -1.0, {"lm": 2.0})], [1], id="a", source="s")
     with pytest.raises(FormatError, match="cannot hold the features of segment 'a'"):
         written(FORMAT, lattice)
-    losses = Losses("kaldi", allowed=True)
+    losses = Unsupported("kaldi", allowed=True)
     buffer = io.BytesIO()
     FORMAT.write(buffer, [lattice], losses)
     assert buffer.getvalue() == b"a \n0\t1\ta\t1.0,0.0,\n1\t0.0,0.0,\n\n"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.kaldi.binary import FORMAT as BINARY
 from lattices.formats.kaldi.text import FORMAT as TEXT
 from lattices.formats.openfst.symbols import read_symbols
@@ -34,7 +34,7 @@ def loaded(folder: Path, data: bytes, key: str) -> Any:
 
 def encoded(fmt: Any, lattice: Lattice, **options: Any) -> bytes:
     buffer = io.BytesIO()
-    fmt.write(buffer, [lattice], Losses(fmt.name), **options)
+    fmt.write(buffer, [lattice], Unsupported(fmt.name), **options)
     return buffer.getvalue()
 
 

@@ -13,7 +13,7 @@ import pytest
 from lattices import read, write
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, formats
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.kaldi.binary import FORMAT as BINARY
 from lattices.formats.kaldi.scripts import FORMAT
 from lattices.formats.kaldi.text import FORMAT as TEXT
@@ -231,5 +231,5 @@ def test_sniffing(tmp_path: Path) -> None:
             buffer = io.BytesIO()
             # a chain of slots, which formats of confusion networks hold as well
             one = [Lattice.from_arcs([(0, 1, "a", -0.5), (0, 1, "b", -1.5)], [1], id="k")]
-            FORMATS.get(info.name).write(buffer, one, Losses(info.name, allowed=True))
+            FORMATS.get(info.name).write(buffer, one, Unsupported(info.name, allowed=True))
             assert not FORMAT.sniff(buffer.getvalue()[:4096]), info.name

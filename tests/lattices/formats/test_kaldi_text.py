@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats import read
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.kaldi.text import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format
@@ -202,7 +202,7 @@ def test_round_trip(lattice: Lattice) -> None:
 def test_lattices_of_both_types_are_written() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 2, "", -0.5)], [1], states=3, id="k")
     buffer = io.BytesIO()
-    FORMAT.write(buffer, [lattice], Losses("kaldi"), type="lattice")
+    FORMAT.write(buffer, [lattice], Unsupported("kaldi"), type="lattice")
     assert buffer.getvalue() == (
         b"k \n0\t1\t0\ta\t1.0,0.0\n0\t2\t0\t<eps>\t0.5,0.0\n1\t0.0,0.0\n2\tInfinity,Infinity\n\n"
     )
@@ -210,7 +210,7 @@ def test_lattices_of_both_types_are_written() -> None:
         b"k \n0\t1\ta\t1.0,0.0,\n0\t2\t<eps>\t0.5,0.0,\n1\t0.0,0.0,\n2\tInfinity,Infinity,\n\n"
     )
     with pytest.raises(OptionError, match="type='x', expected one of compact, lattice"):
-        FORMAT.write(buffer, [lattice], Losses("kaldi"), type="x")
+        FORMAT.write(buffer, [lattice], Unsupported("kaldi"), type="x")
 
 
 def test_states_with_huge_numbers(tmp_path: Path) -> None:
@@ -235,6 +235,6 @@ def test_real_lattices(tmp_path: Path) -> None:
         pytest.skip("no real data here")
     known: list[Any] = list(read(source))
     buffer = io.BytesIO()
-    FORMAT.write(buffer, known, Losses("kaldi", allowed=True))
+    FORMAT.write(buffer, known, Unsupported("kaldi", allowed=True))
     found = read_bytes(tmp_path, buffer.getvalue(), FORMAT)  # type: ignore[arg-type]
     assert [structure(one) for one in found] == [structure(one) for one in known]

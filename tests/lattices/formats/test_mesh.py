@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, LossWarning, formats, parse_record, read, write
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.confusion.mesh import FORMAT
 from lattices.spaces import Lattice, Space
 from lattices.testing import check_format, sample_forests, sample_lattices, sample_nbests, sentences
@@ -279,4 +279,4 @@ def test_losses(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="has a blank in it"):
         written(FORMAT, confusion_networks()[0].replaced(id="a b"))
     with pytest.raises(FormatError, match="mesh cannot hold the scores of ending"):
-        FORMAT.write(io.BytesIO(b""), [Lattice.from_arcs([], {0: 1.0})], Losses("mesh"))
+        FORMAT.write(io.BytesIO(b""), [Lattice.from_arcs([], {0: 1.0})], Unsupported("mesh"))

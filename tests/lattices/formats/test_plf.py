@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lattices.algorithms import best, path_count
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, LossWarning, read, write
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.confusion.plf import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sample_lattices, sentences
@@ -32,7 +32,7 @@ parsed = parser(FORMAT, Lattice, line=7, number=3)
 
 def written(*lattices: Lattice, lossy: bool = False, **options: Any) -> str:
     stream = io.BytesIO()
-    FORMAT.write(stream, lattices, Losses("plf", lossy), **options)
+    FORMAT.write(stream, lattices, Unsupported("plf", lossy), **options)
     return stream.getvalue().decode()
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, LossWarning, parse_record, read, write
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.confusion.sausages import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sentences
@@ -221,4 +221,4 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.warns(LossWarning, match="times"):
         write(tmp_path / "f.sau", [Lattice.from_arcs([], [0], id="t", times=[1.0])], lossy=True)
     with pytest.raises(FormatError, match="sausages cannot hold the scores of ending"):
-        FORMAT.write(io.BytesIO(), [Lattice.from_arcs([], {0: 1.0})], Losses("sausages"))
+        FORMAT.write(io.BytesIO(), [Lattice.from_arcs([], {0: 1.0})], Unsupported("sausages"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, formats, read, write
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.moses.search_graph import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sentences
@@ -199,7 +199,7 @@ def test_reading_only(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="moses-graph can be read, but not written"):
         write(tmp_path / "x.osg", [parsed(GRAPH)], "moses-graph")
     with pytest.raises(FormatError, match="can be read, but not written"):
-        FORMAT.write(io.BytesIO(), [parsed(GRAPH)], Losses("moses-graph"))
+        FORMAT.write(io.BytesIO(), [parsed(GRAPH)], Unsupported("moses-graph"))
 
 
 def test_other_formats_do_not_claim_it() -> None:

@@ -12,7 +12,7 @@ import pytest
 from lattices.algorithms import k_best, path_count
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, read, write
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.formats.htk.sphinx import FORMAT
 from lattices.spaces import Lattice
 from lattices.testing import check_format, sample_lattices, sentences
@@ -58,7 +58,7 @@ def test_laws() -> None:
     with pytest.raises(OptionError, match="sphinx can be read, but not written"):
         write("-", sample_lattices(), FORMAT)
     with pytest.raises(FormatError, match="can be read, but not written"):
-        FORMAT.write(io.BytesIO(), sample_lattices(), Losses("sphinx"))
+        FORMAT.write(io.BytesIO(), sample_lattices(), Unsupported("sphinx"))
 
 
 def test_words_scores_and_times() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, parse_record, write
-from lattices.formats.base import Losses, Record
+from lattices.formats.base import Record, Unsupported
 from lattices.formats.lists.srilm import FORMAT
 from lattices.spaces import NBest
 from lattices.testing import check_format, sample_nbests
@@ -53,7 +53,7 @@ def test_laws() -> None:
     with pytest.raises(OptionError, match="srilm-nbest can be read, but not written"):
         write("-", sample_nbests(), FORMAT)
     with pytest.raises(FormatError, match="can be read, but not written"):
-        FORMAT.write(io.BytesIO(), sample_nbests(), Losses("srilm-nbest"))
+        FORMAT.write(io.BytesIO(), sample_nbests(), Unsupported("srilm-nbest"))
 
 
 @pytest.mark.parametrize("text", [TOTALS, DETAILED, SCORES])

@@ -14,7 +14,7 @@ from lattices.formats import (
     read,
     write,
 )
-from lattices.formats.base import Losses
+from lattices.formats.base import Unsupported
 from lattices.spaces import Hypothesis, Lattice, NBest
 from lattices.testing import sample_lattices, sample_nbests
 from tests.lattices.algorithms.comparing import parts
@@ -134,4 +134,4 @@ def test_nothing_lost_nothing_said(tmp_path: Path) -> None:
     write(tmp_path / "x.jsonl", [rich_nbest()], lossy=True)
     (back,) = read(tmp_path / "x.jsonl")
     assert parts(back) == parts(rich_nbest())
-    assert Losses("x").message == ""
+    assert Unsupported("x").message == ""

@@ -9,8 +9,8 @@ from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from decoding.training.feature_index import CorpusLearner, LearnerCorpus
 from decoding.training.hope_fear import HopeFear
+from decoding.training.training_corpus import CorpusLearner, LearnerCorpus
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import Hypothesis

@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from decoding.training import feature_index
-from decoding.training.known import LEARNERS, learner
+from decoding.training import training_corpus
 from decoding.training.learner import Learner
+from decoding.training.learners import LEARNERS, learner
 from fstmetrics import BLEU, WER
 from lattices.algorithms import best
 from lattices.errors import OptionError
@@ -115,7 +115,7 @@ def test_within_a_document_an_interrupted_fit_goes_on(name, options, tmp_path, m
     # ten segments' words are asked for at the beginning, and then again
     check_interruption(
         lambda: learner(name)(document=0.7, seed=5, **options),
-        feature_index, "best_words", (40, 50) if name in ("mira", "perceptron") else (16, 33),
+        training_corpus, "best_words", (40, 50) if name in ("mira", "perceptron") else (16, 33),
         tmp_path, monkeypatch, metric=BLEU(order=2),
     )  # fmt: skip
 

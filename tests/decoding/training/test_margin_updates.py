@@ -13,8 +13,8 @@ from scipy.optimize import approx_fprime
 
 from decoding.plain_json import sealed_json
 from decoding.training.hope_fear import hope_fear
-from decoding.training.known import LEARNERS, learner
-from decoding.training.pair_updates import (
+from decoding.training.learners import LEARNERS, learner
+from decoding.training.margin_updates import (
     Constraint,
     PairLearner,
     logistic_pulls,

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoding.extraction.search import DEFAULT_BUDGET, Search
-from decoding.training.feature_index import LearnerCorpus
 from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.learner import Round, TrainingTask
-from decoding.training.pair_updates import Constraint, DocumentLearner, margin
+from decoding.training.margin_updates import Constraint, DocumentLearner, margin
+from decoding.training.training_corpus import LearnerCorpus
 from fstmetrics import quality
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
@@ -202,9 +202,9 @@ class OnlineLearner(DocumentLearner):
     budget : int
         How many prefixes the search for fear may keep; under BLEU, labels of each search.
     document
-        As of :class:`decoding.training.pair_updates.DocumentLearner`.
+        As of :class:`decoding.training.margin_updates.DocumentLearner`.
     judge, scaled
-        As of :class:`decoding.training.feature_index.CorpusLearner`. A feature of deviation
+        As of :class:`decoding.training.training_corpus.CorpusLearner`. A feature of deviation
         ``s`` moves by ``1 / s ** 2`` of what it would.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
