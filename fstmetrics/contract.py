@@ -299,7 +299,7 @@ def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float
         values: FloatColumn = whole(nbest)
         return values, 0.0
     scores = scores_of(metric, nbest_stats(evaluator, nbest))
-    # costs that are too fine for whole units are no rounding
+    # scores from costs that had to be rounded to the unit differ for real: they are not grouped
     rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
     return (scores if metric.higher_is_better else -scores), rounding
 

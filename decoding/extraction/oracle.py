@@ -460,7 +460,7 @@ def _in_reported_order(
         for each in found
     ]
     order = sorted(range(len(found)), key=worth.__getitem__)
-    # costs that are too fine for whole units are no rounding
+    # scores from costs that had to be rounded to the unit differ for real: they are not grouped
     rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
     group, last = {}, 0
     for before, entry in pairwise([order[0], *order]):

@@ -17,15 +17,14 @@ along the minima gives the posterior :math:`\gamma(q, w)` of word :math:`w` in b
 the same alignments the cost is what stands in no bin plus :math:`\sum_q 1 - \gamma(q, r_q)`, which
 the most probable word of each bin lowers; aligning anew lowers it further.
 
+The recursion runs over one lattice, whatever the space is. It is exact where no two arcs lead to
+one state, so a list becomes the tree of its prefixes; equal entries are one leaf, with the mass of
+all of them.
+
 References
 ----------
 H. Xu, D. Povey, L. Mangu and J. Zhu, Minimum Bayes risk decoding and system combination based on a
 recursion for edit distance, Computer Speech and Language 25(4), 2011.
-
-Lattices, n-best lists and forests as the one lattice that the recursion for edits runs over.
-
-The recursion is exact where no two arcs lead to one state. A list therefore becomes the tree of
-its prefixes: equal entries are one leaf, which has the mass of all of them.
 """
 
 from __future__ import annotations

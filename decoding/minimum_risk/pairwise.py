@@ -202,10 +202,10 @@ def highest_quality(metric: Metric) -> float | None:
 def bounded_expectations(candidates: NBest, evidence: Evidence, metric: Metric) -> Survivors:
     """Return the candidates that may be the best, the best among them for certain.
 
-    Evidence is heard in the order of its weights. The rest of the mass, times the best score that
-    the metric can give, bounds what a candidate can still reach; one that stays below what
-    another has reached over all of the evidence is left out. Where a metric has no known bound,
-    or no sentence dominates the evidence, all pairs are scored.
+    Evidence is taken in the order of its weights, the heaviest first. The rest of the mass, times
+    the best score that the metric can give, bounds what a candidate can still reach; one that stays
+    below what another has reached over all of the evidence is left out. Where a metric has no known
+    bound, or no sentence dominates the evidence, all pairs are scored.
 
     Examples
     --------

@@ -15,10 +15,8 @@ comparison ``a`` is the system and ``b`` the baseline, over the same segments in
 The same seed and the same number of segments give the same resamples, whatever the system and
 the metric. P-values are of one comparison; who makes many must expect some to look significant.
 
-Sums of statistics over many resamples at once, and the scores of them.
-
-A resample is a vector that says how often each segment was drawn. With additive statistics,
-all that a test needs is the product of these vectors and the matrix of statistics.
+A resample is a vector that says how often each segment was drawn. Since statistics are additive,
+the sums of many resamples are one product: that of these vectors and the matrix of statistics.
 """
 
 from __future__ import annotations

@@ -11,19 +11,14 @@ states that no suffix can bring back to the lead are dropped (``Automaton.domina
 rows are then one row, transitions are looked up, and the pairs of a lattice state and a row
 are the states of a lattice again, on which a path is a sentence with its one value.
 
-Gains are whole numbers, so equal rows are equal. Where their sums might not fit, they are whole
-numbers of a coarser unit.
+Gains are whole numbers, so rows can be compared for equality. Sums of gains are kept in double
+precision, which is exact as long as no total reaches 2**52; where one might, gains are rounded to a
+coarser unit.
 
-How large the sums of gains may grow, and a coarser unit for those that would grow too large.
-
-Rows are integers, and sums of gains are kept in double precision around them. Both are exact
-as long as no total reaches 2**52. Where one might, the automaton is put on a coarser grid.
-
-The worst sentence, and fear: one search over rows, with prefixes that cannot win dropped.
-
-At one lattice state, a prefix beats another if it stands no higher in any state of the row:
-whatever follows, it ends no higher. It is dropped for one that ends lower, or that has no lower
-model score.
+The worst sentence, and fear, are one search over rows in which prefixes that cannot win are
+dropped. At one lattice state, a prefix beats another if it stands no higher in any state of the
+row: whatever follows, it ends no higher. It is dropped for one that ends lower, or that has no
+lower model score.
 
 Rows of forests are made from the bottom up. A node of a forest may stand anywhere in a sentence,
 so what its words are to the automaton is a matrix: for every state in which they may begin, the

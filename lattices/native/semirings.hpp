@@ -1,5 +1,4 @@
-// Semirings: what one pass over a graph means. The twins of
-// lattices/algorithms/semirings.py.
+// Semirings: what one pass over a graph computes.
 //
 // A sum of several terms is an accumulator, so that LOG takes one exp a term and one log a sum:
 // with terms t_i and their highest m, log(sum exp t_i) = m + log(sum exp(t_i - m)), the sum kept
@@ -56,7 +55,7 @@ struct Log {
 struct Count {
   static constexpr double zero = 0.0;
   static constexpr double one = 1.0;
-  // infinitely many times nothing are none
+  // no paths, times more than a double can hold, are no paths
   static double times(double left, double right) {
     return left == 0.0 || right == 0.0 ? 0.0 : left * right;
   }

@@ -12,13 +12,8 @@ Lists are enumerated. On lattices and forests the sum is over all paths, through
 the product is within a budget; beyond that it is over the ``k`` best paths or over random ones,
 and the result says so. Entropy is always that of all paths, since it does not need the metric.
 
-References
-----------
-D. A. Smith and J. Eisner. Minimum risk annealing for training log-linear models. ACL 2006.
-
-Expectations over all derivations of a graph, and their gradients, in one pass up and one down.
-
-A derivation ``d`` of score ``s(d)``, the sum over its edges, and value ``v(d)`` has the probability
+Expectations and gradients over a graph take one pass up and one down. A derivation ``d`` of score
+``s(d)``, the sum over its edges, and value ``v(d)`` has the probability
 
     p(d) = exp(scale * s(d) + tilt * v(d)) / Z
 
@@ -30,6 +25,8 @@ with ``n_e`` for how often the edge is used. decoding/native/expectation.hpp has
 
 References
 ----------
+D. A. Smith and J. Eisner. Minimum risk annealing for training log-linear models. ACL 2006.
+
 Z. Li and J. Eisner. First- and second-order expectation semirings with applications to
 minimum-risk training on translation forests. EMNLP 2009.
 """

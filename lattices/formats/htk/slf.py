@@ -35,8 +35,7 @@ A ``p`` below 1e-300, which includes the zeros that stand for less than was prin
 header has no scales.
 
 Lattices one after the other, as ``convert_slf.pl`` of Kaldi prints them, are segments of one
-file. What ``-output-search-graph-slf`` of Moses writes is read as :mod:`lattices.formats.htk.slf`
-says; its word graphs are refused.
+file. Moses' word graphs are refused; its search graphs are read as follows.
 
 Moses' ``-output-search-graph-slf`` (``OutputSearchGraphAsSLF`` in ``moses/Manager.cpp``) numbers
 the nodes without writing them, starts in node 0 and ends in the last one. It gives every hypothesis
