@@ -398,8 +398,9 @@ def _by_words(
         problems(), len(spaces), model_weight, search.memory, search.workers, one_best
     )
     results: list[Oracle | None] = [None] * len(spaces)
-    for place, index in enumerate(indexes):
-        results[index] = Oracle.of_row(table, place, evaluators[index])
+    rows = Oracle.of_rows(table, [evaluators[index] for index in indexes])
+    for index, row in zip(indexes, rows, strict=True):
+        results[index] = row
     for place, outcome, arcs in trouble:
         lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,7 @@ class Oracle(Deferred, Record):
         What the metric says of the sentence, if it aligns.
     """
 
-    _deferred = frozenset(
-        ("hypothesis", "score", "stats", "reference", "exact", "engine", "bound", "judgement")
-    )
+    _deferred = frozenset(("stats", "reference", "exact", "engine", "bound", "judgement"))
 
     hypothesis: Hypothesis
     score: float
@@ -55,22 +54,27 @@ class Oracle(Deferred, Record):
     judgement: Judgement | None = field(default=None, repr=False)
 
     @classmethod
-    def of_row(cls, table: OracleTable, place: int, evaluator: Evaluator) -> Oracle:
-        """Return the oracle of a row, whose fields are read when they are asked for."""
-        return cls.deferred(table, place, evaluator)
+    def of_rows(cls, table: OracleTable, evaluators: Iterable[Evaluator]) -> list[Oracle]:
+        """Return the oracle of each row; what few ask for is read when it is asked for."""
+        found = []
+        for place, (row, evaluator) in enumerate(zip(table.rows(), evaluators, strict=True)):
+            tokens, score, model = row
+            hypothesis = Hypothesis.deferred((table, place), tokens=tokens, score=model)
+            later = table, place, evaluator
+            found.append(cls.deferred(later, hypothesis=hypothesis, score=score))
+        return found
 
     if not TYPE_CHECKING:  # the fields are declared above
 
         def _make(self, name: str) -> Any:
             table, place, evaluator = self._later
-            if name == "hypothesis":
-                return Hypothesis.deferred(table, place)
             if name == "judgement":
                 return evaluator.judgement(self.tokens, self.reference, self.stats, self.score)
             if name == "stats":
                 return floats(table.stats(place))
-            known = {"exact": True, "engine": "kernel", "bound": None}
-            return known[name] if name in known else getattr(table, name)(place)
+            if name == "reference":
+                return table.reference(place)
+            return {"exact": True, "engine": "kernel", "bound": None}[name]
 
     @property
     def beside(self) -> tuple[tuple[str, ...], FloatColumn] | None:

@@ -93,7 +93,15 @@ class OracleTable {
   // by space
   std::vector<nb::object> feature_names, strings;
 
-  nb::object tokens(std::size_t place) const { return words(place, found.at(place).words); }
+  // What nearly everybody asks for: the words, the metric and the model's score of each row.
+  nb::typed<nb::list, nb::tuple> rows() const {
+    nb::typed<nb::list, nb::tuple> result;
+    for (std::size_t place = 0; place < strings.size(); ++place) {
+      const auto& row = found[place];
+      result.append(nb::make_tuple(words(place, row.words), row.metric.score, row.model));
+    }
+    return result;
+  }
   nb::object one_best(std::size_t place) const { return words(place, found.at(place).one_best); }
   nb::tuple arcs(std::size_t place) const {
     const auto& numbers = found.at(place).arcs;
@@ -294,8 +302,9 @@ void bind_oracles(nb::module_& module) {
         [get](const OracleTable& table, std::size_t place) { return get(table.found.at(place)); };
   };
   nb::class_<OracleTable>(module, "OracleTable", "The oracles of a batch, a row a space.")
-      .def("tokens", &OracleTable::tokens, nb::arg("place"),
-           nb::sig("def tokens(self, place: int) -> tuple[str, ...]"), "Return the words.")
+      .def("rows", &OracleTable::rows,
+           nb::sig("def rows(self) -> list[tuple[tuple[str, ...], float, float]]"),
+           "Return words, metric and model score of each.")
       .def("one_best", &OracleTable::one_best, nb::arg("place"),
            nb::sig("def one_best(self, place: int) -> tuple[str, ...]"),
            "Return the words of the model's own choice.")
@@ -304,10 +313,6 @@ void bind_oracles(nb::module_& module) {
       .def("features", &OracleTable::features, nb::arg("place"),
            nb::sig("def features(self, place: int) -> dict[str, float]"),
            "Return the features of the path that are not zero, by name.")
-      .def("score", row([](const WordOracle& found) { return found.metric.score; }),
-           nb::arg("place"), "Return the metric.")
-      .def("model", row([](const WordOracle& found) { return found.model; }), nb::arg("place"),
-           "Return the model's score.")
       .def("reference", row([](const WordOracle& found) { return found.metric.reference; }),
            nb::arg("place"), "Return the reference it was scored against.")
       .def("stats", &OracleTable::stats, nb::arg("place"), "Return the statistics.")

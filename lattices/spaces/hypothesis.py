@@ -25,10 +25,13 @@ class Deferred:
     _deferred: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
-    def deferred(cls: type[D], *later: Any) -> D:
-        """Return an object all of whose fields are still in the columns."""
+    def deferred(cls: type[D], later: tuple[Any, ...], **fields: Any) -> D:
+        """Return an object most of whose fields are still in the table."""
         made = object.__new__(cls)
-        object.__setattr__(made, "_later", later)
+        put = object.__setattr__
+        put(made, "_later", later)
+        for name, value in fields.items():
+            put(made, name, value)
         return made
 
     if not TYPE_CHECKING:  # the fields are declared by the classes that have them
@@ -63,7 +66,7 @@ class Hypothesis(Deferred, Record):
         The entry of the n-best list; -1 for a path of a lattice.
     """
 
-    _deferred = frozenset(("tokens", "score", "features", "arcs", "index"))
+    _deferred = frozenset(("features", "arcs", "index"))
 
     tokens: tuple[str, ...]
     score: float = 0.0
@@ -75,9 +78,7 @@ class Hypothesis(Deferred, Record):
 
         def _make(self, name: str) -> Any:
             table, place = self._later
-            if name == "index":
-                return -1
-            return getattr(table, "model" if name == "score" else name)(place)
+            return -1 if name == "index" else getattr(table, name)(place)
 
     @property
     def text(self) -> str:
