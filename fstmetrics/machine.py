@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.intersection.automata import ANY, Automaton, Part, explicit
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary

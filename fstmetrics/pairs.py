@@ -6,7 +6,6 @@ Minimum-risk decoding asks for them. What is done in Python is done once for eac
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +16,7 @@ from fstmetrics.external.tokenizers import NO_TOKENIZER
 from fstmetrics.list_units import ListUnits
 from fstmetrics.similarity.affix import checked_matrix
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.spaces import NBest
 
 if TYPE_CHECKING:

@@ -32,7 +32,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from operator import index
 from typing import Any, NamedTuple
@@ -55,6 +54,7 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.semirings import LOG
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import OptionError, SpaceError, argument
 from lattices.intersection.engine import sized
 from lattices.intersection.rows import MEMORY

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from heapq import merge as merge_sorted
 from itertools import islice
 from typing import NamedTuple, TypeAlias
@@ -35,6 +34,7 @@ from lattices.algorithms.ngrams import (
 )
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import OptionError, argument
 from lattices.intersection import choose, kernel
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space

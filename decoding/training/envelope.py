@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from lattices.algorithms import sample_paths
 from lattices.algorithms.kbest import too_many_edges
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, column, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.features import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ from fstmetrics import (
 )
 from lattices.algorithms import best_words
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import NBest, Space
 from lattices.spaces.features import FeatureMatrix, widened_rows

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -38,6 +38,7 @@ from fstmetrics.references import (
 )
 from fstmetrics.signature import Signature
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.intersection import ENGINES, Alignment, Automaton, Part
 from lattices.intersection.automata import FINEST_UNIT
 from lattices.spaces import Lattice, NBest

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from fstmetrics.dependency.parses import Bag, Parse, Parser, ParseTable, load_pa
 from fstmetrics.references import Reference, checked_references, tokens_of
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import Lattice
 

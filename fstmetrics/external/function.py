@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
 
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import Error, OptionError
 
 #: what such a name begins with

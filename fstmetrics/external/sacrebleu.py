@@ -9,7 +9,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from fstmetrics.pairs import chrf_scores
 from fstmetrics.references import Reference, checked_references, tokens_of
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.optional import require
 from lattices.spaces import Lattice, NBest

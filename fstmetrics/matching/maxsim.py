@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import fmean
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ from fstmetrics.references import Tokens
 from fstmetrics.signature import option
 from fstmetrics.similarity.affix import Similarity, checked_matrix
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 
 NO_STEMMER = "none"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import isfinite
 from typing import ClassVar, NamedTuple
 
@@ -13,6 +12,7 @@ from fstmetrics.matching.words import stemmer, synonyms
 from fstmetrics.references import Tokens
 from fstmetrics.signature import option
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 
 STAGES = ("exact", "stem", "synonym")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, chain
 from typing import ClassVar, cast
 
@@ -25,6 +24,7 @@ from fstmetrics.references import (
 )
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, NBest
 

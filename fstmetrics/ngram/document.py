@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
 from fstmetrics.ngram.linear import Factors, linear_machine
 from fstmetrics.references import Reference
 from lattices.arrays import FloatColumn, IntColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import NBest
 from lattices.vocabulary import Vocabulary

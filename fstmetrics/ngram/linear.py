@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from fstmetrics.signature import option
 from lattices._native import NgramTrie, sentence_ngrams
 from lattices.algorithms.ngrams import checked_order
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import OptionError, argument
 from lattices.intersection.automata import ANY, Automaton, Part
 from lattices.vocabulary import Vocabulary

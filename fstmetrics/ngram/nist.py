@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,6 +16,7 @@ from fstmetrics.ngram.bleu import BLEU
 from fstmetrics.references import Reference, Tokens, checked_references
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.formats.streams import numbered_lines
 from lattices.spaces import Lattice

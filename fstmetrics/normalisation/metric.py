@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -26,6 +26,7 @@ from fstmetrics.normalisation.normalisers import Normaliser, Words, parse_normal
 from fstmetrics.pairs import PairScorer, scores_pairs
 from fstmetrics.references import Reference, checked_references, tokens_of
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.registry import check_requirements
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest

@@ -11,10 +11,11 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 from fstmetrics.signature import NORMALISERS as NORMALISERS
+from lattices.caching import cached_property
 from lattices.errors import Error, FormatError, OptionError, PluginError
 from lattices.formats.base import split_words, text_lines
 from lattices.formats.streams import opened

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from fstmetrics.similarity.vectors import (
     pruned,
 )
 from lattices.arrays import FloatColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, NBest
 

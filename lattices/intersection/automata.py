@@ -11,7 +11,6 @@ every engine, and single precision is enough wherever the totals stay below 2**2
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from lattices._native import (
     topological_numbers,
 )
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 
 #: label of an arc that reads every real word

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from lattices._native import (
     topological_numbers,
 )
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import SpaceError, expecting
 from lattices.spaces.base import SpaceBase, check_count, check_whole
 from lattices.spaces.features import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from lattices._native import FeatureColumns, LatticeColumns, path_fields, topological_numbers
 from lattices._native import normal_form as normal_form
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import SpaceError, expecting
 from lattices.spaces.base import SpaceBase, check_count, check_whole
 from lattices.spaces.features import (

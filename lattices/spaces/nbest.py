@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lattices._native import FeatureColumns
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import SpaceError, expecting
 from lattices.spaces.base import SpaceBase
 from lattices.spaces.features import (

@@ -11,7 +11,6 @@ weights as often as training needs it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from fstmetrics import CompiledEvaluator, Evaluator, Machine, nbest_stats, score
 from fstmetrics.contract import compile_for
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import SpaceError
 from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product
 from lattices.spaces import Forest, Lattice, NBest

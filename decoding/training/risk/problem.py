@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -22,6 +21,7 @@ from fstmetrics import Evaluator, has_machine
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import WHOLE, check_filled

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lattices.arrays import Array, IntColumn, floats, ints
+from lattices.caching import cached_property
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.arrow.schema import (
     VERSION,

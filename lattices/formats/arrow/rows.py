@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 
 from lattices._native import normal_lattices, sound_matrices
 from lattices.arrays import Array, IntColumn, ints
+from lattices.caching import cached_property
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.arrow.conforming import ListColumn, conformed, list_column
 from lattices.formats.arrow.schema import (

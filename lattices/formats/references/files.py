@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import BinaryIO
 
+from lattices.caching import cached_property
 from lattices.errors import FormatError, argument
 from lattices.formats.base import Format, decoded_lines
 from lattices.formats.reading import available, parse_record, sniffs
