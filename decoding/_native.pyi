@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 class OracleTable:
     """The oracles of a batch, a row a space."""
 
-    def tokens(self, place: int) -> tuple[str, ...]:
-        """Return the words."""
+    def rows(self) -> list[tuple[tuple[str, ...], float, float]]:
+        """Return words, metric and model score of each."""
 
     def one_best(self, place: int) -> tuple[str, ...]:
         """Return the words of the model's own choice."""
@@ -23,12 +23,6 @@ class OracleTable:
 
     def features(self, place: int) -> dict[str, float]:
         """Return the features of the path that are not zero, by name."""
-
-    def score(self, place: int) -> float:
-        """Return the metric."""
-
-    def model(self, place: int) -> float:
-        """Return the model's score."""
 
     def reference(self, place: int) -> int:
         """Return the reference it was scored against."""

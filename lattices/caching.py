@@ -12,7 +12,7 @@ else:
 
     T = TypeVar("T")
 
-    class cached_property(Generic[T]):  # noqa: N801
+    class cached_property(Generic[T]):
         """That of :mod:`functools` in Python 3.12, which has no lock.
 
         The lock of earlier versions is one for all objects of a class: threads wait for each other,
@@ -35,5 +35,5 @@ else:
             """Make it; Python does not ask here again for what an object has."""
             if instance is None:
                 return self
-            made: T = instance.__dict__[self.attrname] = self.func(instance)
+            made = instance.__dict__[self.attrname] = self.func(instance)
             return made
