@@ -24,7 +24,7 @@ from decoding.cli.terminal import detail, is_verbose, note, print_summary, progr
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
-    from decoding.cli.output.tally import Tally
+    from decoding.cli.output.lines import Tally
     from decoding.corpus.journal import Journal
     from decoding.corpus.outcomes import Failures
     from decoding.corpus.runner import Done, Failure, Job, ResumePoint, Segment

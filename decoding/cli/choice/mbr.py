@@ -213,8 +213,8 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
+    from decoding.cli.output.lines import Tally
     from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
-    from decoding.cli.output.tally import Tally
     from decoding.corpus.outcomes import Done
     from decoding.minimum_risk.evidence import system_shares
     from decoding.minimum_risk.results import Method

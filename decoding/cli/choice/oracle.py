@@ -248,7 +248,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_corpus(arguments)
     looks_into = _check_breakdown(arguments)
     from decoding.cli.output import oracle as output
-    from decoding.cli.output.tally import Tally
+    from decoding.cli.output.lines import Tally
     from decoding.corpus.jobs import CandidatesJob, OracleJob
     from decoding.extraction.search import DEFAULT_BUDGET, Search
     from lattices.intersection import ENGINES

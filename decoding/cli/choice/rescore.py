@@ -177,8 +177,8 @@ def _noted(
 
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
+    from decoding.cli.output.lines import Tally
     from decoding.cli.output.rescore import COUNTS, KINDS, RescoreLines, conclude
-    from decoding.cli.output.tally import Tally
     from decoding.corpus.jobs import RescoreJob
 
     metrics = parsed_metrics(arguments)

@@ -23,7 +23,7 @@ from fstmetrics.statistics.systems import Sentence, System
 from lattices.errors import OptionError
 
 if TYPE_CHECKING:
-    from decoding.cli.output.tally import Lines
+    from decoding.cli.output.lines import Lines
     from fstmetrics import Metric
     from fstmetrics.alignment.metric import Edit
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decoding.cli.output.confusion import ctm_lines, words_of
-from decoding.cli.output.lines import sentence_line
-from decoding.cli.output.tally import Lines, sums_of
+from decoding.cli.output.lines import Lines, sentence_line, sums_of
 from decoding.corpus.jobs import MBRJob, SegmentConsensus
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.confusion import ConfusionNetwork

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from decoding.cli.output.lines import sentence_line
-from decoding.cli.output.tally import Lines, Tally, sums_of
+from decoding.cli.output.lines import Lines, Tally, sentence_line, sums_of
 from decoding.cli.running import SENTENCE_ORACLES
 from decoding.corpus.jobs import CandidatesJob, CurveJob, OracleJob, SegmentOracles
 from decoding.corpus.outcomes import Done, Failure, Segment

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.cli.output.lines import sentence_line
-from decoding.cli.output.tally import Lines, sums_of
+from decoding.cli.output.lines import Lines, sentence_line, sums_of
 from decoding.corpus.jobs import RescoreJob, SegmentRescored
 from decoding.corpus.outcomes import Segment
 from decoding.plain_json import json_text

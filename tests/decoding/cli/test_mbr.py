@@ -252,7 +252,7 @@ def test_alternatives_of_equal_posteriors_come_by_their_words(
 
 def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that is interrupted goes on, and ends as if it had not been."""
-    from decoding.cli.output.tally import Tally
+    from decoding.cli.output.lines import Tally
 
     path = tmp_path / "many.jsonl"
     path.write_text("".join(lattice_line(f"s{n}", CAT, ["the cat"]) for n in range(300)))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lattices
-from decoding.cli.output.tally import Tally
+from decoding.cli.output.lines import Tally
 from decoding.corpus import journal
 from lattices import Forest, Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import write_weights

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from decoding.cli.output.tally import Lines, Tally, sums_of
+from decoding.cli.output.lines import Lines, Tally, sums_of
 from decoding.corpus.outcomes import Done, Failure
 from fstmetrics import CER, WER, corpus_score
 
