@@ -31,7 +31,7 @@ category             list<word>       forests: category of each node, or null
 span                 list<int32>      forests: begin and end of each node in turn, or null
 feature_names        list<word>       the columns of the features
 feature_offset       list<int32>      features of arcs, entries or edges, a sparse matrix: row
-training_corpus        list<int32>      ``i`` has the columns ``training_corpus[feature_offset[i]
+feature_index        list<int32>      ``i`` has the columns ``feature_index[feature_offset[i]
 feature_value        list<double>     : feature_offset[i + 1]]``, and values likewise
 final_feature_offset list<int32>      lattices: features of ending in each state, likewise
 final_feature_index  list<int32>
@@ -111,7 +111,7 @@ def table_schema() -> Schema:
         "span": pa.list_(pa.int32()),
         "feature_names": pa.list_(word),
         "feature_offset": pa.list_(pa.int32()),
-        "training_corpus": pa.list_(pa.int32()),
+        "feature_index": pa.list_(pa.int32()),
         "feature_value": pa.list_(pa.float64()),
         "final_feature_offset": pa.list_(pa.int32()),
         "final_feature_index": pa.list_(pa.int32()),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from decoding import mbr, oracle, oracle_at
 from decoding.corpus.outcomes import Segment
+from decoding.extraction.search import Search
 from decoding.report.segments import ReportJob, SegmentReport, word_aligner
 from fstmetrics import BLEU, CER, GRR, WER, Metric, Normalised, parse_metric
 from lattices import Forest, Hypothesis, Lattice, NBest, Space
@@ -152,7 +153,7 @@ def test_which_metric_aligns() -> None:
 def test_an_oracle_that_is_not_proven_says_so() -> None:
     arcs = [(n, n + 1, word, -0.1 * place) for n in range(6) for place, word in enumerate("abc")]
     lattice = Lattice.from_arcs(arcs, [6], references=["c b a c b a"])
-    found = report(lattice, (BLEU(smooth="add-k"),), budget=1)
+    found = report(lattice, (BLEU(smooth="add-k"),), search=Search(budget=1))
     labels = [each["label"] for each in json.loads(found.detail)["sentences"]]
     assert labels == ["1-best", "MBR", "oracle (not proven)"]
     assert not found.exact

@@ -249,19 +249,19 @@ def test_a_stream_cut_between_two_batches(tmp_path: Path, monkeypatch: pytest.Mo
         ({"feature_names": [["lm", "lm"]]}, "not different strings"),
         ({"feature_value": [[1.0]]}, "one of feature_offset, .* is null, and another is not"),
         (
-            {"feature_offset": [[0, 0, 1]], "training_corpus": [[1]], "feature_value": [[1.0]]},
+            {"feature_offset": [[0, 0, 1]], "feature_index": [[1]], "feature_value": [[1.0]]},
             "no matrix of 2 rows and 1 columns",
         ),
         (
-            {"feature_offset": [[0, 9, 1]], "training_corpus": [[0]], "feature_value": [[1.0]]},
+            {"feature_offset": [[0, 9, 1]], "feature_index": [[0]], "feature_value": [[1.0]]},
             "no matrix",
         ),
         (
-            {"feature_offset": [[0, 0, 1]], "training_corpus": [[0]], "feature_value": [[np.inf]]},
+            {"feature_offset": [[0, 0, 1]], "feature_index": [[0]], "feature_value": [[np.inf]]},
             "no matrix",
         ),
         (
-            {"feature_offset": [[0, 2, 2]], "training_corpus": [[0, 0]], "feature_value": [[1, 1]]},
+            {"feature_offset": [[0, 2, 2]], "feature_index": [[0, 0]], "feature_value": [[1, 1]]},
             "in the order of the columns",
         ),
     ],
