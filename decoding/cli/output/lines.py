@@ -6,7 +6,7 @@ import operator
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from fstmetrics.references import Reference
 from lattices.arrays import FloatColumn
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import split_words
+
+if TYPE_CHECKING:
+    from lattices.formats.references import References
 
 #: statistics under each metric; None for one under which there are none, or for all
 Rows = Sequence[FloatColumn | None] | None
@@ -51,6 +54,33 @@ class Lines(NamedTuple):
     sentences: tuple[tuple[str, ...], ...] = ()
     references: tuple[Reference, ...] = ()
     beside: str = ""
+
+
+@dataclass(frozen=True)
+class JobLines:
+    """A job whose results are spelled out where they are made, so that workers send only text.
+
+    Attributes
+    ----------
+    job
+        With ``metrics`` and ``references``.
+    format : {"jsonl", "tsv", "text", "kaldi", "trn"}
+    """
+
+    job: Any
+    format: str
+
+    @property
+    def references(self) -> References | None:
+        """Those of the job."""
+        found: References | None = self.job.references
+        return found
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of the job."""
+        found: tuple[Metric, ...] = self.job.metrics
+        return found
 
 
 def sums_of(metrics: Sequence[Metric], counts: Sequence[float], *kinds: Rows) -> tuple[float, ...]:

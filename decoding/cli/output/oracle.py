@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from decoding.cli.output.lines import Lines, Tally, sentence_line, sums_of
+from decoding.cli.output.lines import JobLines, Lines, Tally, sentence_line, sums_of
 from decoding.cli.running import SENTENCE_ORACLES
 from decoding.corpus.jobs import CandidatesJob, CurveJob, OracleJob, SegmentOracles
 from decoding.corpus.outcomes import Done, Failure, Segment
@@ -17,7 +17,6 @@ from decoding.plain_json import json_text
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
-from lattices.formats.references import References
 
 if TYPE_CHECKING:
     from decoding.cli.tables import Report
@@ -33,7 +32,7 @@ _OTHERS = ("judged", "unweighted")
 
 
 @dataclass(frozen=True)
-class OracleLines:
+class OracleLines(JobLines):
     """The job of the command: search and spell out, so that workers send nothing but text.
 
     Attributes
@@ -45,18 +44,7 @@ class OracleLines:
     """
 
     job: OracleJob
-    format: str
     sentences: bool = False
-
-    @property
-    def references(self) -> References | None:
-        """Those of the job."""
-        return self.job.references
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """Those of the job."""
-        return self.job.metrics
 
     def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the lines of each segment."""
@@ -111,7 +99,7 @@ class KeptSegment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CorpusLines:
+class CorpusLines(JobLines):
     """The job of the command with ``--corpus``: find and spell out all that may be written.
 
     Attributes
@@ -122,17 +110,6 @@ class CorpusLines:
     """
 
     job: CandidatesJob
-    format: str
-
-    @property
-    def references(self) -> References | None:
-        """Those of the job."""
-        return self.job.references
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """Those of the job."""
-        return self.job.metrics
 
     def __call__(self, segments: Sequence[Segment]) -> list[KeptSegment]:
         """Return the candidates of each segment."""

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.cli.output.lines import Lines, sentence_line, sums_of
+from decoding.cli.output.lines import JobLines, Lines, sentence_line, sums_of
 from decoding.corpus.jobs import RescoreJob, SegmentRescored
 from decoding.corpus.outcomes import Segment
 from decoding.plain_json import json_text
-from fstmetrics import Metric
-from lattices.formats.references import References
 
 #: what is counted of a segment
 COUNTS = ("size", "unscored")
@@ -24,7 +22,7 @@ def conclude(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class RescoreLines:
+class RescoreLines(JobLines):
     """The job of the command: rescore and spell out, so that workers send nothing but text.
 
     Attributes
@@ -34,17 +32,6 @@ class RescoreLines:
     """
 
     job: RescoreJob
-    format: str
-
-    @property
-    def references(self) -> References | None:
-        """Those of the job."""
-        return self.job.references
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """Those of the job."""
-        return self.job.metrics
 
     def __call__(self, segments: Sequence[Segment]) -> list[Lines]:
         """Return the line of each segment."""
