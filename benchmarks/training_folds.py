@@ -52,8 +52,9 @@ TEXT = """# Options of learners on folds
 Written by `python -m benchmarks.training_folds`. BLEU in per cent on held-out segments of the
 training part of [the corpora](training.md), the mean of {folds} folds and {seeds} seeds each; risk,
 which draws no random numbers, and the smoothed penalty of MIRA and the perceptron have one.
-*Smoothed brevity* is `judge="bleu:smooth=add-k,brevity=smooth"`. Of lattices a third is fitted to and the rest held out; of
-lists and forests a third is held out. Test segments are not used. Weights are those of the best
+*Smoothed brevity* is `judge="bleu:smooth=add-k,brevity=smooth"`. Of lattices a third is fitted to
+and the rest held out; of lists and forests a third is held out. Test segments are not used.
+Weights are those of the best
 round by BLEU on what is fitted to, as learners return them; *last* are those of the last round,
 *ratio* is their length for each word of the reference. *Gain* is the mean difference from the first
 line of the learner on the same fold with the same seed, with its standard error over these pairs;
