@@ -69,7 +69,8 @@ def _write(folder: Path, corpus: str) -> None:
     bare = [
         replace(
             lattice,
-            features=None, final_features=None, feature_names=(), references=(), metadata={},
+            features=None, final_features=None, feature_names=(), source="", references=(),
+            metadata={},
         )
         for lattice in some
     ]  # fmt: skip
