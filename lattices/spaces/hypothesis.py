@@ -44,9 +44,6 @@ class Deferred:
             object.__setattr__(self, name, made)
             return made
 
-        def _make(self, name: str) -> Any:
-            raise NotImplementedError
-
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis(Deferred, Record):

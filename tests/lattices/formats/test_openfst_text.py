@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lattices import formats
@@ -205,6 +205,9 @@ def test_lattices_come_back_bit_by_bit(
     symbols = {}
     if table or labels == "numbers":
         symbols = {"symbols": str(folder / "words.syms")}
+    spelt = {lattice.vocabulary.word(label) for label in lattice.label.tolist()} - {""}
+    # which would be read as numbers of the table, and is refused
+    assume(not (table and labels == "words" and spelt and all(map(str.isdecimal, spelt))))
     formats.write(folder / "seg-1.att", [lattice], **options, **symbols)
     reading = dict(symbols)
     if labels == "words":
