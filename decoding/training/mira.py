@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, worst
+from decoding.extraction.oracle import find_oracles, ranked_oracles
 from decoding.training.hope_fear import HopeFear, first_best, hope_fears
 from decoding.training.margin_updates import Constraint, constraint, margin
 from decoding.training.online import OnlineLearner, Wanted, highest_entries
@@ -135,7 +135,7 @@ class MIRA(OnlineLearner):
         How many of the sentences with the highest model score minus metric are rivals.
     against_best : bool
         Whether the model's best is a rival, too.
-    epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, document, start,
+    epochs, batch, workers, averaged, settling, scale, budget, memory, judge, scaled, document, start,
     seed
         As of :class:`decoding.training.online.OnlineLearner`.
 
@@ -221,7 +221,7 @@ class MIRA(OnlineLearner):
             judges = [corpus.evaluator(place) for place in graphs]
             pairs = hope_fears(
                 list(graphs.values()), judges,
-                scale=self.scale, budget=self.budget, workers=self.workers,
+                scale=self.scale, budget=self.budget, memory=self.memory, workers=self.workers,
             )  # fmt: skip
             up = corpus.metric.higher_is_better
             for place, pair in zip(graphs, pairs, strict=True):
@@ -252,7 +252,9 @@ class MIRA(OnlineLearner):
 
         def fears(place: int) -> tuple[list[Constraint], bool]:
             space, judge, hope = spaces[place], corpus.evaluator(place), found[place]
-            rivals = worst(space, judge, self.fears, model_weight=-model_weight, budget=self.budget)
+            rivals = ranked_oracles(
+                space, judge, self.fears, self.search, worst=True, model_weight=-model_weight
+            )
             scored = [(rival.hypothesis, rival.score) for rival in rivals]
             if self.against_best:
                 liked = best(space)

@@ -18,6 +18,7 @@ from decoding.training.training_corpus import LearnerCorpus
 from fstmetrics import quality
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
+from lattices.intersection.rows import MEMORY
 from lattices.spaces import NBest
 
 #: a loss with its gradient
@@ -201,6 +202,8 @@ class OnlineLearner(DocumentLearner):
         Of the metric against the model score, in hope and fear.
     budget : int
         How many prefixes the search for fear may keep; under BLEU, labels of each search.
+    memory : int
+        How many bytes each search may take.
     document
         As of :class:`decoding.training.margin_updates.DocumentLearner`.
     judge, scaled
@@ -222,11 +225,12 @@ class OnlineLearner(DocumentLearner):
     settling: float = 0.5
     scale: float = 1.0
     budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        for name in ("epochs", "batch", "workers", "budget"):
+        for name in ("epochs", "batch", "workers", "budget", "memory"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
         if not 0.0 < self.scale < np.inf:
@@ -237,7 +241,7 @@ class OnlineLearner(DocumentLearner):
     @property
     def search(self) -> Search:
         """How hope and fear are searched for."""
-        return Search(budget=self.budget, workers=self.workers)
+        return Search(budget=self.budget, memory=self.memory, workers=self.workers)
 
     @abstractmethod
     def wanted(

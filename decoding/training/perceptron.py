@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, worst
+from decoding.extraction.oracle import find_oracles, ranked_oracles
 from decoding.extraction.results import Oracle, score_hypothesis
 from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.margin_updates import Constraint, constraint
@@ -53,7 +53,7 @@ class Perceptron(OnlineLearner):
         ``fear`` has the highest model score minus metric.
     rate : float
         The length of a step. Against ``scale`` it sets how noisy the moves are.
-    epochs, batch, workers, averaged, settling, scale, budget, judge, scaled, document, start,
+    epochs, batch, workers, averaged, settling, scale, budget, memory, judge, scaled, document, start,
     seed
         As of :class:`decoding.training.online.OnlineLearner`.
 
@@ -156,7 +156,9 @@ class Perceptron(OnlineLearner):
             space, judge = graphs[place], corpus.evaluator(place)
             if self.against == "best":
                 return score_hypothesis(best(space), judge, True, "model")
-            return worst(space, judge, model_weight=-1.0 / self.scale, budget=self.budget)[0]
+            return ranked_oracles(
+                space, judge, 1, self.search, worst=True, model_weight=-1.0 / self.scale
+            )[0]
 
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(rival, graphs))
