@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from decoding._native import search_words
+from decoding._native import OracleTable, search_words
 from decoding.extraction.ranked import (
     expand_reference_lattices,
     ranked_entries,
@@ -18,6 +18,7 @@ from decoding.extraction.ranked import (
     ranking,
 )
 from decoding.extraction.results import Oracle as Oracle
+from decoding.extraction.results import OracleBatch, views_of
 from decoding.extraction.results import score_hypothesis as score_hypothesis
 from decoding.extraction.search import OUR_ENGINES, SEARCH, Search, SearchOptions
 from fstmetrics import (
@@ -320,16 +321,33 @@ def find_oracles(
     search: Search = SEARCH,
     *,
     model_weight: float = 0.0,
-    one_best: bool = False,
 ) -> list[Oracle]:
-    """Return what :func:`oracles` does, of a part of a corpus, which says little about words.
+    """Return what :func:`oracles` does, of a part of a corpus, which says little about words."""
+    return list(search_oracles(spaces, evaluators, search, model_weight=model_weight))
 
-    With ``one_best`` those that the kernel finds have the model's own choice ``beside`` them.
+
+def search_oracles(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    search: Search = SEARCH,
+    *,
+    model_weight: float = 0.0,
+    one_best: bool = False,
+) -> OracleBatch:
+    """Return the oracle of each space, in columns.
+
+    With ``one_best`` the model's own choices are scored, too, where one native call finds all.
     """
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    results, others = _by_words(spaces, evaluators, search, model_weight, one_best)
+    table, indexes, others = _by_words(spaces, evaluators, search, model_weight, one_best)
+    if not others and len(indexes) == len(spaces):
+        return OracleBatch(table=table, evaluators=evaluators)
+    results: list[Oracle | None] = [None] * len(spaces)
+    views = views_of(table, [evaluators[index] for index in indexes])
+    for index, view in zip(indexes, views, strict=True):
+        results[index] = view
     by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
     # all of one metric go together
     by_labels: dict[Metric, dict[int, tuple[Lattice | Forest, MatchEvaluator]]] = {}
@@ -360,7 +378,7 @@ def find_oracles(
     if by_engine:
         for index, each in _by_engine(by_engine, search, model_weight).items():
             results[index] = each
-    return cast(list[Oracle], results)
+    return OracleBatch(cast(list[Oracle], results))
 
 
 def _by_words(
@@ -369,11 +387,11 @@ def _by_words(
     search: Search,
     model_weight: float,
     one_best: bool,
-) -> tuple[list[Oracle | None], list[int]]:
+) -> tuple[OracleTable, list[int], list[int]]:
     """Search lattices and forests under metrics that align equal words.
 
     One native call compiles, searches and scores, and reads problems while others are searched.
-    Returns the oracles of those that were searched, and the places of the others: lists, what has
+    Returns the table, the places of its rows, and the places of the others: lists, what has
     to be searched by another machine or engine, and what is refused, whose own engine says why.
     """
     others: list[int] = []
@@ -397,10 +415,6 @@ def _by_words(
     table, trouble = search_words(
         problems(), len(spaces), model_weight, search.memory, search.workers, one_best
     )
-    results: list[Oracle | None] = [None] * len(spaces)
-    rows = Oracle.of_rows(table, [evaluators[index] for index in indexes])
-    for index, row in zip(indexes, rows, strict=True):
-        results[index] = row
     for place, outcome, arcs in trouble:
         lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
@@ -408,7 +422,7 @@ def _by_words(
         if outcome == _OVERFLOW:
             lattice.hypothesis(arcs)  # which says so
         others.append(indexes[place])
-    return results, others
+    return table, indexes, others
 
 
 def _by_engine(
