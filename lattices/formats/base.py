@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Protocol, TypeVar, runtime_checkable
@@ -251,13 +252,13 @@ class Format(Protocol):
         raise FormatError(f"{self.name} can be read, but not written")
 
 
-@runtime_checkable
-class IndexedFormat(Format, Protocol):
+class IndexedFormat(Format):
     """A format whose files can be read from any segment on, by whatever process can open them.
 
     :meth:`Format.records` must work all the same, for files that are compressed or piped.
     """
 
+    @abstractmethod
     def count(self, path: str) -> int:
         """Return how many segments a plain (not compressed) file holds, without parsing them.
 
@@ -266,8 +267,8 @@ class IndexedFormat(Format, Protocol):
         FormatError
             If the file is damaged.
         """
-        ...
 
+    @abstractmethod
     def parse_range(
         self, path: str, start: int, stop: int, vocabulary: Vocabulary | None = None, **options: Any
     ) -> list[Space | FormatError]:
@@ -288,24 +289,22 @@ class IndexedFormat(Format, Protocol):
         FormatError
             If the file itself cannot be read.
         """
-        ...
 
 
-@runtime_checkable
-class AssembledFormat(Format, Protocol):
+class AssembledFormat(Format):
     """A format whose files are more than its segments one after the other.
 
     Whatever may be wrong with a segment is found by :meth:`encode`, in any process and any order;
     so one that cannot be written leaves nothing behind in a file of others.
     """
 
+    @abstractmethod
     def encode(self, space: Space, losses: Unsupported, **options: Any) -> Any:
         """Return a segment as :meth:`assemble` takes it; it can be pickled."""
-        ...
 
+    @abstractmethod
     def assemble(self, stream: BinaryIO, parts: Iterable[Any], **options: Any) -> None:
         """Write a file of segments that were encoded, which are read once."""
-        ...
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
