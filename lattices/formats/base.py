@@ -146,18 +146,22 @@ def note_losses(
     metadata
         The keys of the metadata that it can hold.
     """
-    carried = {
-        "features": any(rows_of(space, each) is not None for each in _FEATURES),
-        "times": getattr(space, "times", None) is not None,
-        "categories": bool(getattr(space, "categories", ())),
-        "spans": getattr(space, "spans", None) is not None,
-        "source texts": bool(space.source),
-        "references": bool(space.references),
-        "metadata": any(key not in metadata for key in space.metadata),
-    }
-    for what, present in carried.items():
-        if present and what not in held:
+    for what, is_present in _CARRIED.items():
+        if what not in held and is_present(space):
             losses.add(what, f"segment {space.id!r}")
+    if "metadata" not in held and any(key not in metadata for key in space.metadata):
+        losses.add("metadata", f"segment {space.id!r}")
+
+
+#: what a segment may have, and how to tell
+_CARRIED: Mapping[str, Callable[[Any], bool]] = {
+    "features": lambda space: any(rows_of(space, each) is not None for each in _FEATURES),
+    "times": lambda space: getattr(space, "times", None) is not None,
+    "categories": lambda space: bool(getattr(space, "categories", ())),
+    "spans": lambda space: getattr(space, "spans", None) is not None,
+    "source texts": lambda space: bool(space.source),
+    "references": lambda space: bool(space.references),
+}
 
 
 @runtime_checkable

@@ -23,7 +23,6 @@ from lattices.formats.arrow.conforming import ListColumn, conformed, list_column
 from lattices.formats.arrow.schema import LIST_COLUMNS, RecordBatch, pyarrow
 from lattices.formats.base import Record
 from lattices.formats.json.fields import ENCODER
-from lattices.formats.json.lines import FORMAT as JSON_LINES
 from lattices.formats.space_fields import (
     FIELDS,
     FOREST,
@@ -258,6 +257,8 @@ class Rows:
             line = next(rest, None)
             if line is None:
                 raise SpaceError("more nulls among 'references' than 'reference_lattices'")
+            from lattices.formats.json.lines import FORMAT as JSON_LINES
+
             lattice = JSON_LINES.parse(Record(line.encode("utf-8"), "", 0, 0), self._vocabulary)
             if not isinstance(lattice, Lattice):
                 other = "an n-best list" if isinstance(lattice, NBest) else "a forest"

@@ -20,7 +20,6 @@ from lattices.arrays import Array, IntColumn, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Unsupported
 from lattices.formats.json.fields import ENCODER
-from lattices.formats.json.lines import json_line
 from lattices.formats.space_fields import (
     FIELDS,
     FLOATS,
@@ -129,6 +128,8 @@ def row_of(space: Space, losses: Unsupported) -> Row:
         if isinstance(reference, str):
             texts.append(reference)
         else:
+            from lattices.formats.json.lines import json_line
+
             texts.append(None)
             lattices.append(json_line(reference, losses).decode("utf-8").rstrip("\n"))
     fields["references"], fields["reference_lattices"] = texts, lattices or None
@@ -162,21 +163,29 @@ class Numbering:
     def __init__(self) -> None:
         self.vocabularies = {name: Vocabulary() for name in WORD_COLUMNS}
 
+    def numbers(self, name: str, words: Iterable[str]) -> IntColumn:
+        """Return the numbers of words in a column, which are added."""
+        return ints(self.vocabularies[name].add_all(words))
+
     def labels(self, rows: Sequence[Row]) -> Array:
         """Return the labels of rows in the numbers of the table, one row after the other.
 
         Words are numbered in the order of the labels: that of a vocabulary depends on what was read
         before.
         """
-        words = self.vocabularies["label"]
         found = [np.empty(0, np.int32)]
         for _, some in groupby(rows, lambda row: id(row.words)):
             alike = list(some)
-            strings = alike[0].words.strings
+            words = alike[0].words
             label = np.concatenate([row.fields["label"] for row in alike])
-            distinct, which = distinct_labels(label)
-            numbers = words.add_all([strings[each] for each in distinct.tolist()])
-            found.append(np.array(numbers, np.int32)[which])
+            # of the places that are put in one slot the last one stays, which is the first label
+            first = np.full(len(words), -1)
+            first[label[::-1]] = np.arange(len(label))[::-1]
+            used = np.flatnonzero(first >= 0)
+            used = used[np.argsort(first[used])]
+            table = np.zeros(len(words), np.int32)
+            table[used] = self.numbers("label", map(words.strings.__getitem__, used.tolist()))
+            found.append(table[label])
         return np.concatenate(found)
 
     def named(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
@@ -228,10 +237,10 @@ def numbered_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
     schema = numbered_schema()
     lists: dict[str, _Lists] = {}
     for name in ("feature_names", "category"):
-        known = numbering.vocabularies[name]
-        lists[name] = _Lists.joined(
-            [_numbers(known, row.fields.get(name)) for row in rows], np.int32
-        )
+        texts = [row.fields.get(name) for row in rows]
+        # nearly all rows have the same
+        numbers = {some: numbering.numbers(name, some) for some in dict.fromkeys(texts) if some}
+        lists[name] = _Lists.joined([numbers.get(some) for some in texts], np.int32)
     for field in FIELDS:
         if field.type in (INTS, FLOATS) and field.name not in _PARTS:
             dtype = np.int32 if field.type == INTS else np.float64
@@ -253,10 +262,6 @@ def numbered_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
 _PARTS = frozenset(part for parts in MATRICES.values() for part in parts)
 
 
-def _numbers(known: Vocabulary, words: tuple[str, ...] | None) -> IntColumn | None:
-    return None if words is None else ints(known.add_all(words))
-
-
 class _Lists:
     """One list column of a batch: ``values[at[row] : at[row + 1]]`` is the list of a row."""
 
@@ -270,15 +275,19 @@ class _Lists:
         """Return the lists, None being null; without a type, values are left to the caller."""
         filled = [entry for entry in entries if entry is not None]
         at = np.zeros(len(entries) + 1, np.int32)
+        if not filled:
+            return cls(at, np.zeros(len(entries), bool), np.empty(0, dtype))
         np.cumsum([0 if entry is None else len(entry) for entry in entries], out=at[1:])
         present = np.array([entry is not None for entry in entries], bool)
-        values = np.concatenate(filled) if filled and dtype else np.empty(0, dtype)
+        values = np.concatenate(filled) if dtype else np.empty(0)
         return cls(at, present, values)
 
     def array(self, type: Any) -> Any:
         """Return the column, whose numbers are not copied."""
         pa = pyarrow()
         rows, missing = len(self.present), int((~self.present).sum())
+        if missing == rows:
+            return pa.nulls(rows, type)
         bits = np.packbits(self.present, bitorder="little") if missing else None
         values = pa.Array.from_buffers(
             type.value_type, len(self.values), [None, pa.py_buffer(self.values)]
