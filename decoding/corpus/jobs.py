@@ -19,8 +19,8 @@ from decoding.extraction.oracle import (
     score_hypothesis,
 )
 from decoding.extraction.search import SEARCH, Search
-from fstmetrics import Evaluator, Metric, has_machine
-from fstmetrics.contract import can_search, decomposes, for_segment, has_matches
+from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import abilities_of, can_search, decomposes, for_segment
 from fstmetrics.references import Reference
 from lattices.algorithms import best, best_words
 from lattices.arrays import FloatColumn
@@ -159,7 +159,8 @@ class OracleJob:
     ) -> list[list[Oracle]] | None:
         """Return the best of all spaces by one call, or None where one call will not do."""
         # the evaluators are all of one metric
-        searches = has_machine(evaluators[0]) or has_matches(evaluators[0])
+        can = abilities_of(evaluators[0])
+        searches = can.machine is not None or can.clipped_matches is not None
         if self.k > 1 or self.worst or not searches:
             return None
         found = find_oracles(
