@@ -8,9 +8,7 @@ from .alignment.rates import CER as CER, GRR as GRR, WER as WER, WRR as WRR
 from .contract import (
     CompiledEvaluator as CompiledEvaluator,
     Evaluator as Evaluator,
-    ListEvaluator as ListEvaluator,
     Metric as Metric,
-    RowScorer as RowScorer,
     corpus_score as corpus_score,
     corpus_stats as corpus_stats,
     has_machine as has_machine,

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parsed, without_first
 from decoding.corpus.outcomes import Done, Failure, Segment
-from fstmetrics.references import Overlap, compares_words, overlap
+from fstmetrics.contract import compares_words
+from fstmetrics.references import Overlap, overlap
 from fstmetrics.references import VocabularyWarning as VocabularyWarning
 from lattices.errors import (
     EngineError,

@@ -21,25 +21,19 @@ from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import OracleBatch, views_of
 from decoding.extraction.results import score_hypothesis as score_hypothesis
 from decoding.extraction.search import OUR_ENGINES, SEARCH, Search, SearchOptions
-from fstmetrics import (
-    CompiledEvaluator,
-    Evaluator,
-    Metric,
-    has_machine,
-    quality,
-)
+from fstmetrics import CompiledEvaluator, Evaluator, Metric, has_machine, quality
 from fstmetrics.contract import (
     EVALUATOR,
     EVALUATORS,
-    ROUNDING,
-    MatchEvaluator,
     Prepared,
+    abilities_of,
+    compares_words,
     compile_for,
-    has_matches,
     nbest_values,
+    rounding_of,
 )
 from fstmetrics.machine import Machine
-from fstmetrics.references import Overlap, VocabularyWarning, compares_words, overlap
+from fstmetrics.references import Overlap, VocabularyWarning, overlap
 from lattices._native import check_sums
 from lattices.algorithms import k_best
 from lattices.algorithms.paths import no_complete_path
@@ -231,7 +225,7 @@ def ranked_oracles(
             for each in entries
         ]
     if not has_machine(evaluator):
-        if not search.is_ours or not has_matches(evaluator):
+        if not search.is_ours or abilities_of(evaluator).clipped_matches is None:
             raise _no_machine(evaluator, search)
         from decoding.extraction.bleu_search import label_search
 
@@ -350,7 +344,7 @@ def search_oracles(
         results[index] = view
     by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
     # all of one metric go together
-    by_labels: dict[Metric, dict[int, tuple[Lattice | Forest, MatchEvaluator]]] = {}
+    by_labels: dict[Metric, dict[int, tuple[Lattice | Forest, Evaluator]]] = {}
     for index in others:
         space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
@@ -360,7 +354,7 @@ def search_oracles(
             )
         elif has_machine(evaluator):
             by_engine[index] = space, evaluator
-        elif search.is_ours and has_matches(evaluator):
+        elif search.is_ours and abilities_of(evaluator).clipped_matches is not None:
             by_labels.setdefault(evaluator.metric, {})[index] = space, evaluator
         else:
             raise _no_machine(evaluator, search)
@@ -400,7 +394,8 @@ def _by_words(
     def problems() -> Iterator[Any]:
         for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
             if not isinstance(space, NBest):
-                alignment = getattr(evaluator, "word_alignment", None) if ours else None
+                of_words = abilities_of(evaluator).word_alignment if ours else None
+                alignment = None if of_words is None else of_words(evaluator)
                 if alignment is not None:
                     vocabulary = space.vocabulary
                     indexes.append(index)
@@ -475,8 +470,7 @@ def _in_reported_order(
         for each in found
     ]
     order = sorted(range(len(found)), key=worth.__getitem__)
-    # scores from costs that had to be rounded to the unit differ for real: they are not grouped
-    rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
+    rounding = rounding_of(evaluator)
     group, last = {}, 0
     for before, entry in pairwise([order[0], *order]):
         last += worth[entry] > worth[before] + rounding
@@ -485,7 +479,7 @@ def _in_reported_order(
 
 
 def _no_machine(evaluator: Evaluator, search: Search) -> OptionError:
-    if has_matches(evaluator) and not search.is_ours:
+    if abilities_of(evaluator).clipped_matches is not None and not search.is_ours:
         return OptionError(
             f"{evaluator.metric} has no machine for engine {search.engine}: it is searched by "
             f"labels ({argument('engine')} {' or '.join(OUR_ENGINES)})"

@@ -11,6 +11,7 @@ import numpy as np
 from decoding._native import OracleTable
 from fstmetrics import Edit, Evaluator
 from fstmetrics.alignment.metric import Judgement
+from fstmetrics.contract import abilities_of
 from lattices.arrays import FloatColumn, floats
 from lattices.records import Record
 from lattices.spaces import Hypothesis
@@ -226,11 +227,11 @@ def score_hypothesis(
     >>> found.score, [edit.operation for edit in found.edits]
     (0.5, ['substitution', 'match'])
     """
-    judge = getattr(evaluator, "judge", None)
+    judge = abilities_of(evaluator).judge
     if judge is None:
         stats = evaluator.stats(hypothesis.tokens)
         return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, exact, engine, bound)
-    verdict: Judgement = judge(hypothesis.tokens)
+    verdict = judge(evaluator, hypothesis.tokens)
     return Oracle(
         hypothesis, verdict.score, verdict.stats, verdict.reference, exact, engine, bound, verdict
     )

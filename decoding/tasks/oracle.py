@@ -21,8 +21,8 @@ from decoding.tasks.segments import (
     score_rows,
     space_size,
 )
-from fstmetrics import Evaluator, Metric, has_machine
-from fstmetrics.contract import decomposes, has_matches
+from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import abilities_of, decomposes
 from lattices.algorithms import best_words
 from lattices.arrays import FloatColumn, ints
 from lattices.formats.references import References
@@ -139,7 +139,8 @@ class OracleTask:
         """Return the oracles of all segments, and how many each has; None for one."""
         weight, worst = self.model_weight, self.worst
         # the evaluators are all of one metric
-        together = has_machine(evaluators[0]) or has_matches(evaluators[0])
+        can = abilities_of(evaluators[0])
+        together = can.machine is not None or can.clipped_matches is not None
         if self.k == 1 and not worst and together:
             return search_oracles(
                 spaces, evaluators, self.search, model_weight=weight, one_best=True
