@@ -6,6 +6,7 @@ from .corpus.runner import (
     VocabularyWarning as VocabularyWarning,
     run as run,
 )
+from .extraction.best_paths import best_paths as best_paths
 from .extraction.corpus import (
     CorpusOracle as CorpusOracle,
     corpus_oracle as corpus_oracle,
