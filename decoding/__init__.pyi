@@ -6,6 +6,7 @@ from .corpus.runner import (
     run as run,
 )
 from .corpus.table import Table as Table
+from .extraction.best_paths import best_paths as best_paths
 from .extraction.corpus import (
     CorpusOracle as CorpusOracle,
     corpus_oracle as corpus_oracle,

@@ -35,6 +35,7 @@ from .ngram.nist import NIST as NIST, ReferenceSet as ReferenceSet
 from .ngram.per import PER as PER
 from .ngram.tbleu import TBLEU as TBLEU
 from .normalisation.metric import Normalised as Normalised
+from .product import intersect as intersect, intersect_with_origin as intersect_with_origin
 from .signature import (
     METRICS as METRICS,
     NORMALISERS as NORMALISERS,

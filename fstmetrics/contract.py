@@ -390,6 +390,10 @@ class Prepared(Generic[S]):
         origin = self.origin[arcs]
         return tuple(origin[origin >= 0].tolist())
 
+    def origins(self, arcs: IntColumn) -> IntColumn:
+        """Return the arc or edge of the original behind each of some, -1 for none and of none."""
+        return arcs if self.origin is None else ints(np.append(self.origin, -1)[arcs])
+
     def labels(self) -> IntColumn:
         """Return the tokens of the space, in any order: the labels of arcs, or of target sides."""
         if isinstance(self.space, Lattice):
