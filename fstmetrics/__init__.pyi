@@ -25,9 +25,13 @@ from .dependency.parses import (
 )
 from .external.utility import Utility as Utility
 from .machine import Machine as Machine
+from .matching.cder import CDER as CDER
+from .matching.character import CharacTER as CharacTER
 from .matching.gtm import GTM as GTM
+from .matching.lebleu import LeBLEU as LeBLEU
 from .matching.maxsim import MAXSIM as MAXSIM
 from .matching.meteor import METEOR as METEOR
+from .matching.ribes import RIBES as RIBES
 from .ngram.bleu import BLEU as BLEU, BLEUEvaluator as BLEUEvaluator, BLEUSBP as BLEUSBP
 from .ngram.document import DocumentBLEU as DocumentBLEU
 from .ngram.linear import LinearBLEU as LinearBLEU

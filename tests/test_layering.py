@@ -153,6 +153,7 @@ TESTED_IN = {
     "lattices/formats/forests/scores": "lattices/formats/test_cdec",
     "lattices/testing/samples": "lattices/formats/test_round_trips",
     "fstmetrics/external/tokenizers": "fstmetrics/ngram/test_bleu",
+    "fstmetrics/matching/edits": "fstmetrics/matching/test_lebleu",
     "fstmetrics/matching/family": "fstmetrics/matching/test_gtm",
     "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
     "fstmetrics/product": "laws/test_products",
