@@ -14,7 +14,7 @@ from fstmetrics.references import Overlap, Reference, compares_words, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.arrays import FloatColumn
 from lattices.errors import Error, FormatError, OptionError
-from lattices.formats.outputs import LAYOUTS, Output, read_output, unnamed
+from lattices.formats.system_outputs import LAYOUTS, Output, read_output, unnamed
 from lattices.formats.references import References
 from lattices.records import Record
 
@@ -184,7 +184,7 @@ class System:
 def read_system(path: str, format: str | None, scorer: Scorer) -> System:
     """Return a system with the statistics of all its segments.
 
-    ``path`` and ``format`` as in :func:`lattices.formats.outputs.read_output`.
+    ``path`` and ``format`` as in :func:`lattices.formats.system_outputs.read_output`.
 
     Raises
     ------
