@@ -385,6 +385,12 @@ def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dic
     Return the derivations of the best sentences, and how much less than the best was looked for each time and whether that was all.
     """
 
+def forest_product(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], slack: float, memory: int) -> tuple[int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+    """
+    Return the number of nodes, head, tails, symbols, gain, edge of the forest and part
+    of the machine of each edge of the product that comes within the slack of the best.
+    """
+
 def plan_forest(forest: ForestColumns, alignment: AlignmentColumns) -> tuple[bool, list[int], list[int]]:
     """
     Return if single precision is enough, what is asked of each node (0 nothing, 1 from the beginning, 2 from anywhere), and how many rows of items it has.
