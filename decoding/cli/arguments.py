@@ -104,6 +104,12 @@ def size(text: str) -> int:
     return int(number * (factor or 1))
 
 
+def lower_name(text: str) -> str:
+    """Return ``NAME:OPTIONS`` with the name in lower case; for argparse."""
+    name, colon, options = text.partition(":")
+    return f"{name.lower()}{colon}{options}"
+
+
 def option(text: str) -> tuple[str, str]:
     """Return the two sides of ``KEY=VALUE``; for argparse."""
     key, equals, value = text.partition("=")
