@@ -31,8 +31,8 @@ from lattices.spaces.arguments import check_filled
 
 if TYPE_CHECKING:
     from decoding.extraction.corpus import Candidates
-    from decoding.minimum_risk.evidence import Spaces
     from decoding.minimum_risk.results import Consensus, Method
+    from decoding.minimum_risk.systems import Spaces
 
 
 def is_unscored(space: Space) -> bool:
@@ -666,12 +666,12 @@ class MBRJob:
 
     def __call__(self, segments: Sequence[Segment]) -> list[SegmentConsensus]:
         """Return what is chosen for each segment."""
-        return [self._decided(segment) for segment in segments]
+        chosen = zip(segments, self._chosen(segments), strict=True)
+        return [self._decided(segment, found) for segment, found in chosen]
 
-    def _decided(self, segment: Segment) -> SegmentConsensus:
+    def _decided(self, segment: Segment, found: Sequence[Consensus]) -> SegmentConsensus:
         space = segment.space
-        found = self._chosen(segment)
-        words = best_words(space)
+        words = found[0].beside or best_words(space)
         references = segment.references(self.references)
         stats = one_best_stats = oracle_stats = None
         whole = True
@@ -696,31 +696,31 @@ class MBRJob:
             whole,
         )
 
-    def _chosen(self, segment: Segment) -> list[Consensus]:
-        from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
+    def _chosen(self, segments: Sequence[Segment]) -> list[Sequence[Consensus]]:
+        from decoding.minimum_risk.mbr import decide_batch, method_class
         from decoding.minimum_risk.results import Method
 
-        method, evidence = self.method, None
-        if isinstance(method, str) and method != "auto":
-            method = method_class(method)()
+        method = self.method
+        if isinstance(method, str) and (method != "auto" or self.k > 1):
+            method = method_class("pairwise" if method == "auto" else method)()
         own = isinstance(method, Method) and method.own_objective
-        metric = None if own else self.metrics[0]
-        spaces: Spaces = segment.space
-        if self.systems:
-            others = [_same_segment(segment, table, "another system") for table in self.systems]
-            spaces = [segment.space, *others]
-        if self.evidence is not None:
-            evidence = _same_segment(segment, self.evidence, "the evidence")
-        if self.k > 1:
-            return mbr_kbest(
-                spaces, metric, k=self.k, evidence=evidence, scale=self.scale, method=method,
-                system_weights=self.system_weights,
-            )  # fmt: skip
-        found = mbr(
-            spaces, metric, evidence=evidence, scale=self.scale, method=method,
+        return decide_batch(
+            [self._spaces(segment) for segment in segments],
+            None if own else self.metrics[0],
+            k=self.k if self.k > 1 else None,
+            evidence=None
+            if self.evidence is None
+            else [_same_segment(each, self.evidence, "the evidence") for each in segments],
+            scale=self.scale,
+            method=method,
             system_weights=self.system_weights,
-        )  # fmt: skip
-        return [found]
+        )
+
+    def _spaces(self, segment: Segment) -> Spaces:
+        if not self.systems:
+            return segment.space
+        others = [_same_segment(segment, table, "another system") for table in self.systems]
+        return [segment.space, *others]
 
 
 def _same_segment(segment: Segment, table: Mapping[str, Space], where: str) -> Space:

@@ -35,16 +35,14 @@ from decoding.extraction.search import check_limits
 from decoding.lists import draw
 from decoding.minimum_risk.evidence import (
     Evidence,
-    Spaces,
-    as_systems,
     candidates_of,
-    checked_scale,
     evidence_from,
     evidence_of,
     listing,
 )
 from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked
 from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.systems import Spaces, as_systems, checked_scale
 from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.references import tokens_of
 from fstmetrics.similarity.affix import checked_matrix

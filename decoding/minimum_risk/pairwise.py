@@ -13,10 +13,7 @@ from decoding.minimum_risk.evidence import (
     Candidates,
     EntryWeights,
     Evidence,
-    Spaces,
-    as_systems,
     candidates_of,
-    checked_scale,
     evidence_from,
     evidence_listing,
     evidence_of,
@@ -24,6 +21,7 @@ from decoding.minimum_risk.evidence import (
     rows,
 )
 from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.systems import Spaces, as_systems, checked_scale
 from fstmetrics import AlignmentMetric, Metric, nbest_stats, scores_of
 from fstmetrics.contract import ROUNDING
 from fstmetrics.pairs import PairScorer, scores_pairs

@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from decoding.minimum_risk.evidence import Evidence, Spaces
+from decoding.minimum_risk.systems import Spaces
 from fstmetrics import AlignmentMetric, Metric
 from lattices.errors import OptionError, argument
 from lattices.records import Record
 from lattices.spaces import Hypothesis, Space
+
+if TYPE_CHECKING:
+    from decoding.minimum_risk.evidence import Evidence
 
 #: the types of options by the annotation of their fields, and how they are called
 _TYPES: dict[str, tuple[type, str]] = {
@@ -20,7 +23,7 @@ _TYPES: dict[str, tuple[type, str]] = {
     "float": (Real, "a number"),
     "bool": (bool, "true or false"),
 }
-_MOST, _MOST_BUDGET = 2**31 - 1, 2**63 - 1
+_MOST, _MOST_LIMIT = 2**31 - 1, 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ class Consensus(Record):
     evidence: int
 
     @property
+    def beside(self) -> tuple[str, ...] | None:
+        """The words of the model's own choice, where the method has come by them."""
+        return None
+
+    @property
     def tokens(self) -> tuple[str, ...]:
         """The words."""
         return self.hypothesis.tokens
@@ -62,6 +70,17 @@ class Consensus(Record):
     def text(self) -> str:
         """The words, joined by blanks."""
         return self.hypothesis.text
+
+
+class MBRProblem(NamedTuple):
+    """What is decided: the spaces of one segment, by a metric, over the evidence or the spaces.
+
+    Of a metric that takes the source of the segment, this has it.
+    """
+
+    spaces: Sequence[Space]
+    metric: Metric | None = None
+    evidence: Evidence | Spaces | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +116,7 @@ class Method(ABC):
             types, expected = _TYPES.get(kind.removesuffix(" | None"), (object, ""))
             if not isinstance(value, types) or (types is Integral and isinstance(value, bool)):
                 raise OptionError(f"{argument(each.name)} is {expected}, not {value!r}")
-            most = _MOST_BUDGET if each.name == "budget" else _MOST
+            most = _MOST_LIMIT if each.name in ("budget", "memory") else _MOST
             if isinstance(value, int) and value > most:
                 raise OptionError(f"{argument(each.name)} is at most {most}, not {value}")
             if each.name == "seed" and isinstance(value, int) and value < 0:
@@ -115,6 +134,22 @@ class Method(ABC):
         system_weights: Sequence[float] | None = None,
     ) -> Sequence[Consensus]:
         """Return the ``k`` best; arguments are as of :func:`decoding.mbr`."""
+
+    def decide_batch(
+        self,
+        problems: Sequence[MBRProblem],
+        k: int = 1,
+        *,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> Sequence[Sequence[Consensus]]:
+        """Return what :meth:`decide` does for each segment; a method may do it in one go."""
+        return [
+            self.decide(
+                spaces, metric, k, evidence=evidence, scale=scale, system_weights=system_weights
+            )
+            for spaces, metric, evidence in problems
+        ]
 
     def given(self, metric: Metric | None) -> Metric:
         """Return the metric, which this method cannot do without."""

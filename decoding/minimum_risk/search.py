@@ -18,18 +18,11 @@ import numpy as np
 
 from decoding._native import RiskSearch
 from decoding.extraction.search import check_limits
-from decoding.minimum_risk.evidence import (
-    Evidence,
-    Spaces,
-    candidates_of,
-    checked_scale,
-    evidence_of,
-    listing,
-    rows,
-)
+from decoding.minimum_risk.evidence import Evidence, candidates_of, evidence_of, listing, rows
 from decoding.minimum_risk.exact import FOREST_STATES, check_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
 from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.systems import Spaces, checked_scale
 from fstmetrics import AlignmentMetric, Metric
 from lattices.algorithms import to_lattice, union
 from lattices.algorithms.paths import no_complete_path

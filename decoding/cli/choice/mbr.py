@@ -216,8 +216,8 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     from decoding.cli.output.lines import Tally
     from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
     from decoding.corpus.outcomes import Done
-    from decoding.minimum_risk.evidence import system_shares
     from decoding.minimum_risk.results import Method
+    from decoding.minimum_risk.systems import system_shares
     from lattices.formats.streams import created
 
     # an expectation may be had without what it takes to score against references

@@ -117,6 +117,8 @@ def matrix_line(id: str, metric: Metric, found: Consensus) -> str:
     It has ``id``, ``metric``, the texts of ``candidates`` and of ``evidence``, the ``weights`` of
     the evidence, and ``scores``: ``scores[c][e]`` is that of candidate c against evidence e.
     """
+    if found.method not in ("pairwise", "aggregate"):
+        return ""
     from decoding.minimum_risk.pairwise import PairwiseConsensus
 
     if not isinstance(found, PairwiseConsensus):
