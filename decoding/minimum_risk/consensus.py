@@ -16,8 +16,7 @@ from decoding.minimum_risk.linear import (
     mixed_values,
     searches_of,
 )
-from decoding.minimum_risk.results import Consensus, Method
-from decoding.minimum_risk.systems import Spaces, checked_scale, system_shares
+from decoding.minimum_risk.results import Consensus, Method, Spaces, checked_scale, system_shares
 from fstmetrics import Metric
 from lattices.algorithms import NgramPosteriors
 from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order

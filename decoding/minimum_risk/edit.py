@@ -38,8 +38,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 
 from decoding._native import decide_edits, edit_bins, prefix_tree
-from decoding.minimum_risk.results import Consensus, MBRProblem, Method, is_word_error
-from decoding.minimum_risk.systems import Spaces, as_systems, checked_scale, system_shares
+from decoding.minimum_risk.results import (
+    Consensus,
+    MBRProblem,
+    Method,
+    Spaces,
+    as_systems,
+    checked_scale,
+    is_word_error,
+    system_shares,
+)
 from fstmetrics import Metric
 from lattices.algorithms import k_best_paths, to_lattice, total, union
 from lattices.algorithms.paths import no_complete_path

@@ -10,7 +10,7 @@ import numpy as np
 
 from decoding import _native
 from decoding.lists import draw, joined
-from decoding.minimum_risk.systems import Spaces, as_systems, checked_scale, system_shares
+from decoding.minimum_risk.results import Spaces, as_systems, checked_scale, system_shares
 from lattices._native import path_list
 from lattices.algorithms import k_best, k_best_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints

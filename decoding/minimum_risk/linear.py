@@ -12,8 +12,14 @@ import numpy as np
 
 from decoding import _native
 from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.results import Consensus, Method
-from decoding.minimum_risk.systems import Spaces, as_systems, checked_scale, system_shares
+from decoding.minimum_risk.results import (
+    Consensus,
+    Method,
+    Spaces,
+    as_systems,
+    checked_scale,
+    system_shares,
+)
 from fstmetrics import Machine, Metric
 from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
 from lattices._native import NgramTrie

@@ -9,8 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from decoding.minimum_risk import METHODS as METHODS
-from decoding.minimum_risk.results import Consensus, MBRProblem, Method, is_word_error
-from decoding.minimum_risk.systems import Spaces, as_systems
+from decoding.minimum_risk.results import (
+    Consensus,
+    MBRProblem,
+    Method,
+    Spaces,
+    as_systems,
+    is_word_error,
+)
 from fstmetrics import Metric
 from fstmetrics.contract import METRIC_OR_NONE, for_segment
 from lattices.errors import OptionError, argument

@@ -20,8 +20,7 @@ from decoding.minimum_risk.evidence import (
     listing,
     rows,
 )
-from decoding.minimum_risk.results import Consensus, Method
-from decoding.minimum_risk.systems import Spaces, as_systems, checked_scale
+from decoding.minimum_risk.results import Consensus, Method, Spaces, as_systems, checked_scale
 from fstmetrics import AlignmentMetric, Metric, nbest_stats, scores_of
 from fstmetrics.contract import ROUNDING, metric_abilities_of
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints

@@ -33,8 +33,7 @@ import numpy as np
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
 from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.results import Method, is_word_error
-from decoding.minimum_risk.systems import Spaces, as_systems, checked_scale
+from decoding.minimum_risk.results import Method, Spaces, as_systems, checked_scale, is_word_error
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument

@@ -14,7 +14,7 @@ from decoding.minimum_risk.linear import (
     merged,
     mixed_values,
 )
-from decoding.minimum_risk.systems import as_systems, checked_scale, system_shares
+from decoding.minimum_risk.results import as_systems, checked_scale, system_shares
 from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.ngram.linear import linear_factors
 from fstmetrics.references import Reference

@@ -25,8 +25,7 @@ from lattices.spaces import NBest, Space
 from lattices.vocabulary import EPSILON
 
 if TYPE_CHECKING:
-    from decoding.minimum_risk.results import Consensus, Method
-    from decoding.minimum_risk.systems import Spaces
+    from decoding.minimum_risk.results import Consensus, Method, Spaces
     from fstmetrics.statistics.calibration import Calibration
 
 #: what the summaries of other commands have
