@@ -204,6 +204,6 @@ def _search_forests(
         if beyond:
             raise too_large(forest, problem)
         if problem:
-            raise EngineError(f"forest {forest.id!r}: {problem}")
+            raise EngineError(problem)
         found.append(Found(value, edges, part))
     return found
