@@ -323,6 +323,7 @@ _WRITTEN = {
     "matrix": "--matrix",
     "cache": "--cache",
     "pra": "--pra",
+    "write_spaces": "--write-spaces",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
