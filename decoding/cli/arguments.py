@@ -354,12 +354,13 @@ _WRITTEN = {
     "matrix": "--matrix",
     "cache": "--cache",
     "pra": "--pra",
+    "write_spaces": "--write-spaces",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }
 _READ = ("paths", "against", "refs", "evidence", "systems", "weights", "start", "template", "dev",
          "dev_refs", "human", "by", "add", "calibration", "option", "write_option",
-         "metric")  # fmt: skip
+         "metric", "lattices", "symbols_in")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
