@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fstmetrics.summing import Summable, is_sum
 from lattices.errors import OptionError
 from lattices.registry import Registry, check_requirements, lacking
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from fstmetrics.contract import Metric
 
 
-class Signature:
+class Signature(Summable):
     """Gives a dataclass its signature: ``name:key=value,...``.
 
     Fields marked ``always`` in their metadata are always shown, the others only where they
@@ -167,12 +168,18 @@ def parse_metric(specification: str) -> Metric:
     AffixSimilarity(epsilon=0.3)
     >>> str(parse_metric("wer:normalise=lower+nfkc"))
     'wer:normalise=lower+nfkc'
+    >>> parse_metric("0.5*wrr + 0.5*grr").higher_is_better    # a sum, see Combination
+    True
     >>> parse_metric("python:my_module:comet").name     # a function of your own, see Utility
     'python:my_module:comet'
     >>> parse_metric("grr:m=2")
     Traceback (most recent call last):
     lattices.errors.OptionError: grr has no option 'm' (it has n, alpha, beta, similarity)
     """
+    if is_sum(specification):
+        from fstmetrics.combination import Combination
+
+        return Combination.parse(specification)
     name, _, options = specification.strip().partition(":")
     items = _split(options)
     normalise = [item for item in items if re.match("normali[sz]e=", item)]
