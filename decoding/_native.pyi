@@ -15,6 +15,21 @@ class OracleTable:
     def rows(self) -> list[tuple[tuple[str, ...], float, float]]:
         """Return words, metric and model score of each."""
 
+    def texts(self) -> list[str]:
+        """Return the words of each, joined by blanks."""
+
+    def scores(self) -> list[float]:
+        """Return the metric of each."""
+
+    def stats_rows(self, of_one_best: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        Return the statistics of each, or of the model's own choices, of one metric.
+        """
+
+    @property
+    def has_one_best(self) -> bool:
+        """Whether the model's own choices were scored."""
+
     def one_best(self, place: int) -> tuple[str, ...]:
         """Return the words of the model's own choice."""
 

@@ -9,9 +9,7 @@ from .combination import Combination as Combination
 from .contract import (
     CompiledEvaluator as CompiledEvaluator,
     Evaluator as Evaluator,
-    ListEvaluator as ListEvaluator,
     Metric as Metric,
-    RowScorer as RowScorer,
     corpus_score as corpus_score,
     corpus_stats as corpus_stats,
     has_machine as has_machine,
@@ -42,6 +40,7 @@ from .ngram.nist import NIST as NIST, ReferenceSet as ReferenceSet
 from .ngram.per import PER as PER
 from .ngram.tbleu import TBLEU as TBLEU
 from .normalisation.metric import Normalised as Normalised
+from .product import intersect as intersect, intersect_with_origin as intersect_with_origin
 from .signature import (
     METRICS as METRICS,
     NORMALISERS as NORMALISERS,

@@ -329,10 +329,16 @@ def kaldi_lines(key: str, lattice: LatticeColumns, name: Annotated[NDArray[numpy
     Return a lattice of a Kaldi text archive; `name` says which of `names` an arc has.
     """
 
-def kaldi_costs(lattice: LatticeColumns, features: FeatureColumns, graph: int, acoustic: int, tolerance: float) -> tuple[bool, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+def plain_kaldi_lines(key: str, lattice: LatticeColumns, features: FeatureColumns | None, graph: int, acoustic: int, tolerance: float, strings: list[str], compact: bool) -> bytes | None:
     """
-    Return whether scores are the sums of two features, and the costs: graph, acoustic,
-    final_graph, final_acoustic.
+    Return a lattice of a Kaldi text archive, with words of a vocabulary, and two features
+    or negated scores for costs. None if anything is unusual.
+    """
+
+def kaldi_costs(lattice: LatticeColumns, features: FeatureColumns | None, graph: int, acoustic: int, tolerance: float) -> tuple[bool, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+    """
+    Return whether scores are the sums of costs, and the costs: graph, acoustic,
+    final_graph, final_acoustic. They are two features, or else of scores alone.
     """
 
 def moses_lines(id: str, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], words: list[str], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: FeatureColumns | None, group_names: list[str], group_column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], group_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], extra: list[str]) -> bytes:
@@ -377,6 +383,12 @@ def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence
 def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, memory: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]], list[tuple[float, bool]]]:
     """
     Return the derivations of the best sentences, and how much less than the best was looked for each time and whether that was all.
+    """
+
+def forest_product(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], slack: float, memory: int) -> tuple[int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+    """
+    Return the number of nodes, head, tails, symbols, gain, edge of the forest and part
+    of the machine of each edge of the product that comes within the slack of the best.
     """
 
 def plan_forest(forest: ForestColumns, alignment: AlignmentColumns) -> tuple[bool, list[int], list[int]]:

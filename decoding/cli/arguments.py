@@ -526,21 +526,6 @@ def _failure_lines(failures: Failures) -> list[str]:
     return [*lines[:-1], *([f"... and {left} more failures"] if left else []), lines[-1]]
 
 
-def tsv_cell(text: str, format: str = "tsv") -> str:
-    """Return a cell of a tab-separated table, or raise OptionError if it would break the table.
-
-    ``format`` is another one that keeps a sentence in a line.
-    """
-    if "\t" in text or "\n" in text or "\r" in text:
-        from lattices.errors import OptionError
-
-        raise OptionError(
-            f"{text!r} has a tab or a line end in it, which {format} cannot hold; use --format "
-            "jsonl"
-        )
-    return text
-
-
 #: formats of tables that are made when all rows are there
 TABULAR = ("csv", "parquet")
 #: formats that have one sentence of each segment, and no scores

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge as merge_sorted
 from itertools import islice
 from typing import NamedTuple, TypeAlias
@@ -278,7 +278,7 @@ def linear_machine(
     check_kinds(PRESENCE, merge)
     search = search_of(space, factors.order)
     value = search.posteriors(scale, PRESENCE, merge).values_of(search.ngrams, search.vocabulary)
-    return ngram_machine(search.ngrams, value, factors)
+    return replace(ngram_machine(search.ngrams, value, factors), vocabulary=search.vocabulary)
 
 
 def intersected(search: Search, factors: Factors, value: FloatColumn, engine: str) -> Ranked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from decoding.cli.arguments import (
     LINES,
@@ -27,21 +27,22 @@ from decoding.cli.running import (
     SENTENCE_ORACLES,
     add_resuming,
     add_running,
+    check_one_sentence,
     check_running,
     file_stamps,
-    line_format,
     oracle_heading,
     scores_table,
     segments_line,
     sentences_taken,
-    task_over_corpus,
+    stamp_of,
     unscored_lines,
-    write_summarised,
+    write_results,
 )
-from decoding.cli.terminal import say
+from decoding.cli.terminal import print_summary, say
 
 if TYPE_CHECKING:
     from decoding.cli.running import Outcome
+    from decoding.corpus.writers import Writer
     from decoding.minimum_risk.results import Method
     from fstmetrics import Metric
     from lattices.formats.references import References
@@ -213,11 +214,11 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
-    from decoding.cli.output.lines import Tally
-    from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
-    from decoding.corpus.outcomes import Done
+    from decoding.corpus.writers import writer_of
     from decoding.minimum_risk.evidence import system_shares
     from decoding.minimum_risk.results import Method
+    from decoding.tasks.confusion import CtmWriter
+    from decoding.tasks.mbr import MBRTask, matrix_lines
     from lattices.formats.streams import created
 
     # an expectation may be had without what it takes to score against references
@@ -239,76 +240,80 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     system_shares(arguments.system_weights, 1 + len(arguments.systems))
     if references is None:
         references = opened_references(arguments)
-    decision = {
-        "scale": arguments.scale,
-        "k": arguments.k,
-        "system_weights": arguments.system_weights,
-        "oracles": not arguments.no_oracle,
-    }
-    weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
-    systems = tuple(
-        _table(path, arguments.systems_format, references) for path in arguments.systems
-    )
-    tables = {
-        "method": method,
-        "evidence": _table(arguments.evidence) if arguments.evidence else None,
-        "systems": systems,
-    }
-    job = MBRLines(
+    check_one_sentence(arguments)
+    task = MBRTask(
         metrics,
         references,
-        line_format(arguments),
-        {**decision, **tables},
-        arguments.confidences,
-        arguments.channel,
-        calibration,
+        method,
+        arguments.scale,
+        arguments.k,
+        arguments.system_weights,
+        oracles=not arguments.no_oracle,
+        evidence=_table(arguments.evidence) if arguments.evidence else None,
+        systems=tuple(
+            _table(path, arguments.systems_format, references) for path in arguments.systems
+        ),
+        confidences=arguments.confidences,
+        calibration=calibration,
     )
     others = [path for path in (arguments.evidence, arguments.calibration) if path]
-    others += arguments.systems
+    writers: dict[str, Writer] = {
+        "lines": CtmWriter(arguments.channel, calibration)
+        if arguments.format == "ctm"
+        else writer_of(arguments.format, "expected")
+    }
+    if arguments.matrix:
+        writers["matrix"] = matrix_lines
+    weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
+    settings = {"scale": arguments.scale, "k": arguments.k, **weighted, **options}
     with ExitStack() as stack:
         beside = stack.enter_context(created(arguments.matrix)) if arguments.matrix else None
-
-        def noting(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
-            """Write the lines that stand beside the results, in their order."""
-            met = set()
-            for outcome in outcomes:
-                if systems:
-                    met.add(outcome.id)
-                if beside is not None and isinstance(outcome, Done):
-                    beside.write(outcome.result.beside.encode("utf-8"))
-                yield outcome
-            if not arguments.resume:
-                for path, table in zip(arguments.systems, systems, strict=True):
-                    if absent := [id for id in table if id not in met]:
-                        say(
-                            f"{path}: {len(absent)} segments that the first system lacks are left "
-                            f"out, such as {absent[0]!r}"
-                        )
-
-        return write_summarised(
+        summary = write_results(
             arguments,
-            job,
-            Tally(metrics, COUNTS, KINDS),
-            references,
-            task={
-                **task_over_corpus(arguments, metrics),
-                "input options": sorted(map(list, arguments.option)),
+            task,
+            writers,
+            stamp={
+                **stamp_of(arguments, task, "method", "evidence", "systems", "calibration"),
                 **({"systems format": name} if (name := arguments.systems_format) else {}),
                 "evidence": bool(arguments.evidence),
-                "others": file_stamps(others),
-                "format": arguments.format,
+                "others": file_stamps([*others, *arguments.systems]),
                 **({"channel": arguments.channel} if arguments.format == "ctm" else {}),
-                **({"confidences": True} if arguments.confidences else {}),
                 "method": arguments.method,
                 "options": options,
-                **decision,
             },
-            settings={"scale": arguments.scale, "k": arguments.k, **weighted, **options},
             done="decoded",
-            for_people=lambda summary: _for_people(summary, metrics),
-            decide=noting,
-            conclude=conclude,
+            watch=lambda outcomes: _watch(outcomes, arguments, task.systems, beside),
+            conclude=lambda totals: {**task.summary(totals), **settings},
         )
+    if not arguments.quiet:
+        print_summary(_for_people(summary, metrics))
+    return 1 if summary["failed"] else 0
+
+
+def _watch(
+    outcomes: Iterator[Outcome],
+    arguments: argparse.Namespace,
+    systems: Sequence[Mapping[str, Space]],
+    matrix: BinaryIO | None,
+) -> Iterator[Outcome]:
+    """Write the lines of the matrix, and tell of segments that only other systems have."""
+    from decoding.corpus.outcomes import Done
+
+    met = set()
+    for outcome in outcomes:
+        if systems:
+            met.add(outcome.id)
+        if matrix is not None and isinstance(outcome, Done):
+            matrix.write("".join(outcome.result["matrix"]).encode("utf-8"))
+        yield outcome
+    if arguments.resume:
+        return
+    for path, table in zip(arguments.systems, systems, strict=True):
+        if absent := [id for id in table if id not in met]:
+            say(
+                f"{path}: {len(absent)} segments that the first system lacks are left out, such as "
+                f"{absent[0]!r}"
+            )
 
 
 def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tuple[Metric, ...]:

@@ -252,7 +252,7 @@ def test_alternatives_of_equal_posteriors_come_by_their_words(
 
 def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that is interrupted goes on, and ends as if it had not been."""
-    from decoding.cli.output.lines import Tally
+    from decoding.corpus.table import Totals
 
     path = tmp_path / "many.jsonl"
     path.write_text("".join(lattice_line(f"s{n}", CAT, ["the cat"]) for n in range(300)))
@@ -260,17 +260,17 @@ def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]
     flags = ["--metric", "grr", "wer", "--method", "pairwise"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(path, *flags, "-o", whole, "--summary", summaries[0], "-q") == 0
-    original, done = Tally.add, 0
+    original, done = Totals.add, 0
 
-    def interrupted(self: Any, outcome: Any) -> bytes:
+    def interrupted(self: Any, outcome: Any) -> None:
         nonlocal done
         done += 1
         if done > 250:
             raise KeyboardInterrupt
-        return original(self, outcome)
+        original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tally, "add", interrupted)
+        patch.setattr(Totals, "add", interrupted)
         assert run(path, *flags, "-o", parts, "-q") == 130
     assert run(path, *flags, "-o", parts, "--resume", "--summary", summaries[1], "-q") == 0
     assert parts.read_text() == whole.read_text()

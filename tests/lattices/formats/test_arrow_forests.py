@@ -109,7 +109,7 @@ def test_rows_of_other_tools() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"slot": None}, "a null where a row of kind 'forest' needs label, .*slot and nodes"),
+        ({"slot": None}, "a null where a row of kind 'forest' needs label, .*nodes, .* and slot"),
         ({"nodes": None}, "a null where a row of kind 'forest' needs"),
         ({"head": None}, "a null where a row of kind 'forest' needs"),
         ({"slot": [0, 1]}, "2 in 'slot', but 1 empty words in 'label'"),
