@@ -20,13 +20,12 @@ from fstmetrics.contract import (
     S,
     corpus_stats,
     has_machine,
+    metric_abilities_of,
     nbest_stats,
     scores_of,
-    takes_source,
 )
 from fstmetrics.machine import Machine, Relation
 from fstmetrics.normalisation.metric import Normalised, NormalisedEvaluator
-from fstmetrics.pairs import PairScorer, scores_pairs
 from fstmetrics.references import Reference, checked_references
 from fstmetrics.summing import Summable, terms
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -196,8 +195,9 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
         total = np.zeros((len(evidence), len(candidates)))
         for weight, metric in self.terms:
-            if scores_pairs(metric):
-                total += weight * cast(PairScorer, metric).pair_scores(candidates, evidence)
+            pair_scores = metric_abilities_of(metric).pair_scores
+            if pair_scores is not None:
+                total += weight * pair_scores(metric, candidates, evidence)
             else:
                 for row, other in zip(total, evidence, strict=True):
                     evaluator = metric.against([other.tokens])
@@ -206,10 +206,10 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
 
     def with_source(self, source: str) -> Combination:
         """Return the sum for a segment with this source, if a part takes any."""
-        terms = [
-            (weight, each.with_source(source) if takes_source(each) else each)
-            for weight, each in self.terms
-        ]
+        terms = []
+        for weight, each in self.terms:
+            with_source = metric_abilities_of(each).with_source
+            terms.append((weight, each if with_source is None else with_source(each, source)))
         same = all(one is other for (_, one), other in zip(terms, self.parts, strict=True))
         return self if same else Combination(terms)
 

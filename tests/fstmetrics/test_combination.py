@@ -27,7 +27,7 @@ from fstmetrics import (
     scores_of,
 )
 from fstmetrics.combination import normalise_metric
-from fstmetrics.pairs import scores_pairs
+from fstmetrics.contract import metric_abilities_of
 from fstmetrics.summing import is_sum
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, NBest, OptionError, Vocabulary
@@ -72,7 +72,7 @@ def test_lists_and_pairs_at_once():
         evaluator = metric.against(["the cat"])
         expected = np.array([evaluator.stats(text) for text in texts])
         assert nbest_stats(evaluator, nbest) == pytest.approx(expected)
-        assert scores_pairs(metric)
+        assert metric_abilities_of(metric).pair_scores is not None
         pairs = metric.pair_scores(nbest, nbest)
         expected = [[metric.against([two]).score(one) for one in texts] for two in texts]
         assert pairs == pytest.approx(np.array(expected))
