@@ -429,11 +429,12 @@ def parsed_metric(
     metric = parse_metric(specification)
     if normalise is not None:
         from fstmetrics import Normalised
+        from fstmetrics.combination import normalise_metric
         from lattices.errors import OptionError
 
         if isinstance(metric, Normalised):
             raise OptionError(f"--normalize {normalise}, and {metric} has normalisers of its own")
-        metric = Normalised(metric, normalise)
+        metric = normalise_metric(metric, normalise)
     if check:
         check_requirements(metric)
     return metric
