@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
 from decoding.minimum_risk.confusion import ConfidentWord, ConfusionNetwork
-from decoding.minimum_risk.edit import EditConsensus, edit
+from decoding.minimum_risk.edit import EditConsensus, edit, edit_batch
 from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.formats import FORMATS
 from lattices.formats.base import BLANKS, Unsupported
@@ -186,9 +186,13 @@ class ConfusionTask:
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return the network of each segment."""
-        found = [
-            edit(segment.space, start=self._start(segment), **self.options) for segment in segments
-        ]
+        if self.sentences is None:
+            found = edit_batch([segment.space for segment in segments], **self.options)
+        else:
+            found = [
+                edit(segment.space, start=_start(segment, self.sentences), **self.options)
+                for segment in segments
+            ]
         networks = [each.network for each in found]
         return Table(
             [segment.id for segment in segments],
@@ -214,17 +218,16 @@ class ConfusionTask:
             ),
         )
 
-    def _start(self, segment: Segment) -> list[str] | None:
-        if self.sentences is None:
-            return None
-        (given,) = self.sentences.get(segment.id, segment.position)
-        if not isinstance(given, str):
-            raise OptionError("the sentence to begin with has alternatives in it")
-        return given.split()
-
     def summary(self, totals: Totals) -> dict[str, Any]:
         """Return what there is to tell of a corpus."""
         return totals.summary()
+
+
+def _start(segment: Segment, sentences: References) -> list[str]:
+    (given,) = sentences.get(segment.id, segment.position)
+    if not isinstance(given, str):
+        raise OptionError("the sentence to begin with has alternatives in it")
+    return given.split()
 
 
 def _bins(network: ConfusionNetwork) -> list[dict[str, Any]]:
