@@ -45,10 +45,10 @@ from decoding.minimum_risk.results import (
     Spaces,
     as_systems,
     checked_scale,
-    is_word_error,
     system_shares,
 )
 from fstmetrics import Metric
+from fstmetrics.alignment.metric import is_word_error
 from lattices.algorithms import k_best_paths, to_lattice, total, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.semirings import LOG

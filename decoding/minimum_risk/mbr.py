@@ -15,9 +15,9 @@ from decoding.minimum_risk.results import (
     Method,
     Spaces,
     as_systems,
-    is_word_error,
 )
 from fstmetrics import Metric
+from fstmetrics.alignment.metric import is_word_error
 from fstmetrics.contract import METRIC_OR_NONE, for_segment
 from lattices.errors import OptionError, argument
 from lattices.options import unknown_option

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fstmetrics import AlignmentMetric, Metric
+from fstmetrics import Metric
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError, argument
 from lattices.records import Record
@@ -229,13 +229,3 @@ class Method(ABC):
 
         if metric is not None and not isinstance(metric, BLEU):
             raise OptionError(f"{self.name} stands for bleu, not for {metric}")
-
-
-def is_word_error(metric: Metric | None) -> bool:
-    """Tell whether a metric is WER or WRR over words, with hard matches."""
-    return (
-        isinstance(metric, AlignmentMetric)
-        and not metric.characters
-        and metric.similarity is None
-        and (metric.order, metric.insertion, metric.deletion) == (1, 1.0, 0.0)
-    )

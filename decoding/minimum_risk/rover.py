@@ -33,8 +33,9 @@ import numpy as np
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
 from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.results import Method, Spaces, as_systems, checked_scale, is_word_error
+from decoding.minimum_risk.results import Method, Spaces, as_systems, checked_scale
 from fstmetrics import Metric
+from fstmetrics.alignment.metric import is_word_error
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
 from lattices.spaces import Hypothesis, Lattice, Space
