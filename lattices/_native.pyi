@@ -229,6 +229,12 @@ def json_arcs(record: bytes) -> tuple[int, int, Annotated[NDArray[numpy.int32], 
     escape. None if anything is unusual.
     """
 
+def lattice_of_columns(src: NDArray[numpy.int32], dst: NDArray[numpy.int32], label: NDArray[numpy.int32], score: NDArray[numpy.float64], final: NDArray[numpy.float64], start: int, words: int, names: tuple[str, ...], features: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]] | None, final_features: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]] | None, called: str) -> tuple[LatticeColumns, FeatureColumns | None] | None:
+    """
+    Return columns and features in normal form; None if states are in no topological
+    order, or anything is wrong.
+    """
+
 def kaldi_text(record: bytes) -> tuple[int, int, bool, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return what the lines of a lattice say: problem, line, compact, start, src, dst,

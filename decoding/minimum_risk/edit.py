@@ -56,7 +56,7 @@ from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError, SpaceError, argument
 from lattices.intersection.engine import too_large
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.records import public_fields
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled

@@ -60,7 +60,7 @@ from lattices.errors import OptionError, SpaceError, TooLargeError, argument
 from lattices.intersection import Alignment
 from lattices.intersection.automata import alignment_of
 from lattices.intersection.expectations import expectations, length_graph, list_graph
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Hypothesis, NBest, Space
 from lattices.spaces.arguments import WHOLE
 from lattices.vocabulary import Vocabulary

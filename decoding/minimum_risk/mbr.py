@@ -20,6 +20,7 @@ from decoding.minimum_risk.results import (
 from fstmetrics import Metric
 from fstmetrics.contract import METRIC_OR_NONE, for_segment
 from lattices.errors import OptionError, argument
+from lattices.options import unknown_option
 from lattices.spaces import Lattice, Space
 from lattices.spaces.arguments import NUMBER, WHOLE, Kind, takes
 
@@ -253,5 +254,4 @@ def no_such_option(method: Method | type[Method], name: str) -> OptionError:
     known = {each.name for each in fields(method)} | {"scale", "system_weights"}
     known |= {"evidence"} if method.takes_evidence else set()
     known |= {"k"} if method.ranks else set()
-    others = ", ".join(map(argument, sorted(known)))
-    return OptionError(f"method {method.name} has no option {argument(name)!r} (it has {others})")
+    return unknown_option(f"method {method.name}", name, sorted(known), argument)

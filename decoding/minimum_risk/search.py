@@ -31,7 +31,7 @@ from lattices.errors import OptionError
 from lattices.intersection import Alignment
 from lattices.intersection.automata import alignment_of
 from lattices.intersection.engine import sized
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search may keep before it settles for less than a proof
