@@ -154,7 +154,6 @@ TESTED_IN = {
     "lattices/formats/fields": "lattices/formats/test_kaldi_text",
     "lattices/formats/forests/lines": "lattices/formats/test_hypergraph",
     "lattices/formats/forests/scores": "lattices/formats/test_cdec",
-    "lattices/formats/space_fields": "lattices/formats/test_arrow",
     "lattices/testing/samples": "lattices/formats/test_round_trips",
     "fstmetrics/external/tokenizers": "fstmetrics/ngram/test_bleu",
     "fstmetrics/matching/edits": "fstmetrics/matching/test_lebleu",
