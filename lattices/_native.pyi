@@ -355,6 +355,19 @@ def moses_lines(id: str, word: Annotated[NDArray[numpy.int32], dict(shape=(None,
 def number_text(value: float) -> bytes:
     """Return a number as Python's repr spells it."""
 
+def path_list(lattice: LatticeColumns, features: FeatureColumns | None, arcs: numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.int32]) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], FeatureColumns | None, bool]:
+    """
+    Return the words of complete paths, where those of each begin, the scores, the
+    features, and whether all scores and features are finite.
+    """
+
+def k_best_lists(problems: list[tuple[LatticeColumns, FeatureColumns | None]], k: int, distinct: bool, workers: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], list[tuple[int, int]], list[FeatureColumns | None], bool]:
+    """
+    Return the k best paths of each lattice as lists: the words of all of them, where those of
+    each entry begin in its list, the scores, the entries and words of each list, the features,
+    and whether all scores and features are finite. A lattice without a path has no entries.
+    """
+
 def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return the arcs of the best paths, one after the other, and where each begins.
