@@ -45,7 +45,8 @@ from decoding.minimum_risk.evidence import (
 )
 from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked
 from decoding.minimum_risk.results import Consensus, Method
-from fstmetrics import AlignmentMetric, Metric
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.references import tokens_of
 from fstmetrics.similarity.affix import checked_matrix
 from lattices._native import LengthGraph, in_bytes

@@ -19,7 +19,8 @@ from decoding.minimum_risk.evidence import (
     system_shares,
 )
 from decoding.minimum_risk.results import Consensus, Method
-from fstmetrics import Machine, Metric
+from fstmetrics import Metric
+from fstmetrics.contract import Machine
 from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
 from lattices._native import NgramTrie
 from lattices.algorithms import NgramPosteriors, Paths, hypotheses

@@ -9,7 +9,8 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 from decoding.minimum_risk.evidence import Evidence, Spaces
-from fstmetrics import AlignmentMetric, Metric
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import AlignmentMetric
 from lattices.errors import OptionError, argument
 from lattices.records import Record
 from lattices.spaces import Hypothesis, Space

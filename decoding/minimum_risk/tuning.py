@@ -15,7 +15,8 @@ from decoding.minimum_risk.linear import (
     merged,
     mixed_values,
 )
-from fstmetrics import Evaluator, Metric, quality
+from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import quality
 from fstmetrics.ngram.linear import linear_factors
 from fstmetrics.references import Reference
 from lattices.algorithms import best_words

@@ -19,7 +19,7 @@ from decoding.cli.arguments import (
 from decoding.cli.terminal import detail, progress
 
 if TYPE_CHECKING:
-    from fstmetrics import CompiledEvaluator, Machine
+    from fstmetrics.contract import CompiledEvaluator, Machine
     from fstmetrics.references import Reference
     from lattices.formats.openfst.codec import FstColumns, SymbolTable
     from lattices.vocabulary import Vocabulary
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _of_references(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dict[str, Machine]:
     """Return the machine of each segment's references, and add their words."""
-    from fstmetrics import has_machine
+    from fstmetrics.contract import has_machine
     from lattices.errors import OptionError
 
     if arguments.scale is not None:
