@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fstmetrics.summing import Summable, is_sum
 from lattices.errors import OptionError
 from lattices.options import (
     option_fields,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fstmetrics.contract import Metric
 
 
-class Signature:
+class Signature(Summable):
     """Gives a dataclass its signature: ``name:key=value,...``.
 
     Fields marked ``always`` in their metadata are always shown, the others only where they
@@ -168,12 +169,18 @@ def parse_metric(specification: str) -> Metric:
     AffixSimilarity(epsilon=0.3)
     >>> str(parse_metric("wer:normalise=lower+nfkc"))
     'wer:normalise=lower+nfkc'
+    >>> parse_metric("0.5*wrr + 0.5*grr").higher_is_better    # a sum, see Combination
+    True
     >>> parse_metric("python:my_module:comet").name     # a function of your own, see Utility
     'python:my_module:comet'
     >>> parse_metric("grr:m=2")
     Traceback (most recent call last):
     lattices.errors.OptionError: grr has no option 'm' (it has n, alpha, beta, similarity)
     """
+    if is_sum(specification):
+        from fstmetrics.combination import Combination
+
+        return Combination.parse(specification)
     text = specification.strip()
     is_function = text.startswith("python:")
     if is_function:

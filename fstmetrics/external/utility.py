@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from fstmetrics.external.cache import ScoreCache, Texts
 from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
 from fstmetrics.references import Reference, tokens_of
+from fstmetrics.summing import Summable
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.options import read_options
@@ -21,7 +22,7 @@ from lattices.spaces import Lattice, NBest
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Summable):
     """A metric made of a function that scores many pairs at once.
 
     For minimum-risk decoding the function is called once a segment, with every distinct pair of

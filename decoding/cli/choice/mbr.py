@@ -217,8 +217,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
     from decoding.corpus.writers import writer_of
-    from decoding.minimum_risk.evidence import system_shares
-    from decoding.minimum_risk.results import Method
+    from decoding.minimum_risk.results import Method, system_shares
     from decoding.tasks.confusion import CtmWriter
     from decoding.tasks.mbr import MBRTask, matrix_lines
     from lattices.formats.streams import created

@@ -310,8 +310,8 @@ def featured(*names: str, id: str = "s", **rest: Any) -> Lattice:
         ),
         (
             [featured("lm", "tm", references=["a"])],
-            ["--learner", "mira", "--metric", "bleu:tokenize=13a"],
-            "tokenize=13a changes words; take an n-best list (lattices.k_best) "
+            ["--learner", "mira", "--metric", "bleu:tokenize=intl"],
+            "depends on what stands beside a word; take an n-best list (lattices.k_best) "
             "(from the shell: train on the lists of fstmetrics nbest SPACES -k 100",
         ),
         (
