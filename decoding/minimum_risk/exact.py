@@ -50,7 +50,8 @@ from decoding.minimum_risk.results import (
     checked_scale,
     system_shares,
 )
-from fstmetrics import AlignmentMetric, Metric
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.references import tokens_of
 from fstmetrics.similarity.affix import checked_matrix
 from lattices._native import LengthGraph, in_bytes

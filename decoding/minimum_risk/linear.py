@@ -21,7 +21,7 @@ from decoding.minimum_risk.results import (
     checked_scale,
     system_shares,
 )
-from fstmetrics import Machine
+from fstmetrics.contract import Machine
 from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
 from lattices._native import NgramTrie
 from lattices.algorithms import NgramPosteriors, Paths, hypotheses

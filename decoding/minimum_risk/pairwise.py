@@ -28,8 +28,9 @@ from decoding.minimum_risk.results import (
     as_systems,
     checked_scale,
 )
-from fstmetrics import AlignmentMetric, Metric, nbest_stats, scores_of
-from fstmetrics.contract import ROUNDING, metric_abilities_of
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import AlignmentMetric
+from fstmetrics.contract import ROUNDING, metric_abilities_of, nbest_stats, scores_of
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.records import Record

@@ -22,7 +22,8 @@ from decoding.minimum_risk.evidence import Evidence, candidates_of, evidence_of,
 from decoding.minimum_risk.exact import FOREST_STATES, check_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
 from decoding.minimum_risk.results import Consensus, MBRProblem, Method, checked_scale
-from fstmetrics import AlignmentMetric, Metric
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import AlignmentMetric
 from lattices.algorithms import to_lattice, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states

@@ -24,8 +24,8 @@ import numpy as np
 
 from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.envelope import EnvelopeCorpus
-from fstmetrics import Evaluator, Metric, quality
-from fstmetrics.contract import METRIC
+from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import METRIC, quality
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, created

@@ -14,20 +14,9 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding import best_paths, oracle, oracles
-from fstmetrics import (
-    BLEU,
-    CER,
-    GRR,
-    WER,
-    WRR,
-    AffixSimilarity,
-    LinearBLEU,
-    Machine,
-    Normalised,
-    intersect,
-    intersect_with_origin,
-)
-from fstmetrics.contract import compile_for
+from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, LinearBLEU, Normalised, intersect
+from fstmetrics.contract import Machine, compile_for
+from fstmetrics.product import intersect_with_origin
 from lattices import Forest, Hypothesis, Lattice
 from lattices.errors import EngineError, OptionError, SpaceError, TooLargeError
 from lattices.intersection import ENGINES
