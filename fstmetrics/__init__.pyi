@@ -49,6 +49,7 @@ from .signature import (
 from .similarity.affix import (
     AffixSimilarity as AffixSimilarity,
     Similarity as Similarity,
+    Wildcards as Wildcards,
     affix_distance as affix_distance,
     affix_distances as affix_distances,
 )

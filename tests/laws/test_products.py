@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -24,6 +25,7 @@ from fstmetrics import (
     LinearBLEU,
     Machine,
     Normalised,
+    Wildcards,
     intersect,
     intersect_with_origin,
 )
@@ -32,6 +34,7 @@ from lattices import Forest, Hypothesis, Lattice
 from lattices.errors import EngineError, OptionError, SpaceError, TooLargeError
 from lattices.intersection import ENGINES
 from lattices.intersection.product import lattice_product
+from tests.judges import score_by_recursion
 from tests.laws.test_intersection import METRICS
 from tests.strategies import sentences, small_forests, small_lattices
 
@@ -46,6 +49,9 @@ KINDS = [
     CER(spaces=False),
     LinearBLEU(order=2),
     Normalised(WER(), "lower"),
+    Normalised(GRR(n=2), "drop:a|x"),
+    WER(similarity=Wildcards(words="a|x")),
+    GRR(n=3, similarity=Wildcards(words="b")),
 ]
 
 
@@ -311,3 +317,25 @@ def test_the_best_entries_of_lists(lattice, reference, metric):
         if score == pytest.approx(highest, abs=1e-9)
     ]
     assert lattices.best(found).tokens == oracle(nbest, evaluator).tokens
+
+
+@settings(max_examples=300, deadline=None)
+@given(sentences(max_size=4), sentences(max_size=4), st.sampled_from([WER(), WRR(), GRR(n=3)]))
+def test_wildcards_match_any_word(hypothesis, reference, metric):
+    """By the recursion, where a wildcard is equal to every word."""
+
+    class Wild(str):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = str.__hash__
+
+    wild = replace(metric, similarity=Wildcards(words="a|x"))
+    left, right = (
+        [Wild(word) if word in ("a", "x") else word for word in words]
+        for words in (hypothesis, reference)
+    )
+    evaluator = wild.against([" ".join(reference)])
+    expected = score_by_recursion(left, [right], metric)
+    assert score_of(tuple(hypothesis), evaluator) == pytest.approx(expected)
+    assert value_of(tuple(hypothesis), evaluator) == pytest.approx(expected)
