@@ -5,6 +5,7 @@ from .alignment.metric import (
     Judgement as Judgement,
 )
 from .alignment.rates import CER as CER, GRR as GRR, WER as WER, WRR as WRR
+from .combination import Combination as Combination
 from .contract import (
     CompiledEvaluator as CompiledEvaluator,
     Evaluator as Evaluator,

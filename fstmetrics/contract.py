@@ -96,6 +96,9 @@ class ClippedMatches(NamedTuple):
         these for no brevity penalty), and whether the penalty is strict.
     characters, spaces, lowercase : bool
         What the units are: characters, with blanks or without, or words; in lower case or not.
+    units : function or None
+        The units of a word in themselves, lower case and characters included, where they are not
+        the word or its characters; those of a sentence are those of its words.
     """
 
     references: tuple[tuple[str, ...], ...]
@@ -105,6 +108,7 @@ class ClippedMatches(NamedTuple):
     characters: bool
     spaces: bool
     lowercase: bool
+    units: Callable[[str], Sequence[str]] | None = None
 
 
 @lru_cache(maxsize=512)
@@ -336,9 +340,9 @@ def can_search(evaluator: Evaluator) -> bool:
     Examples
     --------
     >>> from fstmetrics import BLEU, TBLEU, WER
-    >>> some = WER(), BLEU(), BLEU(tokenize="13a"), TBLEU()
+    >>> some = WER(), BLEU(), BLEU(tokenize="13a"), BLEU(tokenize="intl"), TBLEU()
     >>> [can_search(metric.against(["a b"])) for metric in some]
-    [True, True, False, False]
+    [True, True, True, False, False]
     """
     abilities = abilities_of(evaluator)
     if abilities.clipped_matches is None:

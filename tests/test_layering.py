@@ -159,6 +159,7 @@ TESTED_IN = {
     "fstmetrics/external/tokenizers": "fstmetrics/ngram/test_bleu",
     "fstmetrics/matching/edits": "fstmetrics/matching/test_lebleu",
     "fstmetrics/matching/family": "fstmetrics/matching/test_gtm",
+    "fstmetrics/summing": "fstmetrics/test_combination",
     "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
     "fstmetrics/product": "laws/test_products",
     "decoding/cli/output/breakdown": "decoding/cli/test_score",

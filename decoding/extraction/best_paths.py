@@ -25,7 +25,7 @@ from lattices.intersection.product import (
     lattice_row_product,
     states_behind,
 )
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE, check_filled, takes
 from lattices.spaces.features import reordered_rows, rows_of

@@ -20,6 +20,7 @@ from decoding.extraction.search import SEARCH, Search
 from fstmetrics.contract import ClippedMatches, Evaluator, Prepared, clipped_matches
 from lattices import _native
 from lattices.algorithms import k_best, to_characters
+from lattices.algorithms.characters import to_pieces
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
@@ -250,7 +251,10 @@ def search(problems: Sequence[Problem], wanted: Wanted, limits: Search = SEARCH)
 
 
 def _prepared(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]:
-    """Return the space in words or characters."""
+    """Return the space in the units of the metric: words, characters, or tokens."""
+    if matches.units is not None:
+        between = " " if matches.characters and matches.spaces else ""
+        return Prepared(*to_pieces(space, matches.units, between=between))
     if not matches.characters:
         return Prepared(space)
     return Prepared(*to_characters(space, matches.spaces))
@@ -263,11 +267,11 @@ def _given(
     inside: Lattice | Forest = prepared.space
     labels = inside.label if isinstance(inside, Lattice) else inside.symbol
     unit, numbers = labels, inside.vocabulary.numbers
-    if matches.lowercase:
+    if matches.lowercase and matches.units is None:
         unit, numbers = _lower_case(labels, inside.vocabulary, matches.characters)
     reference = [numbers.get(each, _UNKNOWN) for some in matches.references for each in some]
     offset = np.cumsum([0, *map(len, matches.references)])
-    word = cast("IntColumn | None", prepared.words(space))  # a word has at least one character
+    word = cast("IntColumn | None", prepared.words(space))  # a word has at least one unit
     return inside.columns, unit, labels if word is None else word, ints(reference), ints(offset)
 
 

@@ -11,6 +11,9 @@ from lattices.optional import require
 
 #: text is cut at ASCII white space, tokens are left as they come
 NO_TOKENIZER = "none"
+#: the tokens of a sentence are those of its words, one after the other; the others look at what
+#: stands beside a word (``intl``: whether it is the first), or join and split words
+WORD_BY_WORD = frozenset(["13a", "char"])
 
 
 def check_tokenizer(name: str) -> None:

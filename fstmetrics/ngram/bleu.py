@@ -13,7 +13,7 @@ import numpy as np
 from fstmetrics import pairs
 from fstmetrics._native import NGrams, bleu_scores, corpus_matches
 from fstmetrics.contract import SCORING, ClippedMatches, offers
-from fstmetrics.external.tokenizers import NO_TOKENIZER, check_tokenizer, tokenizer
+from fstmetrics.external.tokenizers import NO_TOKENIZER, WORD_BY_WORD, check_tokenizer, tokenizer
 from fstmetrics.list_units import ListUnits
 from fstmetrics.references import (
     Reference,
@@ -449,8 +449,8 @@ class BLEUEvaluator:
         kind: type = type(metric)
         if not offers(kind, "scoring", SCORING):
             problem = "its score is its own"
-        elif metric.tokenize != NO_TOKENIZER:
-            problem = f"tokenize={metric.tokenize} changes words"
+        elif metric.tokenize not in {NO_TOKENIZER, *WORD_BY_WORD}:
+            problem = f"tokenize={metric.tokenize} depends on what stands beside a word"
         elif metric.smooth == "floor" and metric.smooth_value > 1:
             problem = "with a floor above 1 a match may lower the score"
         if problem:
@@ -467,7 +467,11 @@ class BLEUEvaluator:
             metric.unit == "char",
             metric.spaces,
             metric.lowercase,
+            None if metric.tokenize == NO_TOKENIZER else self._units_of_word,
         )
+
+    def _units_of_word(self, word: str) -> Tokens:
+        return self.metric.units((word,))
 
     def list_stats(self, nbest: NBest) -> FloatColumn:
         """Return one row of statistics for each entry of a list.

@@ -25,6 +25,7 @@ from fstmetrics.contract import (
 from fstmetrics.machine import Machine
 from fstmetrics.normalisation.normalisers import Normaliser, Words, parse_normaliser
 from fstmetrics.references import Reference, checked_references, tokens_of
+from fstmetrics.summing import Summable
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError
@@ -36,7 +37,7 @@ from lattices.vocabulary import EPSILON, Vocabulary
 
 
 @dataclass(frozen=True)
-class Normalised:
+class Normalised(Summable):
     """A metric of normalised sentences; hypotheses keep their words.
 
     Statistics and scores are those of ``metric`` after both sides are normalised, once. A lattice
@@ -66,6 +67,10 @@ class Normalised:
         """Look up the normalisers."""
         if isinstance(self.metric, Normalised):
             raise OptionError(f"{self.metric} is normalised already: lower+punctuation is for both")
+        from fstmetrics.combination import Combination
+
+        if isinstance(self.metric, Combination):
+            raise OptionError(f"of the sum {self.metric} each part is normalised by itself")
         _ = self.normalisers
 
     @cached_property

@@ -1,13 +1,15 @@
-"""Lattices and forests of characters."""
+"""Lattices and forests of characters, or of other pieces of words."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, overload
 
 import numpy as np
 
 from lattices import _native
 from lattices.arrays import IntColumn, floats, ints
+from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, takes
 from lattices.spaces.features import reordered_rows, rows_of
@@ -51,18 +53,25 @@ class _Spelling(NamedTuple):
 
 
 def _spelling(
-    labels: IntColumn, words: Vocabulary, characters: Vocabulary, spaces: bool
+    labels: IntColumn,
+    words: Vocabulary,
+    pieces: Vocabulary,
+    spell: Callable[[str], Sequence[str]],
+    between: str,
 ) -> _Spelling:
-    """Return the characters of a column of words; what is no word, 0 or less, has none."""
+    """Return the pieces of a column of words; what is no word, 0 or less, has none."""
     used, place = np.unique(labels, return_inverse=True)
-    spelled = [
-        characters.add_all(words.word(label)) if label > EPSILON else [] for label in used.tolist()
-    ]
+    spelled = []
+    for label in used.tolist():
+        some = spell(words.word(label)) if label > EPSILON else ()
+        if label > EPSILON and not some:
+            raise OptionError(f"the word {words.word(label)!r} has no pieces, and would be lost")
+        spelled.append(pieces.add_all(some))
     return _Spelling(
         ints(place),
         ints([number for word in spelled for number in word]),
         ints(np.cumsum([0, *map(len, spelled)])),
-        characters.add(_SPACE) if spaces else EPSILON,
+        pieces.add(between) if between else EPSILON,
     )
 
 
@@ -120,16 +129,51 @@ def to_characters(
     >>> spelt.origin.tolist()
     [0, 0, 1]
     """
-    characters = Vocabulary() if vocabulary is None else vocabulary
+    return to_pieces(space, tuple, between=_SPACE if spaces else "", vocabulary=vocabulary)
+
+
+def to_pieces(
+    space: Lattice | Forest,
+    spell: Callable[[str], Sequence[str]],
+    *,
+    between: str = "",
+    vocabulary: Vocabulary | None = None,
+) -> CharacterLattice | CharacterForest:
+    """Return the lattice or forest of the pieces of all words, as :func:`to_characters` does.
+
+    Parameters
+    ----------
+    space : Lattice or Forest
+    spell : function
+        The pieces of a word; at least one.
+    between : str
+        A piece that stands between words; none if empty.
+    vocabulary : Vocabulary, optional
+        The pieces' numbers.
+
+    Raises
+    ------
+    OptionError
+        If a word has no pieces.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "mid-day", -1.0), (1, 2, "sun", -2.0)], finals=[2])
+    >>> found = to_pieces(lattice, lambda word: word.split("-"))
+    >>> next(found.lattice.paths()).tokens, found.origin.tolist()
+    (('mid', 'day', 'sun'), [0, -1, 1])
+    """
+    pieces = Vocabulary() if vocabulary is None else vocabulary
+    labels = space.symbol if isinstance(space, Forest) else space.label
+    spelling = _spelling(labels, space.vocabulary, pieces, spell, between)
     if isinstance(space, Forest):
-        return _forest_to_characters(space, characters, spaces)
-    return _lattice_to_characters(space, characters, spaces)
+        return _spelt_forest(space, pieces, spelling)
+    return _spelt_lattice(space, pieces, spelling)
 
 
-def _lattice_to_characters(
-    lattice: Lattice, characters: Vocabulary, spaces: bool
+def _spelt_lattice(
+    lattice: Lattice, characters: Vocabulary, spelling: _Spelling
 ) -> CharacterLattice:
-    spelling = _spelling(lattice.label, lattice.vocabulary, characters, spaces)
     src, dst, label, origin, state = _native.character_arcs(lattice.columns, *spelling)
     # a place of -1, the last entry, is overwritten
     score = np.where(origin >= 0, lattice.score[origin], 0.0) if len(origin) else np.empty(0)
@@ -155,8 +199,7 @@ def _lattice_to_characters(
     return CharacterLattice(result, origin)
 
 
-def _forest_to_characters(forest: Forest, characters: Vocabulary, spaces: bool) -> CharacterForest:
-    spelling = _spelling(forest.symbol, forest.vocabulary, characters, spaces)
+def _spelt_forest(forest: Forest, characters: Vocabulary, spelling: _Spelling) -> CharacterForest:
     columns, origin = _native.character_edges(forest.columns, *spelling)
     result = Forest(
         vocabulary=characters,

@@ -27,7 +27,7 @@ from lattices.intersection.automata import (
     explicit,
 )
 from lattices.intersection.engine import Found, Problem, too_large
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.optional import require_pynini
 from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import Vocabulary

@@ -23,7 +23,8 @@ from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import EngineError, SpaceError
 from lattices.intersection.automata import ANY, Automaton, SearchMachine, alignments
 from lattices.intersection.engine import sized, too_large
-from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product, row_product
+from lattices.intersection.rows import RowMachine, forest_row_product, row_product
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import Vocabulary
 
@@ -291,8 +292,8 @@ def forest_product(
     parts = alignments(machine)
     if parts is None:
         raise EngineError(
-            f"forest {forest.id!r}: the product over alignments is that with alignments to "
-            "sentences; take the one over sentences"
+            f"forest {forest.id!r}: the machine has other parts than alignments to sentences, and "
+            "only over=sentences has a product with those"
         )
     said = forest.symbol if words is None else words
     with sized(forest):

@@ -18,6 +18,8 @@ from decoding.extraction.bleu_search import label_search, statistics_fronts
 from decoding.extraction.search import Search
 from decoding.training.hope_fear import hope_fear
 from fstmetrics import BLEU, BLEUSBP
+from fstmetrics.external.tokenizers import WORD_BY_WORD
+from lattices.errors import OptionError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from tests.strategies import sentences, small_forests, small_lattices
 
@@ -290,3 +292,61 @@ def test_fronts_dominate_all_statistics(
     assert front.exact
     assert front.rows.tolist() == front.outer.tolist()
     assert len({tuple(row) for row in front.rows.tolist()}) == len(front.rows)
+
+
+# tokens
+
+TOKENIZED = ["Well,", "3.5", ".", "it's", "2,000-", "a.b", "&quot;A", "-", "ΣΑΣ", "5,"]
+pieces = st.text(".,-&;:'\"!/<>()[]0123abcÀΣ%$", min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("name", sorted(WORD_BY_WORD))
+@given(words=st.lists(pieces, min_size=1, max_size=4))
+def test_tokens_of_words_are_tokens_of_the_sentence(name, words):
+    for metric in (
+        BLEU(tokenize=name),
+        BLEU(tokenize=name, lowercase=True),
+        BLEU(tokenize=name, unit="char", spaces=False),
+    ):
+        assert metric.units(words) == tuple(unit for word in words for unit in metric.units([word]))
+    spelt = BLEU(tokenize=name, unit="char")
+    assert spelt.units(words) == tuple(" ".join("".join(spelt.units([each])) for each in words))
+
+
+def test_intl_is_not_word_by_word():
+    metric = BLEU(tokenize="intl")
+    assert metric.units(["a", "'5"]) == ("a", "'", "5")
+    assert metric.units(["'5"]) == ("'5",)
+
+
+@given(
+    st.one_of(
+        small_lattices(max_states=6, max_arcs=9, words=TOKENIZED),
+        small_forests(words=TOKENIZED[:6]),
+    ),
+    st.lists(sentences(TOKENIZED, unknown=["well", ","]), min_size=1, max_size=2),
+    st.sampled_from(["exp", "add-k"]),
+)
+def test_oracles_under_13a(space, given, smooth):
+    """sacreBLEU's default, of texts, with sacreBLEU as the judge."""
+    metric = BLEU(tokenize="13a", smooth=smooth, smooth_value=float(smooth == "add-k"))
+    judge = SacreBLEU(smooth_method=smooth, effective_order=False)
+    texts = [" ".join(each) for each in given]
+    evaluator = metric.against(texts)
+    scores = {
+        each.text: judge.sentence_score(each.text, texts).score / 100
+        for each in sentences_of(space)
+    }
+    found = decoding.oracle(space, evaluator)
+    assert found.exact
+    assert found.text in scores
+    assert found.score == pytest.approx(max(scores.values()), abs=CLOSE)
+    assert scores[found.text] == pytest.approx(found.score, abs=CLOSE)
+    lowest, *_ = decoding.worst(space, evaluator)
+    assert lowest.score == pytest.approx(min(scores.values()), abs=CLOSE)
+
+
+def test_words_without_tokens_are_refused():
+    lattice = Lattice.from_arcs([(0, 1, "<skipped>")], finals=[1])
+    with pytest.raises(OptionError, match="the word '<skipped>' has no pieces"):
+        decoding.oracle(lattice, BLEU(tokenize="13a").against(["a"]))

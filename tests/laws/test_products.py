@@ -28,7 +28,9 @@ from fstmetrics import (
     Wildcards,
     intersect,
     intersect_with_origin,
+    parse_metric,
 )
+from fstmetrics.combination import Combination
 from fstmetrics.contract import compile_for
 from lattices import Forest, Hypothesis, Lattice
 from lattices.errors import EngineError, OptionError, SpaceError, TooLargeError
@@ -52,11 +54,28 @@ KINDS = [
     Normalised(GRR(n=2), "drop:a|x"),
     WER(similarity=Wildcards(words="a|x")),
     GRR(n=3, similarity=Wildcards(words="b")),
+    parse_metric("0.5*wrr + 0.5*grr"),
 ]
+
+#: what cannot be intersected with forests over alignments, always or at times
+NO_ALIGNMENTS = (LinearBLEU, Combination)
+FEWER_TOKENS = (CER, Normalised)
 
 
 def hypotheses(space: Lattice | Forest) -> Iterable[Hypothesis]:
     return space.paths() if isinstance(space, Lattice) else space.derivations()
+
+
+def possible(space: Lattice | Forest, evaluator: Any) -> Any:
+    """Return over what a space and a metric are intersected: alignments, where that can be."""
+    metric = evaluator.metric
+    if isinstance(space, Forest) and isinstance(metric, NO_ALIGNMENTS + FEWER_TOKENS):
+        try:
+            intersect(space, evaluator)
+        except EngineError:
+            return "sentences"
+        assert not isinstance(metric, NO_ALIGNMENTS)
+    return "alignments"
 
 
 def value_of(tokens: tuple[str, ...], evaluator: Any) -> float:
@@ -135,11 +154,8 @@ def test_lattices(lattice, references, metric, over):
     st.sampled_from(["alignments", "sentences"]),
 )
 def test_forests(forest, references, metric, over):
-    if over == "alignments" and isinstance(metric, LinearBLEU):
-        with pytest.raises(EngineError, match="the one over sentences"):
-            intersect(forest, metric.against(["a"]))
-        return
-    check(forest, metric.against([" ".join(words) for words in references]), over)
+    evaluator = metric.against([" ".join(words) for words in references])
+    check(forest, evaluator, "sentences" if over == "sentences" else possible(forest, evaluator))
 
 
 @settings(max_examples=100, deadline=None)
@@ -152,7 +168,7 @@ def test_references_that_are_lattices(space, reference, metric):
     evaluator = metric.against([reference])
     check(space, evaluator, "sentences")
     if isinstance(space, Forest):
-        with pytest.raises(EngineError, match="the one over sentences"):
+        with pytest.raises(EngineError, match="only over=sentences"):
             intersect(space, evaluator)
         return
     check(space, evaluator, "alignments")
@@ -166,10 +182,7 @@ def test_references_that_are_lattices(space, reference, metric):
 )
 def test_the_best_of_the_product_is_an_oracle(space, references, metric):
     evaluator = metric.against([" ".join(words) for words in references])
-    over: Any = "alignments"
-    if isinstance(space, Forest) and isinstance(metric, LinearBLEU):
-        over = "sentences"
-    found = lattices.best(intersect(space, evaluator, over=over))
+    found = lattices.best(intersect(space, evaluator, over=possible(space, evaluator)))
     expected = oracle(space, evaluator)
     if not isinstance(metric, LinearBLEU):
         assert evaluator.score(found.tokens) == pytest.approx(expected.score)

@@ -17,13 +17,14 @@ from decoding.cli.arguments import (
     add_metrics,
     add_output,
     add_references,
+    add_search,
     check_inputs,
     counts,
     finite,
     opened_references,
     parsed_metrics,
     positive,
-    size,
+    search_of,
     values,
     write_report,
 )
@@ -102,12 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser, "LATTICES")
     add_references(parser)
     add_metrics(parser, "; the first one searches, the others score what it finds")
-    parser.add_argument(
-        "--engine",
-        metavar="NAME",
-        default="auto",
-        help="search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
-    )
+    add_search(parser)
     parser.add_argument(
         "-k",
         metavar="K",
@@ -148,20 +144,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=finite,
         default=0.0,
         help="search for metric + W * model score (default: 0)",
-    )
-    parser.add_argument(
-        "--budget",
-        metavar="N",
-        type=positive,
-        help="maximum number of labels kept in a search under BLEU, and of prefixes in one for k "
-        "best or worst; beyond it, a result is not proven (default: 1 million)",
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=size,
-        help="maximum memory of a search, such as 500M (default: 2G); beyond it, a result is not "
-        "proven where that has a meaning, and the segment fails elsewhere",
     )
     parser.add_argument(
         "--wildcard",
@@ -217,7 +199,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
         "--summary": arguments.summary,
         "--write-spaces": arguments.write_spaces,
         # nothing is searched: the k best of the model are scored
-        "--engine": arguments.at and arguments.engine != "auto",
+        "--engine": arguments.at and arguments.engine not in (None, "auto"),
         "--budget": arguments.at and arguments.budget is not None,
         "--memory": arguments.at and arguments.memory is not None,
         **_breakdown_options(arguments),
@@ -287,18 +269,11 @@ def run(arguments: argparse.Namespace) -> int:
     _check_spaces(arguments)
     looks_into = _check_breakdown(arguments)
     from decoding.corpus.writers import writer_of
-    from decoding.extraction.search import Search
     from decoding.tasks.oracle import KINDS, OracleTask
-    from lattices.intersection import ENGINES
-    from lattices.registry import check_requirements
 
-    if arguments.engine != "auto":
-        check_requirements(ENGINES.get(arguments.engine))
     metrics = _with_wildcards(parsed_metrics(arguments), arguments.wildcard or [])
     references = opened_references(arguments)
-    given = {"budget": arguments.budget, "memory": arguments.memory}
-    limits = {name: value for name, value in given.items() if value is not None}
-    search = Search(engine=arguments.engine, **limits)
+    search = search_of(arguments)
     if arguments.at or arguments.densities:
         return _write_curve(arguments, metrics, references, search)
     check_one_sentence(arguments)

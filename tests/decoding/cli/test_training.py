@@ -310,8 +310,8 @@ def featured(*names: str, id: str = "s", **rest: Any) -> Lattice:
         ),
         (
             [featured("lm", "tm", references=["a"])],
-            ["--learner", "mira", "--metric", "bleu:tokenize=13a"],
-            "tokenize=13a changes words; take an n-best list (lattices.k_best) "
+            ["--learner", "mira", "--metric", "bleu:tokenize=intl"],
+            "depends on what stands beside a word; take an n-best list (lattices.k_best) "
             "(from the shell: train on the lists of fstmetrics nbest SPACES -k 100",
         ),
         (
@@ -349,10 +349,10 @@ def test_bad_input(
     ("argv", "message"),
     [
         (["--learner", "mirra"], "did you mean 'mira'?"),
-        (["--set", "restart=3"], "learner mert has no option 'restart' (it has restarts, "),
-        (["--set", "restarts=x"], "option restarts of mert is a whole number, not 'x'"),
-        (["--set", "powell=1"], "option powell of mert is true or false, not '1'"),
-        (["--set", "bounds={"], "option bounds of mert is a list, or else JSON, not '{'"),
+        (["--set", "restart=3"], "mert has no option '--set restart' (it has --set restarts, "),
+        (["--set", "restarts=x"], "learner mert: --set restarts is a whole number, not 'x'"),
+        (["--set", "powell=1"], "learner mert: --set powell is true or false, not '1'"),
+        (["--set", "bounds={"], "learner mert: --set bounds is JSON, not '{'"),
         (["--set", "seed=1"], "seed is given by --seed"),
         (["--set", "restarts=1", "--set", "restarts=2"], "is given twice"),
         (["--set", "restarts=-1"], "restarts is at least 0, not -1"),
