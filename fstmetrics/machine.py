@@ -178,8 +178,9 @@ class Machine:
     def to_fst(self, words: Vocabulary | Lattice | Forest, *, symbols: bool = False) -> Any:
         """Compile to an OpenFst acceptor; costs are negated values, a machine's ANY one arc a word.
 
-        Of a lattice or forest, it reads all of its words by their numbers, so that it composes with
-        what :func:`lattices.to_fst` makes of the lattice: the shortest path is an oracle. Of a
+        Of a lattice or forest, it reads its words, and no others, by their numbers, so that it
+        composes with what :func:`lattices.to_fst` makes of the lattice: the shortest path is an
+        oracle. Of a
         vocabulary it is smaller: words that no arc of the machine names are one class, numbered
         ``len(vocabulary)`` and named ``<other>``, to which other words have to be mapped first.
 
@@ -231,19 +232,17 @@ class Machine:
 
     def to_columns(self, words: Vocabulary | Lattice | Forest) -> FstColumns:
         """Return the acceptor of :meth:`to_fst` in columns; pynini is not needed."""
+        from lattices.formats.openfst.codec import with_labels
         from lattices.intersection.openfst import acceptor_columns
 
         if isinstance(words, Vocabulary):
-            others = ints([len(words)])
+            classes = np.append(np.unique(self.automaton.label), len(words))
+            size = len(words) + 1
         else:
-            labels = words.label if isinstance(words, Lattice) else words.symbol
-            others = np.unique(labels[labels > 0])
-        columns = acceptor_columns(self.automaton, others, self.unit)
-        order = np.lexsort((columns.ilabel, columns.src))
-        sorted_by_label = {
-            name: getattr(columns, name)[order] for name in ("src", "ilabel", "weight", "dst")
-        }
-        return replace(columns, olabel=sorted_by_label["ilabel"], **sorted_by_label)
+            classes = np.unique(words.label if isinstance(words, Lattice) else words.symbol)
+            size = len(words.vocabulary)
+        columns = acceptor_columns(self.automaton, ints(classes[classes > 0]), self.unit)
+        return with_labels(columns, ints(np.arange(size)))
 
     def symbols(self, vocabulary: Vocabulary, columns: FstColumns) -> dict[int, str]:
         """Return the names of the classes that the acceptor reads, and of epsilon.

@@ -20,7 +20,7 @@ from lattices.intersection.product import (
     lattice_product,
     lattice_row_product,
 )
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, takes
 from lattices.spaces.features import FeatureMatrix, reordered_rows, rows_of

@@ -156,6 +156,7 @@ TESTED_IN = {
     "lattices/formats/forests/scores": "lattices/formats/test_cdec",
     "lattices/formats/space_fields": "lattices/formats/test_arrow",
     "lattices/testing/samples": "lattices/formats/test_round_trips",
+    "fstmetrics/alignment/pra": "decoding/cli/test_pra",
     "fstmetrics/external/tokenizers": "fstmetrics/ngram/test_bleu",
     "fstmetrics/matching/edits": "fstmetrics/matching/test_lebleu",
     "fstmetrics/matching/family": "fstmetrics/matching/test_gtm",

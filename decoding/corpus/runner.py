@@ -46,6 +46,8 @@ T = TypeVar("T", covariant=True)
 #: what a job may raise because of one segment; anything else is a fault of the program
 SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
 
+#: words of a vocabulary that further batches share: they are not looked up again and again
+MOST_WORDS = 1 << 16
 #: seconds after the death of a worker in which a signal may still arrive
 GRACE = 0.2
 
@@ -104,7 +106,7 @@ def run(
     """Do a task for every segment of the given files, and iterate over what becomes of them.
 
     Outcomes come in the order of the input, whatever the number of workers, and are the
-    same. The vocabulary of a batch is its own, or that of its file. Where the task fails for a
+    same. Batches share a vocabulary for as long as it is not large. Where the task fails for a
     batch, its segments are tried one by one, so that only the one at fault is lost. A second
     segment with the id of one that has a result, in whatever file, is a failure.
 
@@ -192,6 +194,11 @@ class _Work:
     options: dict[str, Any]
     spellings: dict[str, str] = field(default_factory=lambda: dict(argument_spellings()))
     overlap: Overlap = Overlap.UNKNOWN
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what workers get: each has words of its own."""
+        return {**self.__dict__, "vocabulary": Vocabulary()}
 
     def __call__(self, batch: Batch) -> _Worked:
         """Parse a batch and process it; return the outcomes, and how long it took."""
@@ -208,9 +215,10 @@ class _Work:
 
     def parsed(self, batch: Batch) -> Iterator[Segment | Failure]:
         """Iterate over the segments of a batch, parsed as they are asked for."""
-        vocabulary = Vocabulary()
+        if len(self.vocabulary) > MOST_WORDS:
+            self.vocabulary = Vocabulary()
         for chunk in batch:
-            yield from parsed(chunk, vocabulary, self.options)
+            yield from parsed(chunk, self.vocabulary, self.options)
 
 
 def _outcomes(

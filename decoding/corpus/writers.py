@@ -40,7 +40,7 @@ def sentence_line(format: str, id: str, score: float, text: str) -> str:
     Parameters
     ----------
     format : {"tsv", "text", "kaldi", "trn"}
-        See :mod:`lattices.formats.outputs`, which reads them.
+        See :mod:`lattices.formats.system_outputs`, which reads them.
     id, score, text
         Of the sentence. Words are separated by blanks.
 

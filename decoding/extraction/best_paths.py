@@ -7,8 +7,9 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from decoding.lists import chosen
 from fstmetrics import Evaluator, Machine, has_machine
-from fstmetrics.contract import EVALUATOR, compile_for
+from fstmetrics.contract import EVALUATOR, compile_for, nbest_values
 from fstmetrics.product import words_behind
 from lattices.algorithms.pruning import max_marginals
 from lattices.algorithms.trimming import subset
@@ -24,19 +25,20 @@ from lattices.intersection.product import (
     lattice_row_product,
     states_behind,
 )
-from lattices.intersection.rows import MEMORY
-from lattices.spaces import Forest, Lattice
-from lattices.spaces.arguments import GRAPH, takes
+from lattices.limits import MEMORY
+from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.arguments import SPACE, check_filled, takes
 from lattices.spaces.features import reordered_rows, rows_of
 
-S = TypeVar("S", Lattice, Forest)
+S = TypeVar("S", bound=Space)
+G = TypeVar("G", Lattice, Forest)
 
 
-@takes(space=GRAPH, evaluator=EVALUATOR)
+@takes(space=SPACE, evaluator=EVALUATOR)
 def best_paths(
     space: S, evaluator: Evaluator, *, budget: int = MOST_PAIRS, memory: int = MEMORY
 ) -> S:
-    """Return the lattice or forest of all paths that are best under a metric, each once.
+    """Return the lattice, forest or list of all that is best under a metric, each path once.
 
     It has the words, scores and features of the space, so that ``lattices.best`` of it is the
     oracle: of the best sentences the one that the model likes best. The product over alignments
@@ -45,16 +47,16 @@ def best_paths(
 
     Parameters
     ----------
-    space : Lattice or Forest
+    space : Lattice, Forest or NBest
     evaluator : Evaluator
-        ``metric.against(references)`` of a metric that has a machine.
+        ``metric.against(references)``; of a metric that has a machine, but for lists.
     budget, memory : int
         The most pairs of a state and a row, and the most bytes.
 
     Raises
     ------
     OptionError
-        If the metric has no machine.
+        If the metric has no machine, or a list is empty.
     TooLargeError
         If it takes more than ``budget`` or ``memory``.
 
@@ -73,10 +75,15 @@ def best_paths(
     >>> best(found).text
     'the'
     """
+    if isinstance(space, NBest):
+        check_filled([space])
+        values, rounding = nbest_values(evaluator, space)
+        best = np.flatnonzero(values >= values.max() - rounding)
+        return cast(S, chosen(space, best.tolist()))
     if not has_machine(evaluator):
         raise OptionError(f"{evaluator.metric} has no machine")
     prepared, machine = compile_for(space, evaluator)
-    part, kept = _taken_by_best(prepared.space, machine, memory)
+    part, kept = _taken_by_best(cast(Any, prepared.space), machine, memory)
     multiply: Any = lattice_row_product if isinstance(part, Lattice) else forest_row_space
     product: Product[Any] = multiply(part, machine, budget=budget, memory=memory)
     # gains are whole numbers: what loses nothing loses exactly nothing
@@ -103,7 +110,7 @@ def best_paths(
     return cast(S, replace(found, **changes))
 
 
-def _taken_by_best(space: S, machine: Machine, memory: int) -> tuple[S, IntColumn]:
+def _taken_by_best(space: G, machine: Machine, memory: int) -> tuple[G, IntColumn]:
     """Return the part of a space that best paths take, and more of a forest; and its arcs."""
     if isinstance(space, Lattice):
         product = lattice_product(space, machine, memory=memory)

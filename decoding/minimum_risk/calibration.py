@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.edit import EditConsensus, edit
-from decoding.minimum_risk.evidence import checked_scale
+from decoding.minimum_risk.results import checked_scale
 from decoding.minimum_risk.rover import CONFIDENCE
 from fstmetrics import WER, Metric, Normalised
 from fstmetrics.alignment.rates import SCLITE

@@ -11,14 +11,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import (
-    Evidence,
+from decoding.minimum_risk.evidence import Evidence
+from decoding.minimum_risk.results import (
+    Consensus,
+    Method,
     Spaces,
     as_systems,
     checked_scale,
     system_shares,
 )
-from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Machine, Metric
 from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
 from lattices._native import NgramTrie

@@ -13,17 +13,14 @@ from decoding.minimum_risk.evidence import (
     Candidates,
     EntryWeights,
     Evidence,
-    Spaces,
-    as_systems,
     candidates_of,
-    checked_scale,
     evidence_from,
     evidence_listing,
     evidence_of,
     listing,
     rows,
 )
-from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.results import Consensus, Method, Spaces, as_systems, checked_scale
 from fstmetrics import AlignmentMetric, Metric, nbest_stats, scores_of
 from fstmetrics.contract import ROUNDING, metric_abilities_of
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints

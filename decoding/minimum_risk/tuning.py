@@ -9,12 +9,12 @@ from itertools import product
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.minimum_risk.evidence import as_systems, checked_scale, system_shares
 from decoding.minimum_risk.linear import (
     made_ready,
     merged,
     mixed_values,
 )
+from decoding.minimum_risk.results import as_systems, checked_scale, system_shares
 from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.ngram.linear import linear_factors
 from fstmetrics.references import Reference

@@ -25,8 +25,7 @@ from lattices.spaces import NBest, Space
 from lattices.vocabulary import EPSILON
 
 if TYPE_CHECKING:
-    from decoding.minimum_risk.evidence import Spaces
-    from decoding.minimum_risk.results import Consensus, Method
+    from decoding.minimum_risk.results import Consensus, Method, Spaces
     from fstmetrics.statistics.calibration import Calibration
 
 #: what the summaries of other commands have
@@ -90,9 +89,11 @@ class MBRTask:
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return what is chosen for each segment."""
-        found = [self._choose(segment) for segment in segments]
+        found = self._choose(segments)
         spaces = [segment.space for segment in segments]
-        words = [best_words(space) for space in spaces]
+        words = [
+            some[0].beside or best_words(space) for some, space in zip(found, spaces, strict=True)
+        ]
         scored = Scored(segments, self.references, self.metrics)
         sizes = [len(some) for some in found]
         all_of_them = [*chain.from_iterable(found)]
@@ -144,31 +145,31 @@ class MBRTask:
             sums=sums,
         )
 
-    def _choose(self, segment: Segment) -> list[Consensus]:
-        from decoding.minimum_risk.mbr import mbr, mbr_kbest, method_class
+    def _choose(self, segments: Sequence[Segment]) -> list[Sequence[Consensus]]:
+        """Return what is chosen for each segment, best first."""
+        from decoding.minimum_risk.mbr import decide_batch, method_class
         from decoding.minimum_risk.results import Method
 
-        method, evidence = self.method, None
-        if isinstance(method, str) and method != "auto":
-            method = method_class(method)()
+        method = self.method
+        if isinstance(method, str) and (method != "auto" or self.k > 1):
+            method = method_class("pairwise" if method == "auto" else method)()
         own = isinstance(method, Method) and method.own_objective
-        metric = None if own else self.metrics[0]
-        spaces: Spaces = segment.space
-        if self.systems:
-            others = [_same_segment(segment, table, "another system") for table in self.systems]
-            spaces = [segment.space, *others]
+        evidence = None
         if self.evidence is not None:
-            evidence = _same_segment(segment, self.evidence, "the evidence")
-        if self.k > 1:
-            return mbr_kbest(
-                spaces, metric, k=self.k, evidence=evidence, scale=self.scale, method=method,
-                system_weights=self.system_weights,
-            )  # fmt: skip
-        found = mbr(
-            spaces, metric, evidence=evidence, scale=self.scale, method=method,
+            evidence = [_same_segment(each, self.evidence, "the evidence") for each in segments]
+        return decide_batch(
+            [self._spaces(segment) for segment in segments],
+            None if own else self.metrics[0],
+            k=self.k if self.k > 1 else None,
+            evidence=evidence,
+            scale=self.scale,
+            method=method,
             system_weights=self.system_weights,
-        )  # fmt: skip
-        return [found]
+        )
+
+    def _spaces(self, segment: Segment) -> Spaces:
+        others = [_same_segment(segment, table, "another system") for table in self.systems]
+        return [segment.space, *others] if others else segment.space
 
     @staticmethod
     def _oracle_stats(space: Space, evaluator: Evaluator) -> FloatColumn | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
+from decoding.extraction.best_paths import best_paths
 from decoding.extraction.oracle import ranked_oracles, search_oracles
 from decoding.extraction.results import OracleBatch
 from decoding.extraction.search import SEARCH, Search
@@ -127,6 +128,10 @@ class OracleTask:
                 # what a breakdown looks at, in the order of the kinds
                 "sentences": lambda: [
                     (found.tokens[at], said) for at, said in zip(best.tolist(), words, strict=True)
+                ],
+                "best_spaces": lambda: [
+                    best_paths(space, each, budget=self.search.budget, memory=self.search.memory)
+                    for space, each in zip(spaces, first, strict=True)
                 ],
                 "engine": [found.engines[at] for at in best.tolist()],
             },

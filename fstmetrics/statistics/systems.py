@@ -14,8 +14,8 @@ from fstmetrics.references import Overlap, Reference, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.arrays import FloatColumn
 from lattices.errors import Error, FormatError, OptionError
-from lattices.formats.outputs import LAYOUTS, Output, read_output, unnamed
 from lattices.formats.references import References
+from lattices.formats.system_outputs import LAYOUTS, Output, read_output, unnamed
 from lattices.records import Record
 
 
@@ -187,7 +187,7 @@ class System:
 def read_system(path: str, format: str | None, scorer: Scorer) -> System:
     """Return a system with the statistics of all its segments.
 
-    ``path`` and ``format`` as in :func:`lattices.formats.outputs.read_output`.
+    ``path`` and ``format`` as in :func:`lattices.formats.system_outputs.read_output`.
 
     Raises
     ------

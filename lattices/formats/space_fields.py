@@ -18,6 +18,7 @@ import numpy as np
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Unsupported
+from lattices.formats.building import build_lattice
 from lattices.formats.json.fields import ENCODER
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.base import check_count
@@ -214,7 +215,7 @@ def space_of(
     for name in ("label", "src", "dst", "final", "start", "times", "final_features"):
         common[name] = fields[name]
     if normal_form is None:
-        return Lattice(**common)
+        return build_lattice(**common)
     return Lattice.from_normal_form(**normal_form, **common)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from lattices._native import distinct_labels
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError, expecting
+from lattices.formats.building import build_lattice
 from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
@@ -106,7 +107,7 @@ def from_columns(
     possible = weight != np.inf
     if not possible.all():
         src, dst, label, weight = src[possible], dst[possible], label[possible], weight[possible]
-    return Lattice(
+    return build_lattice(
         vocabulary=vocabulary,
         src=src,
         dst=dst,

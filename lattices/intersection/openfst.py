@@ -27,20 +27,18 @@ from lattices.intersection.automata import (
     explicit,
 )
 from lattices.intersection.engine import Found, Problem, too_large
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.optional import require_pynini
 from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import Vocabulary
 
 
-def acceptor_columns(automaton: Automaton, others: Array, unit: float = 1.0) -> FstColumns:
+def acceptor_columns(automaton: Automaton, classes: IntColumn, unit: float = 1.0) -> FstColumns:
     """Return an automaton as OpenFst columns; costs are negated gains.
 
-    ANY becomes an arc for each label that another arc reads, and for each of ``others``: the words
-    that are to be read, or the one number of a class of them. Several initial states, or one with
-    a gain, get a new start before them.
+    ANY becomes an arc for each of ``classes``, which are all that is read: words, or the numbers of
+    classes of them. Several initial states, or one with a gain, get a new start before them.
     """
-    classes = np.union1d(automaton.label[automaton.label > 0], others)
     anything = automaton.label == ANY
     copies = np.where(anything, len(classes), 1)
     src, dst, label, weight = (
@@ -48,6 +46,8 @@ def acceptor_columns(automaton: Automaton, others: Array, unit: float = 1.0) -> 
         for column in (automaton.src, automaton.dst, automaton.label, -automaton.gain * unit)
     )
     label[label == ANY] = np.tile(classes, int(anything.sum()))
+    read = np.isin(label, classes) | (label == 0)
+    src, dst, label, weight = (column[read] for column in (src, dst, label, weight))
     final = -automaton.final * unit
     begin = np.flatnonzero(automaton.initial > -np.inf)
     start = int(begin[0])
@@ -188,10 +188,10 @@ class OpenFstEngine:
                 f"{in_bytes(memory)} are allowed",
             )
         other = len(lattice.vocabulary)
-        right = pynini.Fst.read_from_string(encode(acceptor_columns(automaton, ints([other]))))
-        left = pynini.Fst.read_from_string(
-            encode(transducer_columns(lattice, np.unique(automaton.label), other, bias))
-        )
+        words = np.unique(automaton.label[automaton.label > 0])
+        classes = ints(np.append(words, other))
+        right = pynini.Fst.read_from_string(encode(acceptor_columns(automaton, classes)))
+        left = pynini.Fst.read_from_string(encode(transducer_columns(lattice, words, other, bias)))
         product = pynini.compose(left, right.arcsort("ilabel"))
         if product.start() < 0:
             return None

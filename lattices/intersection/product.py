@@ -23,7 +23,8 @@ from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import EngineError, SpaceError
 from lattices.intersection.automata import ANY, Automaton, SearchMachine, alignments
 from lattices.intersection.engine import sized, too_large
-from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product, row_product
+from lattices.intersection.rows import RowMachine, forest_row_product, row_product
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import Vocabulary
 

@@ -129,7 +129,9 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
     answer.value = value;
     best.emplace_back(static_cast<Index>(number), std::move(filled));
   }
-  if (best.empty()) throw engine_error("no derivation has a finite value");
+  if (best.empty()) {
+    throw engine_error(std::string(forest.name) + ": no derivation has a finite value");
+  }
   double model = kMinusInfinity;
   for (const auto& [number, filled] : best) {
     Derivation found = filled->derivation(poll);

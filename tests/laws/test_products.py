@@ -296,3 +296,18 @@ def test_real_lattices(metric, shared_data) -> None:
             assert each.score == pytest.approx(score_of(best.tokens, evaluator), abs=1e-5)
         assert lattices.best(all_best).score == pytest.approx(best.hypothesis.score)
         assert evaluator.score(lattices.sample(all_best, 1, rng)[0].tokens) == best.score
+
+
+@given(small_lattices(), sentences("abc"), st.sampled_from([WER(), GRR(n=2), BLEU(smooth="add-k")]))
+def test_the_best_entries_of_lists(lattice, reference, metric):
+    evaluator = metric.against([" ".join(reference)])
+    nbest = lattices.NBest.from_hypotheses(lattice.paths())
+    scores = [evaluator.score(each.tokens) for each in nbest]
+    highest = (max if metric.higher_is_better else min)(scores)
+    found = best_paths(nbest, evaluator)
+    assert [each.tokens for each in found] == [
+        each.tokens
+        for each, score in zip(nbest, scores, strict=True)
+        if score == pytest.approx(highest, abs=1e-9)
+    ]
+    assert lattices.best(found).tokens == oracle(nbest, evaluator).tokens

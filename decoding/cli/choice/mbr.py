@@ -17,6 +17,7 @@ from decoding.cli.arguments import (
     add_references,
     check_inputs,
     finite,
+    lower_name,
     opened_calibration,
     opened_references,
     option,
@@ -91,10 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         metavar="NAME",
-        type=str.lower,
+        type=lower_name,
         default="auto",
-        help="auto, pairwise, linear, consensus, edit, exact, search or rover (default: auto: edit "
-        "for wer and wrr over lattices, pairwise for all else)",
+        help="auto, pairwise, linear, consensus, edit, exact, search or rover, with options as in "
+        "linear:p=0.7,r=0.8 (default: auto: edit for wer and wrr over lattices, pairwise for all "
+        "else)",
     )
     add_calibration(parser)
     parser.add_argument(
@@ -215,8 +217,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
     from decoding.corpus.writers import writer_of
-    from decoding.minimum_risk.evidence import system_shares
-    from decoding.minimum_risk.results import Method
+    from decoding.minimum_risk.results import Method, system_shares
     from decoding.tasks.confusion import CtmWriter
     from decoding.tasks.mbr import MBRTask, matrix_lines
     from lattices.formats.streams import created
@@ -345,40 +346,41 @@ def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tup
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the method, from the arguments of their own and from --set."""
+    """Return the options of the method: those with arguments of their own, of its name, of --set.
+
+    The method is left with its name alone.
+    """
+    from decoding.minimum_risk.mbr import method_class, no_such_option
+    from lattices.errors import argument
+    from lattices.options import option_fields, read_options, split_named
+
+    arguments.method, given = split_named(arguments.method)
+    given += arguments.set
     options = {
         name: value
         for name in ("candidates", "samples")
         if (value := getattr(arguments, name)) is not None
     }
-    for key, text in arguments.set:
+    kind = method_class(_method_with_options(arguments))
+    known = option_fields(kind)
+    for key, _ in given:
         if key in options:
             arguments.parser.error(f"{key} is given twice")
-        options[key] = _value(text)
-    return options
+        if key not in known:
+            raise no_such_option(kind, key)
+    return options | read_options(kind, given, f"method {kind.name}", spell=argument)
 
 
-def _value(text: str) -> Any:
-    """Return what an option's text means: a number, numbers between slashes, true, false."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    try:
-        return [float(part) for part in text.split("/")]
-    except ValueError:
-        return text
+def _method_with_options(arguments: argparse.Namespace) -> str:
+    """Return the name of the method that options are for: auto has those of what takes anything."""
+    return "pairwise" if arguments.method == "auto" else arguments.method
 
 
 def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> str | Method:
     """Return the method with its options, or auto; refuse others before any file is read."""
     from decoding.minimum_risk.mbr import method_with, no_such_option
 
-    # auto has the options of the method that takes anything
-    method = method_with("pairwise" if arguments.method == "auto" else arguments.method, options)
+    method = method_with(_method_with_options(arguments), options)
     if arguments.evidence and not method.takes_evidence:
         raise no_such_option(method, "evidence")
     if arguments.k > 1 and not method.ranks:

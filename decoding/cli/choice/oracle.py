@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
@@ -16,13 +16,14 @@ from decoding.cli.arguments import (
     add_metrics,
     add_output,
     add_references,
+    add_search,
     check_inputs,
     counts,
     finite,
     opened_references,
     parsed_metrics,
     positive,
-    size,
+    search_of,
     values,
     write_report,
 )
@@ -44,11 +45,13 @@ from decoding.cli.terminal import note, print_summary
 if TYPE_CHECKING:
     from decoding.cli.output.breakdown import Breakdown
     from decoding.cli.tables import Report
-    from decoding.corpus.table import Totals
+    from decoding.corpus.outcomes import Failure
+    from decoding.corpus.table import Results, Totals
     from decoding.extraction.search import Search
     from decoding.plots import Panel
     from decoding.tasks.curve import CurveTask
     from fstmetrics import Metric
+    from lattices import Space
     from lattices.formats.references import References
 
 SUMMARY = "the best sentences of lattices, forests and n-best lists under a metric"
@@ -87,6 +90,7 @@ examples:
   fstmetrics oracle lattices/*.slf.gz --refs refs.txt --metric grr wer --summary summary.json
   fstmetrics oracle lattices.jsonl.gz --metric bleu:smooth=add-k
   fstmetrics oracle lattices.jsonl.gz --metric bleu --corpus
+  fstmetrics oracle lattices.jsonl.gz --metric wer --write-spaces best.jsonl.gz
   zcat nbest.gz | fstmetrics oracle - --refs refs.en -k 3 --format jsonl -o oracles.jsonl.gz
   fstmetrics oracle nbest.gz --refs refs.en --metric wer --at 1,2,4,8,16,100 --plot oracles.svg
   fstmetrics oracle lattices.jsonl.gz --metric wer --densities 2,5,10,20,50 --format latex
@@ -98,12 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser, "LATTICES")
     add_references(parser)
     add_metrics(parser, "; the first one searches, the others score what it finds")
-    parser.add_argument(
-        "--engine",
-        metavar="NAME",
-        default="auto",
-        help="search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
-    )
+    add_search(parser)
     parser.add_argument(
         "-k",
         metavar="K",
@@ -146,18 +145,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="search for metric + W * model score (default: 0)",
     )
     parser.add_argument(
-        "--budget",
-        metavar="N",
-        type=positive,
-        help="maximum number of labels kept in a search under BLEU, and of prefixes in one for k "
-        "best or worst; beyond it, a result is not proven (default: 1 million)",
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=size,
-        help="maximum memory of a search, such as 500M (default: 2G); beyond it, a result is not "
-        "proven where that has a meaning, and the segment fails elsewhere",
+        "--write-spaces",
+        metavar="FILE",
+        help="also write of each segment the lattice, forest or list of all its sentences that are "
+        "best under the first metric, in the format of the file's name",
     )
     add_breakdown(parser)
     add_running(parser)
@@ -198,8 +189,9 @@ def _check_curve(arguments: argparse.Namespace) -> None:
         "--model-weight": arguments.model_weight != 0,
         "--resume": arguments.resume,
         "--summary": arguments.summary,
+        "--write-spaces": arguments.write_spaces,
         # nothing is searched: the k best of the model are scored
-        "--engine": arguments.at and arguments.engine != "auto",
+        "--engine": arguments.at and arguments.engine not in (None, "auto"),
         "--budget": arguments.at and arguments.budget is not None,
         "--memory": arguments.at and arguments.memory is not None,
         **_breakdown_options(arguments),
@@ -209,6 +201,23 @@ def _check_curve(arguments: argparse.Namespace) -> None:
             arguments.parser.error(f"{name} and {other} exclude one another")
     if arguments.plot == STANDARD:
         arguments.parser.error("--plot is a file")
+
+
+def _check_spaces(arguments: argparse.Namespace) -> None:
+    """Refuse what all best sentences cannot be together with."""
+    if not arguments.write_spaces:
+        return
+    given = {
+        "-k": arguments.k > 1,
+        "--worst": arguments.worst,
+        "--corpus": arguments.corpus,
+        "--model-weight": arguments.model_weight != 0,
+        "--resume": arguments.resume,
+        **_breakdown_options(arguments),
+    }
+    for name, there in given.items():
+        if there:
+            arguments.parser.error(f"--write-spaces and {name} exclude one another")
 
 
 def _breakdown_options(arguments: argparse.Namespace) -> dict[str, bool]:
@@ -249,20 +258,14 @@ def run(arguments: argparse.Namespace) -> int:
     check_running(arguments)
     _check_curve(arguments)
     _check_corpus(arguments)
+    _check_spaces(arguments)
     looks_into = _check_breakdown(arguments)
     from decoding.corpus.writers import writer_of
-    from decoding.extraction.search import Search
     from decoding.tasks.oracle import KINDS, OracleTask
-    from lattices.intersection import ENGINES
-    from lattices.registry import check_requirements
 
-    if arguments.engine != "auto":
-        check_requirements(ENGINES.get(arguments.engine))
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
-    given = {"budget": arguments.budget, "memory": arguments.memory}
-    limits = {name: value for name, value in given.items() if value is not None}
-    search = Search(engine=arguments.engine, **limits)
+    search = search_of(arguments)
     if arguments.at or arguments.densities:
         return _write_curve(arguments, metrics, references, search)
     check_one_sentence(arguments)
@@ -300,6 +303,28 @@ def run(arguments: argparse.Namespace) -> int:
         summary = write_results(
             arguments, task, writers, **running,
             kept=("sentences", "references"), watch=breakdown.watch, conclude=conclude,
+        )  # fmt: skip
+    elif arguments.write_spaces:
+        from decoding.corpus.outcomes import Done
+        from lattices import write
+
+        spaces: list[Space] = []
+
+        def collect(
+            outcomes: Iterator[Done[Results] | Failure],
+        ) -> Iterator[Done[Results] | Failure]:
+            for outcome in outcomes:
+                if isinstance(outcome, Done):
+                    spaces.append(outcome.result["best_spaces"])
+                yield outcome
+
+        def write_best(totals: Totals) -> dict[str, Any]:
+            write(arguments.write_spaces, spaces)
+            return task.summary(totals)
+
+        summary = write_results(
+            arguments, task, writers, **running,
+            kept=("best_spaces",), watch=collect, conclude=write_best,
         )  # fmt: skip
     else:
         summary = write_results(arguments, task, writers, **running)

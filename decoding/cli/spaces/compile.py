@@ -1,4 +1,4 @@
-"""``fstmetrics compile``: a metric and a reference as an OpenFst file."""
+"""``fstmetrics compile``: metrics, and lattices to compose them with, as OpenFst files."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
+    LOOKED_AT,
     STANDARD,
     add_reference_ids,
     file_identity,
+    finite,
     identities_read,
+    opened_references,
+    option,
     parsed_metric,
     required_references,
 )
@@ -21,16 +25,23 @@ from decoding.cli.terminal import detail, progress
 if TYPE_CHECKING:
     from fstmetrics import CompiledEvaluator, Machine
     from fstmetrics.references import Reference
+    from lattices import Lattice
+    from lattices.arrays import IntColumn
     from lattices.formats.openfst.codec import FstColumns, SymbolTable
     from lattices.vocabulary import Vocabulary
 
-SUMMARY = "a metric and a reference as an OpenFst automaton"
+SUMMARY = "a metric and a reference as an OpenFst automaton, to compose with lattices"
 DESCRIPTION = """\
 Compile a metric and the references of a segment to an OpenFst acceptor.
 
 The cost of the best path of a sentence is minus its score (minus 1 - score for an error rate; for
 linear-bleu minus its linear form). The words are those of the references; <other> is every other
 word. Costs are in single precision in the binary form.
+
+With --lattices, for each segment the files ID.lattice.fst and ID.metric.fst in the directory -o,
+and words.txt with the words of all: the shortest path of their composition is the oracle, and minus
+its cost is the score. Lattices cost nothing, or -W times the model's scores with --model-weight W.
+With --symbols-in labels are those of a table that you have, and no words.txt is written.
 
 With --evidence, the automaton of linear MBR: that of linear-bleu, in which n-grams weigh their
 posteriors in a lattice, a forest or a list. Composed with the lattice, its best path is what
@@ -41,6 +52,8 @@ examples:
   fstmetrics compile --metric grr:n=2 --ref "the cat sat" --text
   fstmetrics compile --metric wer --ref "the cat sat" --symbols words.syms -o reference.fst
   fstmetrics compile --metric wer --refs text --refs-format kaldi -o machines/
+  fstmetrics compile --metric grr --lattices lattices.jsonl.gz -o fsts/
+  fstmetrics compile --metric wer --lattices lat/ --symbols-in words.txt --refs text -o fsts/
   fstmetrics compile --metric linear-bleu:p=0.7 --evidence lattices.jsonl --scale 0.3 -o machines/
 """
 
@@ -50,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", metavar="SPEC", default="grr", help="metric to compile (default: grr)"
     )
-    given = parser.add_mutually_exclusive_group(required=True)
+    given = parser.add_mutually_exclusive_group()
     given.add_argument(
         "--ref",
         metavar="WORDS",
@@ -70,6 +83,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="spaces instead of references, for linear-bleu: n-grams weigh their posteriors",
     )
     parser.add_argument(
+        "--lattices",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        help="lattices, or other spaces, to compose with: their words are those of the automata; "
+        "references are those in the files or of --refs",
+    )
+    parser.add_argument("--input-format", metavar="NAME", help="format of --lattices")
+    parser.add_argument(
+        "--option",
+        metavar="KEY=VALUE",
+        type=option,
+        action="append",
+        default=[],
+        help="option of that format; may be repeated",
+    )
+    parser.add_argument(
+        "--symbols-in",
+        metavar="FILE",
+        help="symbol table with the numbers of all words of --lattices, as Kaldi's words.txt; "
+        "lattices whose labels are numbers are read by it, too",
+    )
+    parser.add_argument(
+        "--model-weight",
+        metavar="W",
+        type=finite,
+        help="what the model's scores in --lattices are multiplied by (default: 0)",
+    )
+    parser.add_argument(
         "--scale",
         metavar="S",
         type=float,
@@ -78,10 +120,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--refs-format",
-        choices=("plain", "kaldi", "trn", "ctm", "stm"),
-        default="plain",
-        help="layout of the references (default: plain); if it has ids, such as kaldi's "
-        "'id words', they name the output files",
+        choices=("auto", "plain", "kaldi", "trn", "ctm", "stm"),
+        help="layout of the references (default: plain, or of --lattices auto: found by content "
+        "and ids); if it has ids, such as kaldi's 'id words', they name the output files",
     )
     add_reference_ids(parser)
     parser.add_argument(
@@ -104,6 +145,9 @@ def run(arguments: argparse.Namespace) -> int:
     from lattices.formats.streams import created
     from lattices.vocabulary import Vocabulary
 
+    _check(arguments)
+    if arguments.lattices:
+        return _write_pairs(arguments)
     vocabulary = Vocabulary()
     if arguments.evidence is None:
         machines = _of_references(arguments, vocabulary)
@@ -134,13 +178,144 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    error = arguments.parser.error
+    if arguments.scale is not None and arguments.evidence is None:
+        error("--scale is for --evidence: references have no scores")
+    if arguments.lattices:
+        for name, value in vars(arguments).items():
+            if value and name in ("ref", "evidence", "text", "symbols"):
+                error(f"--{name} and --lattices exclude one another")
+        if arguments.output == STANDARD:
+            error("files for --lattices go to a directory: -o DIR")
+        arguments.refs_format = arguments.refs_format or "auto"
+        return
+    for name in ("input_format", "option", "symbols_in", "model_weight"):
+        if getattr(arguments, name):
+            error(f"--{name.replace('_', '-')} is for --lattices")
+    if not (arguments.ref or arguments.refs or arguments.evidence):
+        error("one of --ref, --refs, --lattices and --evidence is needed")
+    if arguments.refs_format == "auto":
+        error("--refs-format auto is for --lattices, whose ids tell the layout")
+    arguments.refs_format = arguments.refs_format or "plain"
+
+
+def _write_pairs(arguments: argparse.Namespace) -> int:
+    """Write the lattice and the automaton of each segment, and the words of all."""
+    from fstmetrics import has_machine
+    from fstmetrics.contract import compile_for
+    from lattices.errors import OptionError
+    from lattices.formats.openfst.codec import encode, with_labels
+    from lattices.formats.streams import created
+    from lattices.interop import to_columns
+
+    metric = parsed_metric(arguments.metric)
+    weight = arguments.model_weight or 0.0
+    table = _Table(arguments.symbols_in)
+    segments = _segments_to_compose(arguments)
+    names = [f"{name}.{kind}" for name in segments for kind in ("lattice", "metric")]
+    targets = iter(_targets(arguments, names))
+    os.makedirs(arguments.output, exist_ok=True)
+    with progress(None, wanted=not arguments.quiet) as shown:
+        for name, (lattice, references) in segments.items():
+            evaluator = metric.against(references)
+            if not has_machine(evaluator):
+                raise OptionError(f"{metric} has no machine")
+            prepared, machine = compile_for(lattice, evaluator)
+            detail(f"{name}: {machine!r}")
+            space = prepared.space
+            final = space.final.copy()
+            final[space.finals] *= weight
+            weighted = space.replaced(score=weight * space.score, final=final)
+            numbers = table.numbers(space)
+            for columns in (to_columns(weighted), machine.to_columns(space)):
+                with created(next(targets)) as stream:
+                    stream.write(encode(with_labels(columns, numbers)))
+            shown.done()
+    if arguments.symbols_in is None:
+        with created(os.path.join(arguments.output, "words.txt")) as stream:
+            stream.write(table.lines())
+    return 0
+
+
+class _Table:
+    """The numbers of words in the files: those of a table that is given, or as they come."""
+
+    def __init__(self, path: str | None) -> None:
+        from lattices.formats.openfst.symbols import read_symbols
+
+        self.path = path
+        self.number = {}
+        if path is not None:
+            self.number = {word: key for key, word in read_symbols(path).items() if key}
+
+    def numbers(self, lattice: Lattice) -> IntColumn:
+        """Return the number of each label of a lattice that an arc has; the others have 0."""
+        import numpy as np
+
+        from lattices.arrays import ints
+        from lattices.errors import OptionError
+        from lattices.formats.openfst.symbols import check_symbol
+
+        numbers = np.zeros(len(lattice.vocabulary), np.int32)
+        for label in np.unique(lattice.label[lattice.label > 0]).tolist():
+            word = lattice.vocabulary.word(label)
+            if word not in self.number:
+                if self.path is not None:
+                    raise OptionError(
+                        f"lattice {lattice.id!r} has the word {word!r}, and --symbols-in "
+                        f"{self.path} has not"
+                    )
+                check_symbol(word)
+                self.number[word] = len(self.number) + 1
+            numbers[label] = self.number[word]
+        return ints(numbers)
+
+    def lines(self) -> bytes:
+        """Return the table as text."""
+        from lattices.vocabulary import EPSILON_NAME
+
+        entries = [(EPSILON_NAME, 0), *self.number.items()]
+        return "".join(f"{word}\t{key}\n" for word, key in entries).encode()
+
+
+def _segments_to_compose(
+    arguments: argparse.Namespace,
+) -> dict[str, tuple[Lattice, tuple[Reference, ...]]]:
+    """Return the lattice of each segment, by its id or number, and its references."""
+    from decoding.corpus.outcomes import Segment
+    from lattices import read
+    from lattices.algorithms import to_lattice
+    from lattices.errors import OptionError
+    from lattices.formats.reading import format_of, space_files
+
+    segments: list[Segment] = []
+    for given in arguments.lattices:
+        for path in space_files(given):
+            options = dict(arguments.option)
+            found = format_of(path, arguments.input_format)
+            if arguments.symbols_in is not None and "symbols" in found.options:
+                options.setdefault("symbols", arguments.symbols_in)
+            for space in read(path, found, **options):
+                segments.append(Segment(len(segments), path, 0, space))
+    references = opened_references(arguments)
+    if references is not None:
+        references.settle(segment.id for segment in segments[:LOOKED_AT])
+    made: dict[str, tuple[Lattice, tuple[Reference, ...]]] = {}
+    for segment in segments:
+        name = segment.id
+        if name in made:
+            raise OptionError(f"{segment.path}: a second segment with the id {name!r}")
+        made[name] = to_lattice(segment.space), segment.references(references, required=True)
+    return made
+
+
 def _of_references(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dict[str, Machine]:
     """Return the machine of each segment's references, and add their words."""
     from fstmetrics import has_machine
     from lattices.errors import OptionError
 
-    if arguments.scale is not None:
-        arguments.parser.error("--scale is for --evidence: references have no scores")
     metric = parsed_metric(arguments.metric)
     evaluators: dict[str, CompiledEvaluator] = {}
     for name, references in _segments(arguments):
@@ -188,7 +363,7 @@ def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Referen
 def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:
     """Return the file of each segment."""
     output: str = arguments.output
-    is_directory = os.path.isdir(output) or output.endswith("/")
+    is_directory = os.path.isdir(output) or output.endswith("/") or bool(arguments.lattices)
     if not is_directory and len(names) > 1:
         arguments.parser.error(
             f"{len(names)} segments go to {len(names)} files: -o is a directory "

@@ -20,10 +20,10 @@ from lattices._native import FeatureColumns, kaldi_costs, kaldi_frames, kaldi_sc
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Unsupported, note_losses
+from lattices.formats.building import build_lattice
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureRows, rows_of
-from lattices.spaces.lattice import NORMAL, normal_form
 from lattices.vocabulary import Vocabulary
 
 FEATURES = ("graph", "acoustic")
@@ -120,33 +120,19 @@ def lattice_of(
     score, features = kaldi_scores(costs.graph, costs.acoustic, *scales)
     final, final_features = kaldi_scores(costs.final_graph, costs.final_acoustic, *scales)
     frames = kaldi_frames(arcs.src, arcs.dst, arcs.frames, arcs.start, len(final))
-    fields: dict[str, Any] = {
-        "vocabulary": vocabulary,
-        "src": arcs.src,
-        "dst": arcs.dst,
-        "label": label,
-        "score": score,
-        "final": final,
-        "start": arcs.start,
-        "features": _two_features(features),
-        "final_features": _two_features(final_features),
-        "feature_names": FEATURES,
-        "times": None if frames is None else floats(frames * shift),
-        "id": name,
-    }
-    form, _, in_arc, in_offset, out_offset = normal_form(
-        arcs.src, arcs.dst, label, score, final, len(vocabulary)
-    )
-    if form != NORMAL:
-        return Lattice(**fields)
-    return Lattice.from_normal_form(
-        **fields,
-        source="",
-        references=(),
-        metadata={},
-        in_arc=ints(in_arc),
-        in_offset=ints(in_offset),
-        out_offset=ints(out_offset),
+    return build_lattice(
+        vocabulary=vocabulary,
+        src=arcs.src,
+        dst=arcs.dst,
+        label=label,
+        score=score,
+        final=final,
+        start=arcs.start,
+        features=_two_features(features),
+        final_features=_two_features(final_features),
+        feature_names=FEATURES,
+        times=None if frames is None else floats(frames * shift),
+        id=name,
     )
 
 

@@ -100,6 +100,29 @@ class DecodedFst(FstColumns):
     osymbols: SymbolTable | None = None
 
 
+def with_labels(columns: FstColumns, numbers: IntColumn) -> FstColumns:
+    """Return an acceptor with other numbers for its labels, and arcs sorted by them.
+
+    Examples
+    --------
+    >>> fst = FstColumns([0, 0], [2, 1], [2, 1], [0.5, 0.25], [1, 1], [np.inf, 0.0])
+    >>> found = with_labels(fst, np.array([0, 7, 5]))
+    >>> found.ilabel.tolist(), found.weight.tolist()
+    ([5, 7], [0.5, 0.25])
+    """
+    label = numbers[columns.ilabel]
+    order = np.lexsort((label, columns.src))
+    return FstColumns(
+        src=columns.src[order],
+        ilabel=label[order],
+        olabel=label[order],
+        weight=columns.weight[order],
+        dst=columns.dst[order],
+        final=columns.final,
+        start=columns.start,
+    )
+
+
 def check_columns(columns: FstColumns) -> None:
     """Raise a SpaceError if the columns disagree in length or name a state that is not there."""
     arcs = columns.num_arcs

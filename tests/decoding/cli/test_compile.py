@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import tarfile
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from decoding import mbr
-from fstmetrics import CER, GRR, WER
-from lattices import Lattice, Vocabulary, write
+import decoding
+from decoding import mbr, oracle, oracles
+from fstmetrics import CER, GRR, WER, parse_metric
+from lattices import Forest, Lattice, Vocabulary, from_fst, read, write
 from tests.decoding.cli.commandline import command, words
 
 run = command()
@@ -161,3 +167,149 @@ def test_a_compiled_machine_is_read_back(
     assert run("compile", "--ref", "the cat", "-o", out) == 0
     assert run("info", out) == 2
     assert "cycle" in capsys.readouterr().err
+
+
+#: what the how-to says, with two files of a segment
+PIPELINE = (
+    "fstcompose '{0}.lattice.fst' '{0}.metric.fst' | fstshortestpath |"
+    " fstproject --project_type=output | fstrmepsilon | fsttopsort |"
+    " fstprint --acceptor --isymbols={1}"
+)
+
+
+@pytest.fixture
+def openfst() -> None:
+    if not shutil.which("fstcompose"):
+        pytest.skip("OpenFst's tools are not installed (apt-get install libfst-tools)")
+
+
+def composed(folder: Path, name: str, symbols: Path | None = None) -> tuple[float, list[str]]:
+    """Return the cost and the words that OpenFst's tools find."""
+    line = PIPELINE.format(name, symbols or "words.txt")
+    done = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, check=True)
+    assert not done.stderr
+    rows = [row.split("\t") for row in done.stdout.splitlines()]
+    arcs = [row for row in rows if len(row) > 2]
+    costs = [(*row, "0")[3 if len(row) > 2 else 1] for row in rows]
+    return sum(map(float, costs)), [row[2] for row in arcs]
+
+
+def check_oracles(
+    folder: Path, spaces: list[Any], evaluators: list[Any], symbols: Path | None = None
+) -> None:
+    """Compare with what the command ``oracle`` finds."""
+    found = oracles(spaces, evaluators)
+    for space, evaluator, best in zip(spaces, evaluators, found, strict=True):
+        cost, tokens = composed(folder, space.id, symbols)
+        value = best.score if evaluator.metric.higher_is_better else 1.0 - best.score
+        assert -cost == pytest.approx(value, abs=1e-5)
+        assert evaluator.score(tokens) == best.score
+
+
+@pytest.mark.usefixtures("openfst")
+@pytest.mark.parametrize("metric", ["wer", "grr"])
+def test_openfst_finds_the_oracles_of_speech_lattices(metric: str, tmp_path: Path) -> None:
+    data = Path(decoding.__file__).parent / "data" / "pocketsphinx"
+    files = sorted(data.glob("*.slf.gz"))
+    flags = ["--refs", data / "refs.txt", "-o", f"{tmp_path}/fsts/"]
+    assert run("compile", "--metric", metric, "--lattices", *files, *flags) == 0
+    references = dict(line.split(" ", 1) for line in (data / "refs.txt").read_text().splitlines())
+    spaces = [space for file in files for space in read(file)]
+    evaluators = [parse_metric(metric).against([references[space.id]]) for space in spaces]
+    check_oracles(tmp_path / "fsts", spaces, evaluators)
+
+
+@pytest.mark.usefixtures("openfst")
+@pytest.mark.parametrize("metric", ["wer", "grr"])
+def test_openfst_finds_the_oracles_of_translation_lattices(
+    metric: str, tmp_path: Path, shared_data: Path
+) -> None:
+    held = shared_data / "multi30k-deen" / "val.de-en.lat.d10.jsonl.gz"
+    spaces = list(islice(read(held), 60))
+    write(tmp_path / "some.jsonl", spaces)
+    folder = tmp_path / "fsts"
+    assert (
+        run("compile", "--metric", metric, "--lattices", tmp_path / "some.jsonl", "-o", folder) == 0
+    )
+    evaluators = [parse_metric(metric).against(space.references) for space in spaces]
+    check_oracles(folder, spaces, evaluators)
+    # lattices that somebody has as OpenFst files, with a table for all of them
+    symbols = shared_data / "multi30k-deen" / "words.syms"
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    with tarfile.open(held.with_name("val.de-en.lat.d10.att.tar.gz")) as archive:
+        for space in spaces[:20]:
+            text = archive.extractfile(f"{space.id}.att")
+            assert text is not None
+            subprocess.run(
+                [
+                    "fstcompile",
+                    "--acceptor",
+                    f"--isymbols={symbols}",
+                    "-",
+                    mine / f"{space.id}.fst",
+                ],
+                input=text.read(),
+                check=True,
+            )
+    refs = words(tmp_path / "refs", *(f"{each.id} {each.references[0]}" for each in spaces[:20]))
+    flags = ["--refs", refs, "--symbols-in", symbols, "-o", tmp_path / "theirs"]
+    assert run("compile", "--metric", metric, "--lattices", mine, *flags) == 0
+    assert not (tmp_path / "theirs" / "words.txt").exists()
+    check_oracles(tmp_path / "theirs", spaces[:20], evaluators[:20], symbols)
+
+
+def test_lattices_and_machines_compose(tmp_path: Path) -> None:
+    """Characters, forests, scores of the model and ids of Kaldi, in pynini."""
+    pynini = pytest.importorskip("pynini")
+    arcs = [
+        (0, 1, "a", -0.5), (0, 1, "", -1.0), (1, 2, "hat", -0.25), (1, 2, "cat", -1.5),
+    ]  # fmt: skip
+    lattice = Lattice.from_arcs(arcs, finals={2: -0.25}, id="AMI_H00-MEE068_0001.2")
+    forest = Forest.from_lattice(lattice).replaced(id="", references=["a cat"])
+    write(tmp_path / "some.jsonl", [lattice.replaced(references=["the cat"])])
+    write(tmp_path / "forest.jsonl", [forest])
+    for metric in (WER(), CER(spaces=False), GRR(n=2)):
+        for weight in (0.0, 0.5, -1.0):
+            folder = tmp_path / f"{metric.name}{weight}"
+            flags = ["--metric", metric, "--model-weight", weight, "-o", f"{folder}/"]
+            inputs = [tmp_path / "some.jsonl", tmp_path / "forest.jsonl"]
+            assert run("compile", "--lattices", *inputs, *flags) == 0
+            table = pynini.SymbolTable.read_text(str(folder / "words.txt"))
+            for name, references in ((lattice.id, ["the cat"]), ("0", ["a cat"])):
+                read_by, machine = (
+                    pynini.Fst.read(str(folder / f"{name}.{kind}.fst"))
+                    for kind in ("lattice", "metric")
+                )
+                best = pynini.shortestpath(pynini.compose(read_by, machine))
+                (found,) = from_fst(best.set_output_symbols(table)).paths()
+                expected = oracle(lattice, metric.against(references), model_weight=weight)
+                value = expected.score if metric.higher_is_better else 1.0 - expected.score
+                value += weight * expected.hypothesis.score
+                assert found.score == pytest.approx(value, abs=1e-5)
+
+
+def test_what_cannot_be_composed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1], id="s1", references=["a"])
+    path, table = tmp_path / "s.jsonl", words(tmp_path / "words.txt", "<eps> 0", "a 1")
+    write(path, [lattice])
+    folder = ["-o", f"{tmp_path}/out/"]
+    for flags, message in (
+        (["--lattices", path], "go to a directory: -o DIR"),
+        (["--lattices", path, "--text", *folder], "--text and --lattices exclude one another"),
+        (
+            ["--lattices", path, "--symbols-in", table, *folder],
+            "has the word 'b', and --symbols-in",
+        ),
+        (["--lattices", path, "--metric", "bleu", *folder], "has no machine"),
+        (["--lattices", path, path, *folder], "a second segment with the id 's1'"),
+        (["--ref", "a", "--symbols-in", table, "--text"], "--symbols-in is for --lattices"),
+        (["--text"], "one of --ref, --refs, --lattices and --evidence is needed"),
+        (["--refs", table, "--refs-format", "auto", "--text"], "auto is for --lattices"),
+    ):
+        assert run("compile", *flags) == 2
+        assert message in capsys.readouterr().err
+    write(path, [lattice.replaced(references=[])])
+    assert run("compile", "--lattices", path, *folder) == 2
+    assert "no references in the file" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "words.txt").exists()

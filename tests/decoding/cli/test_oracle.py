@@ -14,6 +14,7 @@ from decoding import oracle as find_oracle
 from decoding.cli import running
 from decoding.cli.main import main
 from fstmetrics import GRR, WER, corpus_score
+from lattices import best, k_best
 from lattices.formats import read, write
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
@@ -812,3 +813,45 @@ def test_what_a_breakdown_is_not_with(
     printed = capsys.readouterr()
     assert said in printed.err
     assert printed.out == ""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_all_best_sentences(
+    workers: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lattice = Lattice.from_arcs(CAT, finals=[2], references=["one dog"])
+    forest = Forest.from_lattice(lattice).replaced(references=["a hat sat"])
+    entries = [Hypothesis(("a", "cat"), -1.0), Hypothesis(("the", "cat"), -2.0)]
+    nbest = NBest.from_hypotheses([*entries, Hypothesis(("cat",), 0.0)], references=["a dog"])
+    spaces: list[Space] = [lattice, forest, nbest]
+    write(tmp_path / "in.jsonl", (each.replaced(id=f"s{n}") for n, each in enumerate(spaces)))
+    out, plain = tmp_path / "best.jsonl", tmp_path / "plain.tsv"
+    flags = ["--metric", "wer", "--workers", workers, "-q"]
+    assert run(tmp_path / "in.jsonl", *flags, "--write-spaces", out) == 0
+    lines = capsys.readouterr().out
+    assert run(tmp_path / "in.jsonl", *flags, "-o", plain) == 0
+    assert lines == plain.read_text()
+    found = list(read(out))
+    assert [each.id for each in found] == ["s0", "s1", "s2"]
+    shown = [
+        sorted(each.text for each in (space if isinstance(space, NBest) else k_best(space, 9)))
+        for space in found
+    ]
+    assert shown == [["a cat", "a hat", "the cat", "the hat"], ["a hat"], ["a cat"]]
+    assert [best(space).text for space in found] == [row[2] for row in table(lines)]
+
+
+def test_what_all_best_sentences_are_not_with(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "best.jsonl"
+    for flags in (["-k", 2], ["--worst"], ["--corpus"], ["--model-weight", 1], ["--top", 3]):
+        assert run(file, "--write-spaces", out, *flags) == 2
+        assert f"--write-spaces and {flags[0]} exclude one another" in capsys.readouterr().err
+    assert run(file, "--write-spaces", out, "--at", 1) == 2
+    assert "--at and --write-spaces exclude one another" in capsys.readouterr().err
+    assert run(file, "--write-spaces", file) == 2
+    assert "is a file that this command reads" in capsys.readouterr().err
+    assert run(file, "--write-spaces", out, "--metric", "bleu") == 2
+    assert "has no machine" in capsys.readouterr().err
+    assert not out.exists()

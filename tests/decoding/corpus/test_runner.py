@@ -202,7 +202,7 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
     for wrong in ({"workers": 0}, {"batch_records": 0}):
         with pytest.raises(OptionError, match="at least 1"):
             run(sizes, [path], **wrong)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="no option colour"):
+    with pytest.raises(OptionError, match="no option 'colour'"):
         list(run(sizes, [path], options={"colour": "red"}))
 
 
