@@ -395,7 +395,7 @@ def _by_words(
 
     ours = search.is_ours
     table, trouble = search_words(
-        problems(), len(spaces), model_weight, search.memory, search.workers, one_best
+        list(problems()), model_weight, search.memory, search.workers, one_best
     )
     results: list[Oracle | None] = [None] * len(spaces)
     rows = Oracle.of_rows(table, [evaluators[index] for index in indexes])

@@ -51,10 +51,8 @@ inline PathSentences path_sentences(const lattices::Lattice& lattice, const Sent
   found.label.reserve(paths.label.size());
   for (Index path = 0; path < paths.size(); ++path) {
     const auto arcs = paths.words(path);
-    for (const Index arc : arcs) {
-      if (lattice.label[arc] != 0) found.label.push_back(lattice.label[arc]);
-    }
-    double score = lattice.final[arcs.empty() ? lattice.start : lattice.dst[arcs.back()]];
+    append_words(lattice, arcs, found.label);
+    double score = lattice.final[lattice.last(arcs)];
     for (std::size_t at = arcs.size(); at-- > 0;) score += lattice.score[arcs[at]];
     found.offset.push_back(static_cast<Index>(found.label.size()));
     found.score.push_back(score);
@@ -70,16 +68,12 @@ struct PathFeatures {
 };
 
 inline PathFeatures path_features(const lattices::Lattice& lattice,
-                                  const lattices::FeatureRows& arcs,
-                                  const lattices::FeatureRows& ends, std::size_t width,
+                                  const lattices::Features& features, std::size_t width,
                                   const Sentences& paths) {
   PathFeatures found;
   lattices::FeatureSums sums(width);
-  const bool ending = ends.num_rows() > 0;
   for (Index path = 0; path < paths.size(); ++path) {
-    const auto along = paths.words(path);
-    for (const Index arc : along) sums.add(arcs, arc);
-    if (ending) sums.add(ends, along.empty() ? lattice.start : lattice.dst[along.back()]);
+    sums.add_path(features, lattice, paths.words(path));
     sums.take([&](Index column, double sum) {
       found.column.push_back(column);
       found.value.push_back(sum);
