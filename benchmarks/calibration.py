@@ -14,8 +14,8 @@ from benchmarks.data import DATA, pocketsphinx, referenced
 from benchmarks.pages import FOLDER, write_page
 from decoding.minimum_risk.calibration import (
     SCALES,
-    CalibrationJob,
     CalibrationReport,
+    CalibrationTask,
     fit_calibration,
 )
 from decoding.plots import line_plots, reliability_panel
@@ -80,7 +80,7 @@ def main() -> None:
     panels, scales, unanimous = [], [], []
     small = few = 0
     for name, spaces in corpora():
-        job = CalibrationJob()
+        job = CalibrationTask()
         words = [job.words_of(space, space.references) for space in spaces]
         report = fit_calibration(words, SCALES)
         scale, points = report.calibration.scale, report.calibration.points

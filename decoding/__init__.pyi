@@ -1,4 +1,3 @@
-from .corpus.jobs import InfoJob as InfoJob, MBRJob as MBRJob, OracleJob as OracleJob
 from .corpus.runner import (
     Done as Done,
     Failure as Failure,
@@ -6,6 +5,8 @@ from .corpus.runner import (
     VocabularyWarning as VocabularyWarning,
     run as run,
 )
+from .corpus.table import Table as Table
+from .extraction.best_paths import best_paths as best_paths
 from .extraction.corpus import (
     CorpusOracle as CorpusOracle,
     corpus_oracle as corpus_oracle,
@@ -35,6 +36,9 @@ from .minimum_risk.results import Consensus as Consensus
 from .minimum_risk.rover import Rover as Rover
 from .minimum_risk.search import Search as Search
 from .plots import plot as plot
+from .tasks.info import InfoTask as InfoTask
+from .tasks.mbr import MBRTask as MBRTask
+from .tasks.oracle import OracleTask as OracleTask
 from .training.hope_fear import (
     HopeFear as HopeFear,
     hope_fear as hope_fear,

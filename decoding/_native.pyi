@@ -6,6 +6,7 @@ from typing import Annotated, overload
 import fstmetrics._native
 import lattices._native
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 
@@ -14,6 +15,21 @@ class OracleTable:
 
     def rows(self) -> list[tuple[tuple[str, ...], float, float]]:
         """Return words, metric and model score of each."""
+
+    def texts(self) -> list[str]:
+        """Return the words of each, joined by blanks."""
+
+    def scores(self) -> list[float]:
+        """Return the metric of each."""
+
+    def stats_rows(self, of_one_best: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        Return the statistics of each, or of the model's own choices, of one metric.
+        """
+
+    @property
+    def has_one_best(self) -> bool:
+        """Whether the model's own choices were scored."""
 
     def one_best(self, place: int) -> tuple[str, ...]:
         """Return the words of the model's own choice."""
@@ -52,14 +68,33 @@ TIE: float = 1e-12
 
 GAIN: float = 1e-07
 
-def least_edits(lattice: lattices._native.LatticeColumns, scale: float, beginnings: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], likely: bool, changes: int, swaps: int, memory: int) -> tuple[list[int], list[float], bool, list[int] | None, float]:
+class EditTable:
+    """Sentences of a batch with few expected edits, a row a space."""
+
+    def rows(self) -> list[tuple[tuple[str, ...], float, tuple[float, ...], bool, tuple[str, ...] | None]]:
+        """
+        Return of each the words, the model score (-inf for a sentence that is not there), the
+        expected edits of all sentences on the way, whether no change is left that lowers
+        them, and the words of the model's best path, if the search began with them.
+        """
+
+    def arcs(self, place: int) -> tuple[int, ...]:
+        """Return the arcs of the best path of the sentence, if it has one."""
+
+    def features(self, place: int) -> dict[str, float]:
+        """Return the features of that path that are not zero, by name."""
+
+def decide_edits(problems: list[tuple[lattices._native.LatticeColumns, lattices._native.FeatureColumns | None, list[str], float, list[numpy.typing.NDArray[numpy.int32]]]], likely: bool, changes: int, swaps: int, memory: int, workers: int) -> tuple[EditTable, list[tuple[int, str]]]:
     """
-    Return the sentence with few expected edits that some sentences lead to: its words, the
-    expected edits of all on the way, whether no change is left that lowers them, and the arcs
-    of its best path, if it has one. Begin with these sentences, by default with the model's
-    best, and where asked for with the path of the most probable arcs, too; then try so many
-    of the closest alternatives of its bins. At last comes the
-    logarithm of the sum over all complete paths; if it is not finite, there is no sentence.
+    Find the sentence with few expected edits of each lattice that some sentences lead to.
+
+    A problem has the columns of a lattice, those of its features or None, the strings of its
+    vocabulary, the scale of its scores, and the sentences to begin with: where none is given,
+    the model's best; and where asked for (`likely`) the path of the most probable arcs, too.
+    So many `changes` are made, and so many of the closest alternatives of bins are tried at a
+    minimum (`swaps`). Each search may take so many bytes. Returns a row for each problem, and
+    where there is no sentence the place and what took more memory: nothing, if the sum of the
+    masses of all paths is not finite.
     """
 
 def edit_bins(lattice: lattices._native.LatticeColumns, scale: float, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
@@ -158,16 +193,6 @@ def row_derivations(lattice: lattices._native.LatticeColumns, machine: lattices.
 def distinct_sentences(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return which sentence each entry is, and the first entry of each sentence.
-    """
-
-def path_sentences(lattice: lattices._native.LatticeColumns, arcs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
-    """
-    Return the words of complete paths, where those of each begin, and the scores.
-    """
-
-def path_features(lattice: lattices._native.LatticeColumns, features: lattices._native.FeatureColumns, arcs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
-    """
-    Return the summed features of complete paths: values, columns and bounds of rows.
     """
 
 def path_masses(lattice: lattices._native.LatticeColumns, label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:

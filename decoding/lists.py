@@ -7,51 +7,14 @@ from typing import Any, overload
 
 import numpy as np
 
-from decoding import _native
-from lattices.algorithms import Paths, hypotheses
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NBEST, check_filled, takes
-from lattices.spaces.features import FeatureRows, Weights, reordered_rows, rows_of, widened_rows
+from lattices.spaces.features import Weights, reordered_rows, rows_of, widened_rows
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
 _EXTRA = "extra"
-
-
-def listed(space: Lattice | Forest, paths: Paths) -> NBest:
-    """Return complete paths or derivations as a list, with their scores and features.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0)], finals=[1])
-    >>> [(found.text, found.score) for found in listed(lattice, Paths.of([[1], [0]]))]
-    [('b', -1.0), ('a', -2.0)]
-    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"])])
-    >>> [found.text for found in listed(forest, Paths.of([[1], [0]]))]
-    ['b', 'a']
-    """
-    about = {"feature_names": space.feature_names, **space.about}
-    if isinstance(space, Forest):
-        found = hypotheses(space, paths)
-        return NBest.from_hypotheses(found, vocabulary=space.vocabulary, **about)
-    label, offset, score = _native.path_sentences(space.columns, paths.arcs, paths.offset)
-    return NBest(
-        vocabulary=space.vocabulary,
-        label=ints(label),
-        offset=ints(offset),
-        score=floats(score),
-        features=_summed(space, paths),
-        **about,
-    )
-
-
-def _summed(lattice: Lattice, paths: Paths) -> FeatureRows | None:
-    rows = lattice.feature_columns
-    if rows is None:
-        return None
-    parts = _native.path_features(lattice.columns, rows, paths.arcs, paths.offset)
-    return FeatureRows(*parts, len(lattice.feature_names))
 
 
 def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
@@ -174,8 +137,9 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
     rng = np.random.default_rng([seed, int.from_bytes(digest, "big")])
     if not isinstance(space, NBest):
         from lattices.algorithms import sample_paths
+        from lattices.algorithms.kbest import list_of_paths
 
-        return listed(space, sample_paths(space, count, rng, scale))
+        return list_of_paths(space, sample_paths(space, count, rng, scale))
     check_filled([space])
     weights = np.exp(scale * space.score - (scale * space.score).max())
     return chosen(space, rng.choice(len(space), count, p=weights / weights.sum()).tolist())

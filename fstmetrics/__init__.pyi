@@ -8,9 +8,7 @@ from .alignment.rates import CER as CER, GRR as GRR, WER as WER, WRR as WRR
 from .contract import (
     CompiledEvaluator as CompiledEvaluator,
     Evaluator as Evaluator,
-    ListEvaluator as ListEvaluator,
     Metric as Metric,
-    RowScorer as RowScorer,
     corpus_score as corpus_score,
     corpus_stats as corpus_stats,
     has_machine as has_machine,
@@ -27,9 +25,13 @@ from .dependency.parses import (
 )
 from .external.utility import Utility as Utility
 from .machine import Machine as Machine
+from .matching.cder import CDER as CDER
+from .matching.character import CharacTER as CharacTER
 from .matching.gtm import GTM as GTM
+from .matching.lebleu import LeBLEU as LeBLEU
 from .matching.maxsim import MAXSIM as MAXSIM
 from .matching.meteor import METEOR as METEOR
+from .matching.ribes import RIBES as RIBES
 from .ngram.bleu import BLEU as BLEU, BLEUEvaluator as BLEUEvaluator, BLEUSBP as BLEUSBP
 from .ngram.document import DocumentBLEU as DocumentBLEU
 from .ngram.linear import LinearBLEU as LinearBLEU
@@ -37,6 +39,7 @@ from .ngram.nist import NIST as NIST, ReferenceSet as ReferenceSet
 from .ngram.per import PER as PER
 from .ngram.tbleu import TBLEU as TBLEU
 from .normalisation.metric import Normalised as Normalised
+from .product import intersect as intersect, intersect_with_origin as intersect_with_origin
 from .signature import (
     METRICS as METRICS,
     NORMALISERS as NORMALISERS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Generic, NamedTuple, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeGuard, TypeVar, cast
 
 import numpy as np
 
@@ -20,11 +21,13 @@ from lattices.spaces.arguments import Each, Kind
 from lattices.spaces.forest import rows_in_order
 from lattices.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from fstmetrics.alignment.metric import Judgement, WordAlignment
+
 #: a space that a machine can search
 S = TypeVar("S", bound=Lattice | Forest)
 
 
-@runtime_checkable
 class Evaluator(Protocol):
     """A metric made ready for the references of one segment."""
 
@@ -43,7 +46,6 @@ class Evaluator(Protocol):
         """Return the metric of one hypothesis."""
 
 
-@runtime_checkable
 class Metric(Protocol):
     """What every metric offers."""
 
@@ -67,7 +69,6 @@ class Metric(Protocol):
         """Return an evaluator for one segment: prepared once, used often."""
 
 
-@runtime_checkable
 class CompiledEvaluator(Evaluator, Protocol):
     """An evaluator that can search lattices and forests."""
 
@@ -76,14 +77,6 @@ class CompiledEvaluator(Evaluator, Protocol):
 
     def prepare(self, space: S) -> Prepared[S]:
         """Return the lattice or forest in the metric's own tokens: words, or characters."""
-
-
-@runtime_checkable
-class ListEvaluator(Evaluator, Protocol):
-    """An evaluator that scores whole n-best lists in one pass."""
-
-    def list_stats(self, nbest: NBest) -> FloatColumn:
-        """Return one row of statistics for each entry, the same as ``stats`` gives."""
 
 
 class ClippedMatches(NamedTuple):
@@ -112,14 +105,6 @@ class ClippedMatches(NamedTuple):
     characters: bool
     spaces: bool
     lowercase: bool
-
-
-@runtime_checkable
-class MatchEvaluator(Evaluator, Protocol):
-    """An evaluator whose score grows with clipped n-gram matches, which labels can search for."""
-
-    def clipped_matches(self) -> ClippedMatches:
-        """Return what the score is made of, or raise OptionError if it does not grow so."""
 
 
 @lru_cache(maxsize=512)
@@ -155,14 +140,194 @@ def offers(kind: type, ability: str, rests_on: frozenset[str]) -> bool:
     return False
 
 
+#: scores closer than this, of metrics that do not count in whole units, differ by rounding
+ROUNDING = 1e-12
+#: what the score of a metric, and of an evaluator, is made of
+SCORING = frozenset(["stats", "score", "scores", "against", "units", "possible", "implementation"])
+_JUDGING = frozenset(["stats", "score", "judge", "list_stats"])
+_NOTHING: frozenset[str] = frozenset()
+
+
+class Abilities(NamedTuple):
+    """What the evaluators of a class can do beside what all can.
+
+    An ability is an optional method or attribute of the class, of the same name. Here it is a
+    function of an evaluator, or None: ``abilities.list_stats(evaluator, nbest)``.
+
+    Attributes
+    ----------
+    machine
+        Of a vocabulary and labels: the machine over the words of a space, which the evaluator
+        prepares (:class:`CompiledEvaluator`).
+    clipped_matches
+        What the score is made of, where it grows with clipped n-gram matches, or OptionError if
+        it does not as the metric is set. Evaluators with a machine are not searched so.
+    list_stats
+        Of a list: one row of statistics for each entry, the same as ``stats`` gives.
+    list_values
+        Of a list: the machine's value of each entry, in whole units and so without rounding.
+    rounded
+        Whether costs are too fine for whole units, so that ``list_values`` does not hold.
+    judge
+        Of a sentence: its alignment to the reference it fits best, with statistics and score.
+    word_alignment
+        The metric and the references as native code takes them, where only equal words count.
+    inner
+        The evaluator that sees normalised sentences, where it is this one that normalises them.
+    """
+
+    machine: Callable[[Evaluator, Vocabulary, IntColumn | None], Machine] | None
+    clipped_matches: Callable[[Evaluator], ClippedMatches] | None
+    list_stats: Callable[[Evaluator, NBest], FloatColumn] | None
+    list_values: Callable[[Evaluator, NBest], FloatColumn] | None
+    rounded: Callable[[Evaluator], bool] | None
+    judge: Callable[[Evaluator, str | Sequence[str]], Judgement] | None
+    word_alignment: Callable[[Evaluator], WordAlignment | None] | None
+    inner: Callable[[Evaluator], Evaluator] | None
+
+
+class MetricAbilities(NamedTuple):
+    """What the metrics of a class can do beside what all can, as :class:`Abilities` for evaluators.
+
+    Attributes
+    ----------
+    scores
+        Of rows of statistics: the score of each, the same as ``score`` gives.
+    corpus_stats
+        Of hypotheses and references: one row of statistics for each segment.
+    pair_scores
+        Of two lists, candidates and evidence: the score of each candidate (columns) against each
+        sentence of evidence (rows).
+    fractions
+        Of rows: the numerator and the denominator, which is not negative, of each. The score of
+        a corpus is the sum of numerators over that of denominators; where the latter is 0, it
+        depends on the former alone, and in the same direction.
+    with_source
+        Of a source: the metric for a segment with it, itself if it depends on none.
+    units
+        Of words: what the metric counts.
+    possible, characters
+        Of a number of units: the denominator of a reference as long; whether units are characters.
+    whole_costs
+        The costs in whole units, on which ``list_values`` of evaluators rests.
+    """
+
+    scores: Callable[[Metric, FloatColumn], FloatColumn] | None
+    corpus_stats: (
+        Callable[
+            [Metric, Sequence[str | Sequence[str]], Sequence[Iterable[Reference]]], FloatColumn
+        ]
+        | None
+    )
+    pair_scores: Callable[[Metric, NBest, NBest], FloatColumn] | None
+    fractions: Callable[[Metric, FloatColumn], tuple[FloatColumn, FloatColumn]] | None
+    with_source: Callable[[Metric, str], Metric] | None
+    units: Callable[[Metric, Sequence[str]], Sequence[str]] | None
+    possible: Callable[[Metric, int], int] | None
+    characters: Callable[[Metric], bool] | None
+    whole_costs: Callable[[Metric], tuple[float, float, float]] | None
+
+
+#: for each ability the methods that define what it computes: see :func:`offers`
+_EVALUATORS = {
+    "machine": _NOTHING,
+    "clipped_matches": _JUDGING,
+    "list_stats": frozenset(["stats", "judge"]),
+    "list_values": _JUDGING,
+    "rounded": _NOTHING,
+    "judge": _NOTHING,
+    "word_alignment": _NOTHING,
+    "inner": _NOTHING,
+}
+_METRICS = {
+    "scores": frozenset(["score"]),
+    "corpus_stats": frozenset(["stats", "against"]),
+    "pair_scores": SCORING,
+    "fractions": frozenset(["score", "scores"]),
+    "with_source": _NOTHING,
+    "units": _NOTHING,
+    "possible": _NOTHING,
+    "characters": _NOTHING,
+    "whole_costs": SCORING,
+}
+#: abilities that are attributes, or properties
+_ATTRIBUTES = frozenset(["rounded", "word_alignment", "inner", "characters", "whole_costs"])
+
+
+def _ability(kind: type, name: str, rests_on: frozenset[str]) -> Callable[..., Any] | None:
+    """Return an ability of a class as a function of its instances, or None."""
+    if name in _ATTRIBUTES:
+        # a field of a dataclass is no attribute of the class
+        is_field = name in getattr(kind, "__dataclass_fields__", ())
+        return attrgetter(name) if is_field or offers(kind, name, rests_on) else None
+    if not offers(kind, name, rests_on):
+        return None
+    return lambda each, *given: getattr(each, name)(*given)
+
+
+@lru_cache(maxsize=512)
+def _abilities_of_class(kind: type) -> Abilities:
+    found = Abilities(**{name: _ability(kind, name, rests) for name, rests in _EVALUATORS.items()})
+    if not offers(kind, "prepare", _NOTHING):
+        found = found._replace(machine=None)
+    return found if found.machine is None else found._replace(clipped_matches=None)
+
+
+@lru_cache(maxsize=512)
+def _metric_abilities_of_class(kind: type) -> MetricAbilities:
+    found = {name: _ability(kind, name, rests) for name, rests in _METRICS.items()}
+    return MetricAbilities(**found)
+
+
+def abilities_of(evaluator: Evaluator) -> Abilities:
+    """Return what an evaluator can do; looked for once in each class.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU, WER
+    >>> some = [abilities_of(metric.against(["a cat"])) for metric in (WER(), BLEU())]
+    >>> [each.machine is not None for each in some]
+    [True, False]
+    >>> [each.clipped_matches is not None for each in some]
+    [False, True]
+    """
+    return _abilities_of_class(type(evaluator))
+
+
+def metric_abilities_of(metric: Metric) -> MetricAbilities:
+    """Return what a metric can do; looked for once in each class.
+
+    Corpus scores are fractions for WER, WRR, CER, GRR, PER and TER.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU, GRR, TBLEU
+    >>> some = [metric_abilities_of(metric) for metric in (GRR(), BLEU(), TBLEU())]
+    >>> [each.fractions is not None for each in some]
+    [True, False, False]
+    >>> [each.pair_scores is not None for each in some]
+    [True, True, False]
+    """
+    return _metric_abilities_of_class(type(metric))
+
+
 def has_machine(evaluator: Evaluator) -> TypeGuard[CompiledEvaluator]:
-    """Tell whether an evaluator can search spaces; much cheaper than ``isinstance``."""
-    return hasattr(evaluator, "machine") and hasattr(evaluator, "prepare")
+    """Tell whether an evaluator searches spaces by a machine."""
+    return abilities_of(evaluator).machine is not None
 
 
-def has_matches(evaluator: Evaluator) -> TypeGuard[MatchEvaluator]:
-    """Tell whether an evaluator is searched by clipped n-gram matches; a machine goes first."""
-    return offers(type(evaluator), "clipped_matches", _JUDGING) and not has_machine(evaluator)
+def clipped_matches(evaluator: Evaluator) -> ClippedMatches:
+    """Return what the score is made of, for a search by labels.
+
+    Raises
+    ------
+    OptionError
+        If it does not grow with matches, as the metric is set, or at all.
+    """
+    matches = abilities_of(evaluator).clipped_matches
+    if matches is None:
+        raise OptionError(f"{evaluator.metric} is not made of clipped n-gram matches, as BLEU is")
+    return matches(evaluator)
 
 
 def can_search(evaluator: Evaluator) -> bool:
@@ -175,13 +340,23 @@ def can_search(evaluator: Evaluator) -> bool:
     >>> [can_search(metric.against(["a b"])) for metric in some]
     [True, True, False, False]
     """
-    if not has_matches(evaluator):
-        return has_machine(evaluator)
+    abilities = abilities_of(evaluator)
+    if abilities.clipped_matches is None:
+        return abilities.machine is not None
     try:
-        evaluator.clipped_matches()
+        abilities.clipped_matches(evaluator)
     except OptionError:
         return False
     return True
+
+
+def rounding_of(evaluator: Evaluator) -> float:
+    """Return by how much scores differ by rounding alone.
+
+    Scores from costs that had to be rounded to whole units differ for real, by however little.
+    """
+    rounded = abilities_of(evaluator).rounded
+    return 0.0 if rounded is not None and rounded(evaluator) else ROUNDING
 
 
 def quality(metric: Metric, score: float) -> float:
@@ -214,6 +389,10 @@ class Prepared(Generic[S]):
             return tuple(arcs.tolist())
         origin = self.origin[arcs]
         return tuple(origin[origin >= 0].tolist())
+
+    def origins(self, arcs: IntColumn) -> IntColumn:
+        """Return the arc or edge of the original behind each of some, -1 for none and of none."""
+        return arcs if self.origin is None else ints(np.append(self.origin, -1)[arcs])
 
     def labels(self) -> IntColumn:
         """Return the tokens of the space, in any order: the labels of arcs, or of target sides."""
@@ -266,13 +445,6 @@ def compile_for(space: S, evaluator: CompiledEvaluator) -> tuple[Prepared[S], Ma
     return prepared, machine if prepared.exact else replace(machine, relation="proxy")
 
 
-#: scores closer than this, of metrics that do not count in whole units, differ by rounding
-ROUNDING = 1e-12
-#: what the score of a metric, and of an evaluator, is made of
-SCORING = frozenset(["stats", "score", "scores", "against", "units", "possible", "implementation"])
-_JUDGING = frozenset(["stats", "score", "judge", "list_stats"])
-
-
 def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float]:
     """Return what each entry of a list is worth, higher is better, and what counts as rounding.
 
@@ -289,18 +461,10 @@ def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float
     (array([0.5, 0.5]), 0.0)
     """
     metric = evaluator.metric
-    whole = getattr(evaluator, "list_values", None)
-    if (
-        whole is not None
-        and offers(type(evaluator), "list_values", _JUDGING)
-        and offers(type(metric), "whole_costs", SCORING)
-        and not getattr(evaluator, "rounded", False)
-    ):
-        values: FloatColumn = whole(nbest)
-        return values, 0.0
+    rounding, whole = rounding_of(evaluator), abilities_of(evaluator).list_values
+    if rounding and whole is not None and metric_abilities_of(metric).whole_costs is not None:
+        return whole(evaluator, nbest), 0.0
     scores = scores_of(metric, nbest_stats(evaluator, nbest))
-    # scores from costs that had to be rounded to the unit differ for real: they are not grouped
-    rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
     return (scores if metric.higher_is_better else -scores), rounding
 
 
@@ -316,8 +480,9 @@ def nbest_stats(evaluator: Evaluator, nbest: NBest) -> FloatColumn:
     >>> [WER().score(row) for row in rows]
     [0.5, 0.5]
     """
-    if isinstance(evaluator, ListEvaluator):
-        return evaluator.list_stats(nbest)
+    in_one_pass = abilities_of(evaluator).list_stats
+    if in_one_pass is not None:
+        return in_one_pass(evaluator, nbest)
     rows = [evaluator.stats(nbest.tokens(entry)) for entry in range(len(nbest))]
     return checked_rows(evaluator.metric, rows)
 
@@ -352,10 +517,9 @@ def corpus_stats(
     OptionError
         If there are not as many lists of references as hypotheses.
     """
-    in_one_pass = getattr(metric, "corpus_stats", None)
+    in_one_pass = metric_abilities_of(metric).corpus_stats
     if in_one_pass is not None:
-        rows_of_all: FloatColumn = in_one_pass(hypotheses, references)
-        return rows_of_all
+        return in_one_pass(metric, hypotheses, references)
     if len(hypotheses) != len(references):
         raise OptionError(
             f"{len(hypotheses)} hypotheses, but references for {len(references)} segments"
@@ -383,17 +547,6 @@ def corpus_score(
     return metric.score(corpus_stats(metric, hypotheses, references).sum(axis=0))
 
 
-_SCORE = frozenset(["score"])
-
-
-@runtime_checkable
-class RowScorer(Protocol):
-    """A metric that scores many rows in one pass."""
-
-    def scores(self, rows: FloatColumn) -> FloatColumn:
-        """Return the score of each row of statistics, the same as ``score`` gives."""
-
-
 def scores_of(metric: Metric, rows: FloatColumn) -> FloatColumn:
     """Return the score of each row; in one pass if the metric can, row by row if not.
 
@@ -407,47 +560,10 @@ def scores_of(metric: Metric, rows: FloatColumn) -> FloatColumn:
     >>> scores_of(BLEU(order=1), rows).tolist()
     [1.0, 0.5]
     """
-    if offers(type(metric), "scores", _SCORE):
-        return cast(RowScorer, metric).scores(rows)
+    in_one_pass = metric_abilities_of(metric).scores
+    if in_one_pass is not None:
+        return in_one_pass(metric, rows)
     return np.array([metric.score(row) for row in rows], dtype=np.float64)
-
-
-@runtime_checkable
-class FractionMetric(Metric, Protocol):
-    """A metric whose corpus score is a sum over a sum."""
-
-    def fractions(self, rows: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
-        """Return the numerator and the denominator, which is not negative, of each row.
-
-        The score of a corpus is the sum of numerators over that of denominators. Where the
-        latter is 0, it depends on the former alone, and in the same direction.
-        """
-
-
-def has_fractions(metric: Metric) -> TypeGuard[FractionMetric]:
-    """Tell whether the corpus score is a sum of numerators over a sum of denominators.
-
-    So it is for WER, WRR, CER, GRR, PER and TER.
-
-    Examples
-    --------
-    >>> from fstmetrics import BLEU, GRR
-    >>> has_fractions(GRR()), has_fractions(BLEU())
-    (True, False)
-    """
-    return offers(type(metric), "fractions", frozenset(["score", "scores"]))
-
-
-class SourceMetric(Metric, Protocol):
-    """A metric that may depend on the source of a segment."""
-
-    def with_source(self, source: str) -> Metric:
-        """Return the metric for a segment with this source, itself if it depends on none."""
-
-
-def takes_source(metric: Metric) -> TypeGuard[SourceMetric]:
-    """Tell whether a metric may depend on the source of a segment, as a utility does."""
-    return offers(type(metric), "with_source", frozenset())
 
 
 def for_segment(metric: Metric, spaces: Sequence[Space]) -> Metric:
@@ -461,15 +577,22 @@ def for_segment(metric: Metric, spaces: Sequence[Space]) -> Metric:
     >>> for_segment(metric, [lattice]).against(["an"]).score("a")
     3.0
     """
-    if not takes_source(metric):
+    with_source = metric_abilities_of(metric).with_source
+    if with_source is None:
         return metric
     said = (space.source or str(space.metadata.get("source", "")) for space in spaces)
     sources = list(dict.fromkeys(filter(None, said)))
-    found = metric.with_source(sources[0] if sources else "")
+    found = with_source(metric, sources[0] if sources else "")
     if len(sources) > 1 and found is not metric:
         one, other, *_ = sources
         raise OptionError(f"spaces of one segment have two sources, {one!r:.60} and {other!r:.60}")
     return found
+
+
+def compares_words(metric: Metric) -> bool:
+    """Tell whether a metric takes words as they are: no characters, no lower case."""
+    units = metric_abilities_of(metric).units
+    return units is not None and tuple(units(metric, ("Ab",))) == ("Ab",)
 
 
 def by_denominator(evaluator: Evaluator) -> list[Evaluator] | None:
@@ -486,7 +609,8 @@ def by_denominator(evaluator: Evaluator) -> list[Evaluator] | None:
     [('a cat', 'my cat'), ('cat',)]
     """
     metric = evaluator.metric
-    if not has_fractions(metric):
+    abilities = metric_abilities_of(metric)
+    if abilities.fractions is None:
         return None
     if len(evaluator.references) == 1 and not isinstance(evaluator.references[0], Lattice):
         return [evaluator]
@@ -494,13 +618,14 @@ def by_denominator(evaluator: Evaluator) -> list[Evaluator] | None:
     for reference in evaluator.references:
         if not isinstance(reference, Lattice):
             row = metric.against([reference]).stats(())
-            alike.setdefault(float(metric.fractions(row[None])[1][0]), []).append(reference)
+            _, (denominator,) = abilities.fractions(metric, row[None])
+            alike.setdefault(float(denominator), []).append(reference)
             continue
-        possible = getattr(metric, "possible", None)
-        if possible is None or getattr(metric, "characters", False):
+        characters = abilities.characters is not None and abilities.characters(metric)
+        if abilities.possible is None or characters:
             return None
         for length, sentences in lattices_by_length(reference).items():
-            alike.setdefault(float(possible(length)), []).append(sentences)
+            alike.setdefault(float(abilities.possible(metric, length)), []).append(sentences)
     if len(alike) == 1:
         return [evaluator]
     return [metric.against(some) for some in alike.values()]
@@ -518,7 +643,8 @@ def decomposes(evaluator: Evaluator) -> bool:
     False
     """
     # normalising both sides changes no denominator of the metric that is inside
-    parts = by_denominator(getattr(evaluator, "inner", evaluator))
+    inner = abilities_of(evaluator).inner
+    parts = by_denominator(evaluator if inner is None else inner(evaluator))
     return parts is not None and len(parts) == 1
 
 

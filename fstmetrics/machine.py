@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from lattices.arrays import floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.intersection.automata import ANY, Automaton, Part, explicit
+from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Machine:
     rounded : bool
         Whether gains were rounded so far that the machine may take a sentence for better than
         another which the metric puts before it: with a cost of 1e-9, say.
+    vocabulary : Vocabulary, optional
+        The one the machine was made for: the words that labels are the numbers of.
 
     Examples
     --------
@@ -52,11 +56,29 @@ class Machine:
     >>> machine = GRR().against(["the cat sat"]).machine(Vocabulary(["cat", "the", "dog"]))
     >>> machine
     <Machine of 16 states, 30 arcs, exact>
+
+    Printed, it lists states and arcs; ``any`` reads every word, ``ε`` none:
+
+    >>> from fstmetrics import WRR
+    >>> print(WRR().against(["the cat"]).machine(Vocabulary(["cat", "the"])))
+    <Machine of 3 states, 9 arcs, exact>
+    gains are divided by 2; begins in 0; ends in 2
+    from  reads  gain  to
+    0     ε         0  1
+    0     any       0  1
+    0     any      -1  0
+    0     the       1  1
+    1     ε         0  2
+    1     any       0  2
+    1     any      -1  1
+    1     cat       1  2
+    2     any      -1  2
     """
 
     parts: tuple[Part, ...]
     relation: Relation = "exact"
     rounded: bool = False
+    vocabulary: Vocabulary | None = None
 
     def __post_init__(self) -> None:
         """Refuse a machine that says nothing."""
@@ -74,6 +96,7 @@ class Machine:
             tuple(part for machine in several for part in machine.parts),
             max((machine.relation for machine in several), key=_RELATIONS.index),
             any(machine.rounded for machine in several),
+            several[0].vocabulary if several else None,
         )
 
     @property
@@ -152,38 +175,75 @@ class Machine:
             Fraction(_largest_gain(part)) / Fraction(part.denominator) for part in self.parts
         )
 
-    def to_fst(self, vocabulary: Vocabulary, *, symbols: bool = False) -> Any:
-        """Compile to an OpenFst acceptor over classes of words; costs are negated values.
+    def to_fst(self, words: Vocabulary | Lattice | Forest, *, symbols: bool = False) -> Any:
+        """Compile to an OpenFst acceptor; costs are negated values, a machine's ANY one arc a word.
 
-        A word that the machine knows is its own class, numbered as in the vocabulary; all
-        the others are one class, numbered ``len(vocabulary)`` and named ``<other>``. ANY
-        is expanded over the classes.
+        Of a lattice or forest, it reads all of its words by their numbers, so that it composes with
+        what :func:`lattices.to_fst` makes of the lattice: the shortest path is an oracle. Of a
+        vocabulary it is smaller: words that no arc of the machine names are one class, numbered
+        ``len(vocabulary)`` and named ``<other>``, to which other words have to be mapped first.
+
+        Weights are in single precision: sums are good to about 1e-6.
 
         Parameters
         ----------
-        vocabulary : Vocabulary
-            The one the machine was made for.
+        words : Lattice, Forest or Vocabulary
+            The space that the machine was made for, or its vocabulary. For a metric over
+            characters it is the space in characters (:func:`fstmetrics.contract.compile_for`).
         symbols : bool
-            Attach a symbol table with the classes.
+            Attach a symbol table: of a space all of its vocabulary, as :func:`lattices.to_fst`
+            does, of a vocabulary the classes.
 
         Returns
         -------
         pynini.Fst
+            Arcs are sorted by their labels.
+
+        Examples
+        --------
+        >>> import lattices, pynini
+        >>> from fstmetrics import WER
+        >>> lattice = lattices.Lattice.from_arcs(
+        ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "hat", -0.2), (1, 2, "cat", -0.7)],
+        ...     finals=[2],
+        ... )
+        >>> machine = WER().against(["the cat sat"]).machine(lattice.vocabulary)
+        >>> words = lattices.to_fst(lattice, scores=False)
+        >>> best = pynini.shortestpath(pynini.compose(words, machine.to_fst(lattice)))
+        >>> found = lattices.best(lattices.from_fst(best, lattice.vocabulary))
+        >>> found.text, round(found.score, 4)
+        ('the cat', 0.6667)
         """
         from lattices.formats.openfst.codec import encode
+        from lattices.interop import symbol_table
         from lattices.optional import require_pynini
 
-        columns = self.to_columns(vocabulary)
-        table = self.symbols(vocabulary, columns) if symbols else None
+        columns = self.to_columns(words)
+        table = None
+        if symbols:
+            if isinstance(words, Vocabulary):
+                table = self.symbols(words, columns)
+            else:
+                table = symbol_table(words.vocabulary)
         return require_pynini().Fst.read_from_string(
             encode(columns, isymbols=table, osymbols=table)
         )
 
-    def to_columns(self, vocabulary: Vocabulary) -> FstColumns:
+    def to_columns(self, words: Vocabulary | Lattice | Forest) -> FstColumns:
         """Return the acceptor of :meth:`to_fst` in columns; pynini is not needed."""
         from lattices.intersection.openfst import acceptor_columns
 
-        return acceptor_columns(self.automaton, len(vocabulary), self.unit)
+        if isinstance(words, Vocabulary):
+            others = ints([len(words)])
+        else:
+            labels = words.label if isinstance(words, Lattice) else words.symbol
+            others = np.unique(labels[labels > 0])
+        columns = acceptor_columns(self.automaton, others, self.unit)
+        order = np.lexsort((columns.ilabel, columns.src))
+        sorted_by_label = {
+            name: getattr(columns, name)[order] for name in ("src", "ilabel", "weight", "dst")
+        }
+        return replace(columns, olabel=sorted_by_label["ilabel"], **sorted_by_label)
 
     def symbols(self, vocabulary: Vocabulary, columns: FstColumns) -> dict[int, str]:
         """Return the names of the classes that the acceptor reads, and of epsilon.
@@ -211,6 +271,140 @@ class Machine:
         arcs = len(self.automaton.src)
         return f"<Machine of {self.num_states} states, {arcs} arcs, {self.relation}>"
 
+    def __str__(self) -> str:
+        """Return the states and arcs of each part in a table, as :meth:`plot` would draw them."""
+        tables = [repr(self)]
+        for part in self.parts:
+            states, arcs = _reached(part)
+            names = {state: _state_text(part, state)[0] for state in states}
+            begins, ends = (
+                ", ".join(
+                    names[state] + (f" with {gains[state]:g}" if gains[state] else "")
+                    for state in states
+                    if gains[state] > -math.inf
+                )
+                for gains in (explicit(part).initial, explicit(part).final + part.bonus)
+            )
+            rows = [("from", "reads", "gain", "to")]
+            rows += [
+                (names[source], _label_text(label, self.vocabulary), f"{gain:g}", names[target])
+                for source, target, label, gain in arcs
+            ]
+            first, second, third = (
+                max(map(len, column)) for column in list(zip(*rows, strict=True))[:3]
+            )
+            tables.append(
+                f"gains are divided by {part.denominator:g}; begins in {begins}; ends in {ends}"
+            )
+            tables += [
+                f"{source:{first}}  {reads:{second}}  {gain:>{third}}  {target}"
+                for source, reads, gain, target in rows
+            ]
+        return "\n".join(tables)
+
+    def to_networkx(self) -> Any:
+        """Return the machine as a ``networkx.MultiDiGraph``, all parts side by side.
+
+        ============  ======================================================================
+        graph         ``relation`` and ``rounded``; ``parts``, a pair of the denominator and the
+                      bonus of each
+        node          the state's number; ``part``; ``initial`` and ``final``, the gain of
+                      beginning and of ending there, where that is allowed
+        edge          ``word`` (``""`` for epsilon, None for any word) and ``gain``
+        ============  ======================================================================
+
+        Raises
+        ------
+        OptionError
+            If the machine does not know its words: :attr:`vocabulary` is None.
+
+        Examples
+        --------
+        >>> from fstmetrics import WRR
+        >>> words = Vocabulary(["cat", "the"])
+        >>> graph = WRR().against(["the cat"]).machine(words).to_networkx()
+        >>> graph.graph["parts"], graph.get_edge_data(1, 2)[0]
+        ([(2.0, 0.0)], {'word': '', 'gain': 0.0})
+        >>> Machine.from_networkx(graph, words)
+        <Machine of 3 states, 9 arcs, exact>
+        """
+        import networkx  # slow to load
+
+        if self.vocabulary is None:
+            raise OptionError("the machine does not know its words: its vocabulary is None")
+        graph = networkx.MultiDiGraph(
+            relation=self.relation,
+            rounded=self.rounded,
+            parts=[(part.denominator, part.bonus) for part in self.parts],
+        )
+        words: list[str | None] = ["", *self.vocabulary, None]  # ANY is -1, the last
+        for number, part in enumerate(self.parts):
+            automaton, base = explicit(part), len(graph)
+            for state in range(automaton.num_states):
+                gains = {"initial": automaton.initial[state], "final": automaton.final[state]}
+                finite = {name: float(gain) for name, gain in gains.items() if gain > -math.inf}
+                graph.add_node(base + state, part=number, **finite)
+            for source, target, label, gain in _arcs(automaton):
+                graph.add_edge(base + source, base + target, word=words[label], gain=gain)
+        return graph
+
+    @staticmethod
+    def from_networkx(graph: Any, vocabulary: Vocabulary) -> Machine:
+        """Return the machine of a graph that has the attributes of :meth:`to_networkx`.
+
+        Parameters
+        ----------
+        graph : networkx.MultiDiGraph or networkx.DiGraph
+            Nodes may be anything; one without ``part`` is of the first. Without ``parts`` there is
+            one, of denominator 1, and without ``relation`` the machine is a ``proxy``.
+        vocabulary : Vocabulary
+            Of the space to search; grows by words that it does not have.
+
+        Raises
+        ------
+        OptionError
+            If an edge has no word or leads to another part, a gain is not finite, or edges
+            without a word make a cycle.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> graph = networkx.DiGraph()
+        >>> graph.add_node("here", initial=0.0, final=0.0)
+        >>> graph.add_edge("here", "here", word="cat", gain=1.0)
+        >>> print(Machine.from_networkx(graph, Vocabulary()))
+        <Machine of 1 states, 1 arcs, proxy>
+        gains are divided by 1; begins in 0; ends in 0
+        from  reads  gain  to
+        0     cat       1  0
+        """
+        parts = []
+        for number, (denominator, bonus) in enumerate(graph.graph.get("parts", [(1.0, 0.0)])):
+            nodes = [node for node, data in graph.nodes(data=True) if data.get("part", 0) == number]
+            place = {node: state for state, node in enumerate(nodes)}
+            src, dst, label, gain = [], [], [], []
+            for source, target, data in graph.edges(nodes, data=True):
+                word = data.get("word", 0)
+                if target not in place or not (word is None or isinstance(word, str)):
+                    raise OptionError(
+                        f"the edge {source!r} -> {target!r} has the word {word!r}, expected a "
+                        "string or None, and a target in the same part"
+                    )
+                src.append(place[source])
+                dst.append(place[target])
+                label.append(ANY if word is None else vocabulary.add(word))
+                gain.append(data.get("gain", 0.0))
+            initial, final = (
+                floats([graph.nodes[node].get(name, -math.inf) for node in nodes])
+                for name in ("initial", "final")
+            )
+            automaton = Automaton(ints(src), ints(dst), ints(label), floats(gain), initial, final)
+            parts.append(Part(automaton, denominator, bonus))
+        about = graph.graph
+        return Machine(
+            tuple(parts), about.get("relation", "proxy"), about.get("rounded", False), vocabulary
+        )
+
     def plot(self, vocabulary: Vocabulary | None = None) -> Svg:
         """Return a picture of the machine as SVG: a notebook shows it, ``save(path)`` writes it.
 
@@ -223,9 +417,8 @@ class Machine:
         Parameters
         ----------
         vocabulary : Vocabulary, optional
-            The one the machine was made for; without it words are shown by their numbers, as
-            ``#5``, and so they are in a notebook, which shows machines of up to 300 arcs by
-            themselves.
+            For a machine that does not know its own: without one words are shown by their numbers,
+            as ``#5``.
 
         Raises
         ------
@@ -243,16 +436,16 @@ class Machine:
         from lattices.drawing import Arc, Graph, Node, draw
 
         nodes: list[Node] = []
-        arcs: list[Arc] = []
+        drawn: list[Arc] = []
         hidden = 0
+        words = self.vocabulary if vocabulary is None else vocabulary
         is_simple = all(_largest_gain(part) < _LONGEST_GAIN for part in self.parts)
         for part in self.parts:
             automaton = explicit(part)
-            # runs of matches before the first word, for example, which nothing leads to
-            reached = _reached(automaton)
-            hidden += automaton.num_states - len(reached)
-            number = {state: len(nodes) + place for place, state in enumerate(reached)}
-            for state in reached:
+            states, arcs = _reached(part)
+            hidden += automaton.num_states - len(states)
+            number = {state: len(nodes) + place for place, state in enumerate(states)}
+            for state in states:
                 first, last = float(automaton.initial[state]), float(automaton.final[state])
                 text, note = _state_text(part, state)
                 if first > -math.inf:
@@ -260,25 +453,17 @@ class Machine:
                 if last > -math.inf:
                     note += f", final {last + part.bonus:g}"
                 nodes.append(Node(text, first > -math.inf, last > -math.inf, note))
-            for source, target, label, gain in zip(
-                automaton.src.tolist(),
-                automaton.dst.tolist(),
-                automaton.label.tolist(),
-                automaton.gain.tolist(),
-                strict=True,
-            ):
-                if source in number:
-                    # not minus zero
-                    value = (gain if is_simple else gain / part.denominator) + 0.0
-                    number_text = f"{value:.4g}".replace("-", "−")
-                    named = f"{_label_text(label, vocabulary)}:{number_text}"
-                    arcs.append(Arc(number[source], (number[target],), named, is_word=label > 0))
+            for source, target, label, gain in arcs:
+                value = gain if is_simple else gain / part.denominator
+                number_text = f"{value:.4g}".replace("-", "−")
+                named = f"{_label_text(label, words)}:{number_text}"
+                drawn.append(Arc(number[source], (number[target],), named, is_word=label > 0))
         denominators = dict.fromkeys(f"{part.denominator:g}" for part in self.parts)
         notes = [f"gains are divided by {' and by '.join(denominators)}"] if is_simple else []
         if hidden:
             notes.append(f"{hidden} states that no path reaches are left out")
         title = f"{self.num_states} states, {len(self.automaton.src)} arcs, {self.relation}"
-        return draw(Graph(nodes, arcs, title=title, notes=notes))
+        return draw(Graph(nodes, drawn, title=title, notes=notes))
 
     def _repr_svg_(self) -> str | None:
         """Return the picture for a notebook, which shows the plain text of what is too large."""
@@ -287,10 +472,22 @@ class Machine:
         return str(self.plot()) if len(self.automaton.src) <= READABLE else None
 
 
-def _reached(automaton: Automaton) -> list[int]:
-    """Return the states that a path from an initial one reaches, in order."""
+def _arcs(automaton: Automaton) -> Iterator[tuple[int, int, int, float]]:
+    """Iterate over source, target, label and gain of the arcs, by their sources."""
+    order = np.argsort(automaton.src, kind="stable")
+    columns = automaton.src, automaton.dst, automaton.label, automaton.gain + 0.0  # not minus zero
+    return zip(*(column[order].tolist() for column in columns), strict=True)
+
+
+def _reached(part: Part) -> tuple[list[int], list[tuple[int, int, int, float]]]:
+    """Return the states that a path from an initial one reaches, in order, and their arcs.
+
+    Runs of matches before the first word, for example, have states, and nothing leads to them.
+    """
+    automaton = explicit(part)
+    arcs = list(_arcs(automaton))
     after: dict[int, list[int]] = {}
-    for source, target in zip(automaton.src.tolist(), automaton.dst.tolist(), strict=True):
+    for source, target, *_ in arcs:
         after.setdefault(source, []).append(target)
     waiting = np.flatnonzero(automaton.initial > -np.inf).tolist()
     found = set(waiting)
@@ -299,7 +496,7 @@ def _reached(automaton: Automaton) -> list[int]:
             if state not in found:
                 found.add(state)
                 waiting.append(state)
-    return sorted(found)
+    return sorted(found), [arc for arc in arcs if arc[0] in found]
 
 
 def _state_text(part: Part, state: int) -> tuple[str, str]:

@@ -6,12 +6,11 @@ Minimum-risk decoding asks for them. What is done in Python is done once for eac
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fstmetrics._native import PairMatches, Pairs, alignment_gains, edit_distances, pair_chrf
-from fstmetrics.contract import SCORING, Metric, offers
 from fstmetrics.external.tokenizers import NO_TOKENIZER
 from fstmetrics.list_units import ListUnits
 from fstmetrics.similarity.affix import checked_matrix
@@ -27,28 +26,6 @@ if TYPE_CHECKING:
 
 #: what sacreBLEU takes off the beginning or the end of a word
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-
-
-@runtime_checkable
-class PairScorer(Protocol):
-    """A metric that scores all pairs of two lists in one pass."""
-
-    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
-        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
-
-
-def scores_pairs(metric: Metric) -> bool:
-    """Tell whether a metric scores all pairs at once.
-
-    A subclass that has changed what a score is, and not ``pair_scores``, does not.
-
-    Examples
-    --------
-    >>> from fstmetrics import TBLEU, WER
-    >>> scores_pairs(WER()), scores_pairs(TBLEU())
-    (True, False)
-    """
-    return offers(type(metric), "pair_scores", SCORING)
 
 
 class JointUnits:

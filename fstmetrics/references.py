@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -238,9 +238,3 @@ def overlap(known: Container[str], references: Iterable[Reference]) -> Overlap:
                 other = any(variant in known for variant in variants)
                 found = Overlap.OTHER_CASE if other else Overlap.NOTHING
     return found
-
-
-def compares_words(metric: Any) -> bool:
-    """Tell whether a metric takes words as they are: no characters, no lower case."""
-    units = getattr(metric, "units", None)
-    return units is not None and tuple(units(("Ab",))) == ("Ab",)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lattices.errors import OptionError
+from lattices.options import (
+    option_fields,
+    read_options,
+    split_items,
+    split_named,
+    split_option,
+    write_value,
+)
 from lattices.registry import Registry, check_requirements, lacking
 
 if TYPE_CHECKING:
@@ -38,21 +45,16 @@ class Signature:
 
     def require(self) -> None:
         """Import and open what it needs, before any work; or raise what says what is missing."""
-        check_requirements(*(getattr(self, each.name) for each in _fields(self)))
+        check_requirements(*(getattr(self, name) for name in option_fields(type(self))))
 
     def __str__(self) -> str:
         """Return the signature."""
         shown = [
-            f"{field.name}={_spelled(getattr(self, field.name))}"
-            for field in _fields(self)
-            if field.metadata.get("always") or getattr(self, field.name) != field.default
+            f"{name}={_write(getattr(self, name))}"
+            for name, field in option_fields(type(self)).items()
+            if field.metadata.get("always") or getattr(self, name) != field.default
         ]
         return self.name + (":" + ",".join(shown) if shown else "")
-
-
-def _fields(metric: Any) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the options: whatever has a signature is a dataclass."""
-    return dataclasses.fields(metric)
 
 
 def option(default: Any, *, always: bool = False) -> Any:
@@ -60,16 +62,11 @@ def option(default: Any, *, always: bool = False) -> Any:
     return dataclasses.field(default=default, metadata={"always": always})
 
 
-def _spelled(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() else repr(value)
-    if isinstance(value, Signature):
-        text = str(value)
-        name, _, options = text.partition(":")
-        return f"{name}({options})" if options else name
-    return str(value)
+def _write(value: object) -> str:
+    if not isinstance(value, Signature):
+        return write_value(value)
+    name, _, options = str(value).partition(":")
+    return f"{name}({options})" if options else name
 
 
 def _check(methods: tuple[str, ...]) -> Callable[[Any], str]:
@@ -102,6 +99,10 @@ METRICS: Registry[Any] = Registry(
         "meteor": "fstmetrics.matching.meteor:METEOR",
         "gtm": "fstmetrics.matching.gtm:GTM",
         "maxsim": "fstmetrics.matching.maxsim:MAXSIM",
+        "cder": "fstmetrics.matching.cder:CDER",
+        "ribes": "fstmetrics.matching.ribes:RIBES",
+        "character": "fstmetrics.matching.character:CharacTER",
+        "lebleu": "fstmetrics.matching.lebleu:LeBLEU",
         "bllip": "fstmetrics.dependency.bllip:Bllip",
         "ter": "fstmetrics.external.sacrebleu:TER",
         "chrf": "fstmetrics.external.sacrebleu:ChrF",
@@ -152,6 +153,10 @@ NORMALISERS: Registry[Any] = Registry(
 )
 
 
+#: the option that every metric has, in two spellings
+_NORMALISE = ("normalise", "normalize")
+
+
 def parse_metric(specification: str) -> Metric:
     """Return the metric that a specification names.
 
@@ -169,15 +174,21 @@ def parse_metric(specification: str) -> Metric:
     Traceback (most recent call last):
     lattices.errors.OptionError: grr has no option 'm' (it has n, alpha, beta, similarity)
     """
-    name, _, options = specification.strip().partition(":")
-    items = _split(options)
-    normalise = [item for item in items if re.match("normali[sz]e=", item)]
-    rest = ",".join(item for item in items if item not in normalise)
+    text = specification.strip()
+    is_function = text.startswith("python:")
+    if is_function:
+        # the name has colons
+        name, *items = split_items(text)
+        options = [split_option(item, name) for item in items]
+    else:
+        name, options = split_named(text)
+    normalise = [value for key, value in options if key in _NORMALISE]
+    rest = [(key, value) for key, value in options if key not in _NORMALISE]
     built: Metric
-    if name == "python":
+    if is_function:
         from fstmetrics.external.utility import Utility
 
-        built = Utility.parse(f"python:{rest}")
+        built = Utility.of_function(name, rest)
     else:
         built = _build(METRICS.get(name), name, rest)
     if not normalise:
@@ -186,52 +197,15 @@ def parse_metric(specification: str) -> Metric:
         raise OptionError(f"{name} was given 'normalise' twice; lower+punctuation is for both")
     from fstmetrics.normalisation.metric import Normalised
 
-    return Normalised(built, normalise[0].partition("=")[2])
+    return Normalised(built, normalise[0])
 
 
-def _build(kind: type[Any], name: str, options: str) -> Any:
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    values: dict[str, Any] = {}
-    for item in _split(options):
-        key, equals, text = item.partition("=")
-        if not equals or not text:
-            raise OptionError(f"{item!r} in {name!r}: expected key=value")
-        if key not in fields:
-            known = ", ".join(fields) or "none"
-            raise OptionError(f"{name} has no option {key!r} (it has {known})")
-        if key in values:
-            raise OptionError(f"{name} was given {key!r} twice")
-        values[key] = _read(key, text, fields[key])
-    return kind(**values)
+def _build(kind: type[Any], name: str, options: Iterable[tuple[str, str]]) -> Any:
+    readers = {"similarity": _read_similarity}
+    return kind(**read_options(kind, options, name, readers=readers))
 
 
-def _split(options: str) -> list[str]:
-    """Split at commas outside parentheses."""
-    items: list[str] = []
-    depth, begin = 0, 0
-    for index, character in enumerate(options):
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            items.append(options[begin:index].strip())
-            begin = index + 1
-    if depth:
-        raise OptionError(f"parentheses do not match in {options!r}")
-    items.append(options[begin:].strip())
-    return items if options else []
-
-
-def _read(key: str, text: str, field: dataclasses.Field[Any]) -> Any:
-    if key == "similarity":
-        name, _, rest = text.partition("(")
-        return _build(SIMILARITIES.get(name), name, rest.removesuffix(")"))
-    if isinstance(field.default, bool):
-        if text.lower() not in ("true", "false"):
-            raise OptionError(f"{key}={text}: expected true or false")
-        return text.lower() == "true"
-    if isinstance(field.default, int | float):
-        number = type(field.default)
-        try:
-            return number(text)
-        except ValueError:
-            raise OptionError(f"{key}={text}: expected {number.__name__}") from None
-    return text
+def _read_similarity(text: str) -> Any:
+    name, _, rest = text.partition("(")
+    name, options = split_named(f"{name}:{rest.removesuffix(')')}")
+    return _build(SIMILARITIES.get(name), name, options)

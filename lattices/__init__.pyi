@@ -31,15 +31,12 @@ from .errors import (
 from .formats import read as read, write as write
 from .formats.lists.rows import from_rows as from_rows
 from .formats.references import read_references as read_references
-from .interop import (
-    from_fst as from_fst,
-    from_networkx as from_networkx,
-    to_fst as to_fst,
-    to_networkx as to_networkx,
-)
+from .interop import from_fst as from_fst, to_fst as to_fst
 from .interop.arrow import from_arrow as from_arrow, to_arrow as to_arrow
 from .interop.generate import from_generate as from_generate
+from .interop.graphs import from_networkx as from_networkx, to_networkx as to_networkx
 from .interop.hypotheses import from_hypotheses as from_hypotheses
+from .interop.objects import from_object as from_object
 from .interop.pocketsphinx import from_pocketsphinx as from_pocketsphinx
 from .interop.speech import from_k2 as from_k2, from_kaldi as from_kaldi
 from .spaces import (

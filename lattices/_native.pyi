@@ -229,6 +229,12 @@ def json_arcs(record: bytes) -> tuple[int, int, Annotated[NDArray[numpy.int32], 
     escape. None if anything is unusual.
     """
 
+def lattice_of_columns(src: NDArray[numpy.int32], dst: NDArray[numpy.int32], label: NDArray[numpy.int32], score: NDArray[numpy.float64], final: NDArray[numpy.float64], start: int, words: int, names: tuple[str, ...], features: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]] | None, final_features: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]] | None, called: str) -> tuple[LatticeColumns, FeatureColumns | None] | None:
+    """
+    Return columns and features in normal form; None if states are in no topological
+    order, or anything is wrong.
+    """
+
 def kaldi_text(record: bytes) -> tuple[int, int, bool, int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[bytes], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return what the lines of a lattice say: problem, line, compact, start, src, dst,
@@ -329,10 +335,16 @@ def kaldi_lines(key: str, lattice: LatticeColumns, name: Annotated[NDArray[numpy
     Return a lattice of a Kaldi text archive; `name` says which of `names` an arc has.
     """
 
-def kaldi_costs(lattice: LatticeColumns, features: FeatureColumns, graph: int, acoustic: int, tolerance: float) -> tuple[bool, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+def plain_kaldi_lines(key: str, lattice: LatticeColumns, features: FeatureColumns | None, graph: int, acoustic: int, tolerance: float, strings: list[str], compact: bool) -> bytes | None:
     """
-    Return whether scores are the sums of two features, and the costs: graph, acoustic,
-    final_graph, final_acoustic.
+    Return a lattice of a Kaldi text archive, with words of a vocabulary, and two features
+    or negated scores for costs. None if anything is unusual.
+    """
+
+def kaldi_costs(lattice: LatticeColumns, features: FeatureColumns | None, graph: int, acoustic: int, tolerance: float) -> tuple[bool, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+    """
+    Return whether scores are the sums of costs, and the costs: graph, acoustic,
+    final_graph, final_acoustic. They are two features, or else of scores alone.
     """
 
 def moses_lines(id: str, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], words: list[str], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: FeatureColumns | None, group_names: list[str], group_column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], group_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], extra: list[str]) -> bytes:
@@ -342,6 +354,19 @@ def moses_lines(id: str, word: Annotated[NDArray[numpy.int32], dict(shape=(None,
 
 def number_text(value: float) -> bytes:
     """Return a number as Python's repr spells it."""
+
+def path_list(lattice: LatticeColumns, features: FeatureColumns | None, arcs: numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.int32]) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], FeatureColumns | None, bool]:
+    """
+    Return the words of complete paths, where those of each begin, the scores, the
+    features, and whether all scores and features are finite.
+    """
+
+def k_best_lists(problems: list[tuple[LatticeColumns, FeatureColumns | None]], k: int, distinct: bool, workers: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], list[tuple[int, int]], list[FeatureColumns | None], bool]:
+    """
+    Return the k best paths of each lattice as lists: the words of all of them, where those of
+    each entry begin in its list, the scores, the entries and words of each list, the features,
+    and whether all scores and features are finite. A lattice without a path has no entries.
+    """
 
 def k_best_paths(lattice: LatticeColumns, k: int, distinct: bool) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
@@ -372,6 +397,12 @@ FOREST_SEARCH: ForestSearch = ...
 def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, memory: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]], list[tuple[float, bool]]]:
     """
     Return the derivations of the best sentences, and how much less than the best was looked for each time and whether that was all.
+    """
+
+def forest_product(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], slack: float, memory: int) -> tuple[int, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+    """
+    Return the number of nodes, head, tails, symbols, gain, edge of the forest and part
+    of the machine of each edge of the product that comes within the slack of the best.
     """
 
 def plan_forest(forest: ForestColumns, alignment: AlignmentColumns) -> tuple[bool, list[int], list[int]]:

@@ -103,10 +103,13 @@ ROOMS = {
     "decoding.minimum_risk": {"decoding.corpus", "decoding.extraction"},
     "decoding.training": {"decoding.extraction"},
     "decoding.corpus": {"decoding.extraction", "decoding.minimum_risk", "decoding.training"},
-    "decoding.report": {"decoding.corpus", "decoding.extraction", "decoding.minimum_risk"},
+    "decoding.tasks": {"decoding.corpus", "decoding.extraction", "decoding.minimum_risk"},
+    "decoding.report": {
+        "decoding.corpus", "decoding.extraction", "decoding.minimum_risk", "decoding.tasks",
+    },
     "decoding.cli": {
         "decoding.corpus", "decoding.extraction", "decoding.minimum_risk", "decoding.report",
-        "decoding.training",
+        "decoding.tasks", "decoding.training",
     },
 }  # fmt: skip
 
@@ -151,17 +154,25 @@ TESTED_IN = {
     "lattices/formats/fields": "lattices/formats/test_kaldi_text",
     "lattices/formats/forests/lines": "lattices/formats/test_hypergraph",
     "lattices/formats/forests/scores": "lattices/formats/test_cdec",
+    "lattices/formats/space_fields": "lattices/formats/test_arrow",
     "lattices/testing/samples": "lattices/formats/test_round_trips",
     "fstmetrics/external/tokenizers": "fstmetrics/ngram/test_bleu",
+    "fstmetrics/matching/edits": "fstmetrics/matching/test_lebleu",
     "fstmetrics/matching/family": "fstmetrics/matching/test_gtm",
     "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
+    "fstmetrics/product": "laws/test_products",
     "decoding/cli/output/breakdown": "decoding/cli/test_score",
     "decoding/cli/writing": "decoding/cli/test_convert",
     "decoding/corpus/outcomes": "decoding/corpus/test_runner",
+    "decoding/corpus/writers": "decoding/corpus/test_table",
+    "decoding/extraction/best_paths": "laws/test_products",
     "decoding/extraction/bleu_bound": "decoding/extraction/test_corpus",
     "decoding/extraction/corpus_selection": "decoding/extraction/test_corpus",
     "decoding/extraction/results": "decoding/extraction/test_oracle",
     "decoding/minimum_risk/results": "decoding/minimum_risk/test_mbr",
+    "decoding/tasks/corpus_oracle": "decoding/cli/test_oracle",
+    "decoding/tasks/curve": "decoding/cli/test_oracle",
+    "decoding/tasks/spaces": "decoding/corpus/test_encoding",
     "decoding/training/training_corpus": "decoding/training/test_risk_learner",
 }
 

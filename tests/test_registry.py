@@ -16,8 +16,8 @@ import lattices
 from fstmetrics import METRICS, PARSERS, SIMILARITIES, WER, parse_metric
 from lattices.errors import FormatError, PluginError, UnknownNameError
 from lattices.formats import FORMATS, Format, format_of
-from lattices.formats.outputs import format_of_output
 from lattices.formats.reading import claimants
+from lattices.formats.system_outputs import format_of_output
 from lattices.intersection import ENGINES
 from lattices.registry import Registry
 from tests.decoding.cli.commandline import cats

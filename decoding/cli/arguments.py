@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from decoding.corpus.outcomes import Failures, Segment
+    from decoding.extraction.search import Search
     from fstmetrics import Metric
     from fstmetrics.statistics.calibration import Calibration
     from fstmetrics.statistics.significance import OnDrawn
@@ -102,6 +104,12 @@ def size(text: str) -> int:
     return int(number * (factor or 1))
 
 
+def lower_name(text: str) -> str:
+    """Return ``NAME:OPTIONS`` with the name in lower case; for argparse."""
+    name, colon, options = text.partition(":")
+    return f"{name.lower()}{colon}{options}"
+
+
 def option(text: str) -> tuple[str, str]:
     """Return the two sides of ``KEY=VALUE``; for argparse."""
     key, equals, value = text.partition("=")
@@ -147,6 +155,29 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="number of worker processes; does not change the output (default: 1, in this process)",
     )
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add how to search: the fields of :class:`decoding.extraction.search.Search`."""
+    from decoding.extraction.search import Search
+
+    for each in fields(Search):
+        if each.metadata:
+            kind = {"N": positive, "SIZE": size}.get(each.metadata["metavar"], str)
+            parser.add_argument(f"--{each.name}", type=kind, **each.metadata)
+
+
+def search_of(arguments: argparse.Namespace) -> Search:
+    """Return how to search; what the engine needs has to be there."""
+    from decoding.extraction.search import Search
+
+    given = {each.name: getattr(arguments, each.name) for each in fields(Search) if each.metadata}
+    if given["engine"] not in (None, "auto"):
+        from lattices.intersection import ENGINES
+        from lattices.registry import check_requirements
+
+        check_requirements(ENGINES.get(given["engine"]))
+    return Search(**{name: value for name, value in given.items() if value is not None})
 
 
 def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
@@ -523,21 +554,6 @@ def _failure_lines(failures: Failures) -> list[str]:
     ]
     left = len(failures) - sum(count for _, count in causes)
     return [*lines[:-1], *([f"... and {left} more failures"] if left else []), lines[-1]]
-
-
-def tsv_cell(text: str, format: str = "tsv") -> str:
-    """Return a cell of a tab-separated table, or raise OptionError if it would break the table.
-
-    ``format`` is another one that keeps a sentence in a line.
-    """
-    if "\t" in text or "\n" in text or "\r" in text:
-        from lattices.errors import OptionError
-
-        raise OptionError(
-            f"{text!r} has a tab or a line end in it, which {format} cannot hold; use --format "
-            "jsonl"
-        )
-    return text
 
 
 #: formats of tables that are made when all rows are there

@@ -20,14 +20,15 @@ from decoding.cli.arguments import (
     report_failures,
     settling,
 )
-from decoding.cli.terminal import detail, is_verbose, note, print_summary, progress, say
+from decoding.cli.terminal import detail, is_verbose, note, progress, say
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
-    from decoding.cli.output.lines import Tally
     from decoding.corpus.journal import Journal
     from decoding.corpus.outcomes import Failures
-    from decoding.corpus.runner import Done, Failure, Job, ResumePoint, Segment
+    from decoding.corpus.runner import Done, Failure, Processing, ResumePoint, Segment
+    from decoding.corpus.table import SummedTask, Totals
+    from decoding.corpus.writers import Writer
     from fstmetrics import Metric
     from lattices.formats.references import References
 
@@ -89,13 +90,13 @@ def check_running(arguments: argparse.Namespace) -> None:
 
 @contextmanager
 def corpus_outcomes(
-    job: Job[R],
+    task: Processing[R],
     arguments: argparse.Namespace,
     *,
     first: Callable[[Iterator[Segment]], None] | None = None,
     earlier: ResumePoint | None = None,
 ) -> Iterator[Iterator[Done[R] | Failure]]:
-    """Run a job as the arguments say, with progress on a terminal."""
+    """Do a task as the arguments say, with progress on a terminal."""
     from decoding.corpus.runner import Failure, Inputs
     from decoding.corpus.runner import run as run_corpus
 
@@ -125,7 +126,7 @@ def corpus_outcomes(
 
         def watched() -> Iterator[Done[R] | Failure]:
             for outcome in run_corpus(
-                job,
+                task,
                 inputs,
                 options=dict(arguments.option),
                 first=first,
@@ -202,50 +203,34 @@ def sentences_taken(
         yield taken
 
 
-def line_format(arguments: argparse.Namespace) -> str:
-    """Return the format of the lines of segments: of csv and parquet, what they are made of."""
+def check_one_sentence(arguments: argparse.Namespace) -> None:
+    """Refuse several results of a segment in formats that have one."""
     if arguments.format in SENTENCES and (arguments.k or 1) > 1:
         arguments.parser.error(
             f"--format {arguments.format} has one sentence of each segment; -k goes with the others"
         )
-    return "jsonl" if arguments.format in TABULAR else arguments.format or "tsv"
 
 
 @contextmanager
-def _line_output(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
-    """Have lines written to another file if a table is asked for, and make it of them."""
-    if arguments.format not in TABULAR:
-        yield arguments
-        return
-    import json
-    from tempfile import TemporaryDirectory
-
-    from decoding.cli.tables import tabular
-    from decoding.frames import columns_of
-    from lattices.formats.streams import created
-
-    with TemporaryDirectory() as folder:
-        path = os.path.join(folder, "lines.jsonl")
-        yield argparse.Namespace(**{**vars(arguments), "output": path})
-        with open(path, encoding="utf-8") as lines, created(arguments.output) as output:
-            output.write(tabular(columns_of(map(json.loads, lines)), arguments.format))
-
-
-@contextmanager
-def resumable_output(
-    arguments: argparse.Namespace, task: dict[str, Any], on_failure: Callable[[Failure], None]
+def _resumable_output(
+    arguments: argparse.Namespace, stamp: dict[str, Any], on_failure: Callable[[Failure], None]
 ) -> Iterator[Journal]:
     """Open the output as the arguments say, and tell the user how to go on where that helps.
 
     ``on_failure`` is given every failure of the run that is resumed.
     """
-    from decoding.corpus.journal import journalled
+    from decoding.corpus.journal import Journal, journalled
     from lattices.errors import EngineError
 
-    with journalled(
-        arguments.output, task, resume=arguments.resume, on_failure=on_failure
-    ) as journal:
-        if arguments.resume:
+    resume = getattr(arguments, "resume", None)
+    if resume is None or arguments.format in TABULAR:
+        from lattices.formats.streams import created
+
+        with created(arguments.output) as stream:
+            yield Journal(stream)
+        return
+    with journalled(arguments.output, stamp, resume=resume, on_failure=on_failure) as journal:
+        if resume:
             done = journal.earlier.outcomes
             note(f"going on after {done} segments" if done else "there is nothing to resume")
         try:
@@ -282,137 +267,163 @@ def _files_named_by(metrics: Sequence[Metric]) -> list[str]:
     return sorted(part for part in parts if os.path.isfile(part))
 
 
-def task_over_corpus(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> dict[str, Any]:
-    """Return what every output depends on: a run is resumed by one that has the same task."""
+def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[str, Any]:
+    """Return what every output depends on: a run is resumed by one that has the same stamp.
+
+    These are the files, how they are read and written, and the fields of the task; ``without`` are
+    fields that are files, or make no difference.
+    """
+    from dataclasses import fields
+
     from decoding.version import __version__
 
+    metrics: Sequence[Metric] = task.metrics
+    skipped = {"references", "metrics", *without}
+    options = {
+        each.name: _stamp(getattr(task, each.name))
+        for each in fields(task)
+        if each.name not in skipped
+    }
     return {
         "version": __version__,
         "input": file_stamps(arguments.paths),
         "input format": arguments.input_format,
+        "input options": sorted(map(list, arguments.option)),
         "references": file_stamps(arguments.refs or []),
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,
         **({"partial references": True} if arguments.partial_refs else {}),
         "metrics": [str(metric) for metric in metrics],
         "metric files": file_stamps(_files_named_by(metrics)),
+        "format": arguments.format,
+        **options,
     }
 
 
-def write_summarised(
+def _stamp(value: Any) -> Any:
+    """Return an option as JSON has it, or as text."""
+    if isinstance(value, Mapping):
+        return sorted([name, _stamp(one)] for name, one in value.items())
+    return value if value is None or isinstance(value, str | int | float) else repr(value)
+
+
+def write_results(
     arguments: argparse.Namespace,
-    job: Job[Any],
-    tally: Tally,
-    references: References | None,
+    task: SummedTask,
+    writers: Mapping[str, Writer],
     *,
-    task: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    stamp: Mapping[str, Any] | None = None,
     done: str,
-    for_people: Callable[[dict[str, Any]], str],
-    decide: Callable[[Iterator[Outcome]], Iterator[Outcome]] = iter,
-    conclude: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     required: bool = False,
-) -> int:
-    """Run a job over the corpus, write its lines and the summary, and return the exit code.
+    kept: Sequence[str] = (),
+    watch: Callable[[Iterator[Outcome]], Iterator[Outcome]] = iter,
+    conclude: Callable[[Totals], dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Do a task over the corpus, write its results and the summary, and return the latter.
 
     Parameters
     ----------
     arguments : Namespace
-        Those of :func:`~.running.add_running` and :func:`~.running.add_resuming`, the output
-        and the file of the summary.
-    job : Job
-        Returns lines, which ``tally`` counts and turns into bytes.
-    tally : Tally
-    references : References, optional
-        Must have been used up in the end.
-    task : mapping
-        All that the output depends on: :func:`task_over_corpus` and what else there is.
-    settings : mapping
-        What the summary tells beyond ``tally``.
+        Those of :func:`~.running.add_running` and perhaps :func:`~.running.add_resuming`, the
+        output, its format, and perhaps the file of the summary.
+    task : SummedTask
+        Its references must have been used up in the end.
+    writers : mapping of str to Writer
+        What makes ``lines``, which are written, and perhaps what others there are for ``watch``.
+    stamp : mapping
+        :func:`stamp_of`, and what else the output depends on; for what can be resumed.
     done : str
         What the command does to segments, such as "searched", for the error that none could be.
-    for_people : function
-        Turns the summary into what is shown, unless the user wants quiet.
-    decide : function, optional
-        Turns what the job returns into what is written and counted.
-    conclude : function, optional
-        Turns the summary of the tally into the command's own.
     required : bool
         Whether nothing can be done without references.
+    kept : sequence of str
+        What ``watch`` needs of each segment.
+    watch : function, optional
+        Turns outcomes into those that are written and counted.
+    conclude : function, optional
+        Makes the summary in place of the task, while nothing has its final name yet.
     """
     from decoding.corpus.outcomes import Failure
+    from decoding.corpus.table import Totals
+    from decoding.corpus.writers import WrittenTask
     from lattices.formats.streams import created
 
+    totals, references = Totals(task.layout), task.references
     with ExitStack() as stack:
-        arguments = stack.enter_context(_line_output(arguments))
-        summary_file = (
-            _SummaryFile(stack.enter_context(created(arguments.summary)))
-            if arguments.summary
-            else None
-        )
+        path = getattr(arguments, "summary", None)
+        summary_file = _SummaryFile(stack.enter_context(created(path))) if path else None
 
         def count_earlier(failure: Failure) -> None:
-            tally.failures.append(failure)
+            totals.failures.append(failure)
             if summary_file is not None:
                 summary_file.add(failure)
 
-        journal = stack.enter_context(resumable_output(arguments, dict(task), count_earlier))
+        journal = stack.enter_context(
+            _resumable_output(arguments, dict(stamp or {}), count_earlier)
+        )
         outcomes = stack.enter_context(
             corpus_outcomes(
-                job,
+                WrittenTask(task, dict(writers), kept),
                 arguments,
                 first=settling(references, arguments, required=required),
                 earlier=journal.earlier,
             )
         )
-        tally.start(journal.state)
-        for outcome in decide(outcomes):
-            written = tally.add(outcome)
+        totals.start(journal.state)
+        rows: list[dict[str, Any]] = []
+        for outcome in totals.watch(watch(outcomes)):
+            data = b""
             if isinstance(outcome, Failure):
                 # plain text has no ids: an empty line keeps line i that of segment i, and what is
                 # wrong with a whole file is no segment
-                written = b"\n" if arguments.format == "text" and outcome.position >= 0 else b""
+                if arguments.format == "text" and outcome.position >= 0:
+                    data = b"\n"
                 if summary_file is not None:
                     summary_file.add(outcome)
-            journal.write(outcome, written)
+            elif arguments.format in TABULAR:
+                rows += outcome.result["lines"]
+            else:
+                data = "".join(outcome.result["lines"]).encode("utf-8")
+            journal.write(outcome, data)
             if journal.is_due:
-                journal.enter(tally.state())
-        check_results(tally, references, done)
-        summary = {**conclude(tally.summary()), **settings}
+                journal.enter(totals.state())
+        check_results(totals, references, done)
+        summary = (conclude or task.summary)(totals)
+        if arguments.format in TABULAR:
+            from decoding.cli.tables import tabular
+            from decoding.frames import columns_of
+
+            journal.write_rest(tabular(columns_of(rows), arguments.format))
         if summary_file is not None:
             summary_file.finish(summary)
-    report_failures(tally.failures)
-    say_unweighted(list(tally.unweighted))
-    if not arguments.quiet:
-        print_summary(for_people(summary))
-    _tell_engines(tally)
-    return 1 if tally.failures else 0
+    report_failures(totals.failures)
+    say_unweighted(list(totals.unweighted))
+    _tell_engines(totals)
+    return summary
 
 
-def tallied(
-    arguments: argparse.Namespace,
-    job: Job[Any],
-    tally: Tally,
-    references: References | None,
-    done: str,
-) -> dict[str, Any]:
-    """Run a job over the corpus for nothing but its summary, report failures, and return it.
+def sum_up(arguments: argparse.Namespace, task: SummedTask, done: str) -> dict[str, Any]:
+    """Do a task over the corpus for nothing but its summary, report failures, and return it.
 
-    Arguments are those of :func:`write_summarised`.
+    Arguments are those of :func:`write_results`.
     """
-    first = settling(references, arguments, required=True)
-    with corpus_outcomes(job, arguments, first=first) as outcomes:
-        tally.start(None)
+    from decoding.corpus.table import Totals
+    from decoding.corpus.writers import WrittenTask
+
+    totals = Totals(task.layout)
+    first = settling(task.references, arguments, required=True)
+    with corpus_outcomes(WrittenTask(task), arguments, first=first) as outcomes:
+        totals.start(None)
         for outcome in outcomes:
-            tally.add(outcome)
-    check_results(tally, references, done)
-    report_failures(tally.failures)
-    _tell_engines(tally)
-    return tally.summary()
+            totals.add(outcome)
+    check_results(totals, task.references, done)
+    report_failures(totals.failures)
+    _tell_engines(totals)
+    return task.summary(totals)
 
 
-def _tell_engines(tally: Tally) -> None:
-    detail(f"searched by {'+'.join(sorted(tally.engines))}")
+def _tell_engines(totals: Totals) -> None:
+    detail(f"searched by {'+'.join(sorted(totals.engines))}")
 
 
 def say_unweighted(names: Sequence[str]) -> None:
@@ -444,12 +455,12 @@ class _SummaryFile:
         self._stream.write(text.encode())
 
 
-def check_results(tally: _Counted, references: References | None, done: str) -> None:
+def check_results(totals: _Counted, references: References | None, done: str) -> None:
     """Refuse to write results if there are none, or if they may belong to other references.
 
     Parameters
     ----------
-    tally
+    totals
         How many records and segments there were, and the failures.
     references : References, optional
         Must have been used up.
@@ -458,15 +469,15 @@ def check_results(tally: _Counted, references: References | None, done: str) -> 
     """
     from lattices.errors import FormatError
 
-    failures = tally.failures
-    if references is not None and tally.records:
+    failures = totals.failures
+    if references is not None and totals.records:
         try:
-            references.finish(tally.records)
+            references.finish(totals.records)
         except FormatError:
             # a file that could not be read may be what makes the numbers differ
             report_failures(failures)
             raise
-    if tally.segments:
+    if totals.segments:
         return
     raise nothing_done(failures, f"nothing could be {done}")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decoding.cli.arguments import TABULAR, tsv_cell
+from decoding.cli.arguments import TABULAR
 from decoding.cli.terminal import coloured
 from decoding.plain_json import json_text
 
@@ -274,6 +274,8 @@ _NUMBERS = re.compile(r"[-+]?\d[\d.e+-]*|\[[-+]?\d[\d.e+-]*, [-+]?\d[\d.e+-]*\]"
 
 def tsv(rows: Iterable[Sequence[str]]) -> str:
     """Return rows as lines of tab-separated cells."""
+    from decoding.corpus.writers import tsv_cell
+
     return "".join("\t".join(map(tsv_cell, row)) + "\n" for row in rows)
 
 

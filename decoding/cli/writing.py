@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from decoding.cli.arguments import (
@@ -24,7 +24,7 @@ from decoding.cli.arguments import (
     report_failures,
     settling,
 )
-from decoding.cli.running import corpus_outcomes
+from decoding.cli.running import corpus_outcomes, say_unweighted
 from decoding.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -107,21 +107,23 @@ def transform_and_write(
     references: References | None = None,
     then: Callable[[Iterable[Done[Space] | Failure]], Iterable[Done[Space] | Failure]]
     | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> int:
     """Transform every segment of the input, write them, and return the exit code.
 
     ``references`` are those the transform uses, if any. ``then`` is for what has to be done with
-    segments in their order, by this process.
+    segments in their order, by this process. Features that are not among ``weights`` are told.
     """
-    from decoding.corpus.encoding import SYMBOLS, ReadyJob, SpacesJob
+    from decoding.corpus.encoding import SYMBOLS
+    from decoding.tasks.spaces import EncodedTask, SpacesTask
 
-    target = target_of(arguments)
+    target = replace(target_of(arguments), weights=weights)
     first = settling(references, arguments)
     if SYMBOLS not in target.options and then is None:
-        with corpus_outcomes(ReadyJob(transform, target), arguments, first=first) as outcomes:
+        with corpus_outcomes(EncodedTask(transform, target), arguments, first=first) as outcomes:
             return write_outcomes(arguments, target, outcomes, references)
     # no two processes may extend a table of symbols, nor know what comes before a segment
-    with corpus_outcomes(SpacesJob(transform), arguments, first=first) as spaces:
+    with corpus_outcomes(SpacesTask(transform), arguments, first=first) as spaces:
         ready = made_ready(spaces if then is None else then(spaces), target.ready)
         return write_outcomes(arguments, target, ready, references)
 
@@ -174,6 +176,7 @@ def write_outcomes(
         _write_one_by_one(path, target, good)
     report_failures(sieve.failures)
     sieve.report_losses()
+    say_unweighted(list(sieve.unweighted))
     if sieve.failures:
         say(f"{sieve.written} segments written, {len(sieve.failures)} failed")
     return 1 if sieve.failures else 0
@@ -248,6 +251,7 @@ class _Sieve:
         self._format, self._references, self._folder = format, references, folder
         self._records = 0
         self._losses: dict[str, tuple[str, int]] = {}
+        self.unweighted: dict[str, None] = {}
         self.written = 0
         self.failures = Failures()
 
@@ -267,6 +271,7 @@ class _Sieve:
                 )
                 continue
             self.written += 1
+            self.unweighted.update(dict.fromkeys(outcome.result.unweighted))
             for what, where in outcome.result.losses.items():
                 first, count = self._losses.get(what, (where, 0))
                 self._losses[what] = first, count + 1

@@ -7,12 +7,11 @@ the bytes together, and a segment that the format cannot hold is a failure of it
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from decoding.corpus.runner import Segment
-from decoding.corpus.transforms import Transform
+from decoding.corpus.transforms import unweighted
 from lattices.errors import FormatError, argument
 from lattices.formats import FORMATS
 from lattices.formats.base import AssembledFormat, Unsupported
@@ -51,10 +50,13 @@ class Ready:
         :meth:`Target.put` takes it.
     losses : mapping of str to str
         What the format cannot hold, and where it was.
+    unweighted : tuple of str
+        Features without weight, of the weights of the target.
     """
 
     data: Any
     losses: Mapping[str, str]
+    unweighted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Target:
         Options of its writer.
     together : bool
         Whether the file is more than its segments one after the other: then :meth:`put` writes it.
+    weights : mapping of str to float, optional
+        Those that spaces were scored by.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Target:
     lossy: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     together: bool = False
+    weights: Mapping[str, float] | None = None
 
     def ready(self, space: Space) -> Ready:
         """Return the segment as it is to be written.
@@ -98,11 +103,16 @@ class Target:
             raise FormatError(_WRONG_KIND[space.kind].format(self.format))
         losses = _Noted(format.name, self.lossy, space.id)
         if self.together and isinstance(format, AssembledFormat):
-            return Ready(format.encode(space, losses, **self.options), losses.noted)
+            data = format.encode(space, losses, **self.options)
+            return Ready(data, losses.noted, self._unweighted(space))
         stream = io.BytesIO()
         format.write(stream, [space], losses, **self.options)
         # a format of others may not say how its files are put together: this was but a trial
-        return Ready(space if self.together else stream.getvalue(), losses.noted)
+        data = space if self.together else stream.getvalue()
+        return Ready(data, losses.noted, self._unweighted(space))
+
+    def _unweighted(self, space: Space) -> tuple[str, ...]:
+        return () if self.weights is None else unweighted(space, self.weights)
 
     def put(self, stream: BinaryIO, ready: Iterable[Ready]) -> None:
         """Write a file of segments that must be written together."""
@@ -118,35 +128,3 @@ _WRONG_KIND = {
     "nbest": "{} holds no n-best lists",
     "forest": "{} holds no forests",
 }
-
-
-def _transformed(transform: Transform, segments: Sequence[Segment]) -> Sequence[Space]:
-    """Return the space of each segment; a transform that has ``together`` is called once."""
-    together = getattr(transform, "together", None)
-    if together is not None:
-        spaces: Sequence[Space] = together(segments)
-        return spaces
-    return [transform(segment) for segment in segments]
-
-
-@dataclass(frozen=True)
-class SpacesJob:
-    """Transform every segment."""
-
-    transform: Transform
-
-    def __call__(self, segments: Sequence[Segment]) -> list[Space]:
-        """Return the space of each segment."""
-        return list(_transformed(self.transform, segments))
-
-
-@dataclass(frozen=True)
-class ReadyJob:
-    """Transform every segment, and make it ready to be written."""
-
-    transform: Transform
-    target: Target
-
-    def __call__(self, segments: Sequence[Segment]) -> list[Ready]:
-        """Return each segment as it is to be written."""
-        return [self.target.ready(space) for space in _transformed(self.transform, segments)]

@@ -85,6 +85,10 @@ class Journal:
             where = (outcome.position, outcome.path, outcome.line, outcome.id)
             self._failures.append([*where, outcome.reason])
 
+    def write_rest(self, data: bytes) -> None:
+        """Write what belongs to no segment, of an output that has no record."""
+        self._stream.write(data)
+
     @property
     def is_due(self) -> bool:
         """Whether it is time for an entry."""

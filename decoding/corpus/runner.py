@@ -1,4 +1,4 @@
-"""Runner of one job over a corpus: streamed, parallel, in order, with isolated failures.
+"""Runner of one task over a corpus: streamed, parallel, in order, with isolated failures.
 
 The input is cut into chunks here, and chunks are parsed and worked on in batches, by worker
 processes or in this one. Cutting is cheap and needs no understanding of the content, so
@@ -16,11 +16,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parsed, without_first
 from decoding.corpus.outcomes import Done, Failure, Segment
-from fstmetrics.references import Overlap, compares_words, overlap
+from fstmetrics.contract import compares_words
+from fstmetrics.references import Overlap, overlap
 from fstmetrics.references import VocabularyWarning as VocabularyWarning
 from lattices.errors import (
     EngineError,
@@ -37,18 +38,29 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from multiprocessing.connection import Connection
 
-__all__ = ["Done", "Failure", "Inputs", "Job", "ResumePoint", "Segment", "run"]
+__all__ = ["Done", "Failure", "Inputs", "ResumePoint", "Segment", "run"]
 
 R = TypeVar("R")
+T = TypeVar("T", covariant=True)
 
 #: what a job may raise because of one segment; anything else is a fault of the program
 SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
 
+#: words of a vocabulary that further batches share: they are not looked up again and again
+MOST_WORDS = 1 << 16
 #: seconds after the death of a worker in which a signal may still arrive
 GRACE = 0.2
 
 #: from the segments of one batch to one result each; picklable, for worker processes
-Job: TypeAlias = Callable[[Sequence[Segment]], Sequence[R]]
+Process: TypeAlias = Callable[[Sequence[Segment]], Sequence[R]]
+
+
+class Processing(Protocol[T]):
+    """A task: see :class:`decoding.corpus.table.Task`."""
+
+    def process(self, segments: Sequence[Segment]) -> Sequence[T]:
+        """Return a result for each segment."""
+
 
 #: the outcomes of a batch, the seconds they took, and the words that references share with spaces
 _Worked: TypeAlias = "tuple[list[Done[Any] | Failure], float, Overlap]"
@@ -77,7 +89,7 @@ class ResumePoint:
 
 
 def run(
-    job: Job[R],
+    task: Processing[R] | Process[R],
     paths: Iterable[PathLike] | Inputs,
     *,
     format: str | None = None,
@@ -91,19 +103,19 @@ def run(
     on_read: Callable[[int], None] | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[Done[R] | Failure]:
-    """Do a job for every segment of the given files, and iterate over what becomes of them.
+    """Do a task for every segment of the given files, and iterate over what becomes of them.
 
     Outcomes come in the order of the input, whatever the number of workers, and are the
-    same. The vocabulary of a batch is its own, or that of its file. Where the job fails for a
+    same. Batches share a vocabulary for as long as it is not large. Where the task fails for a
     batch, its segments are tried one by one, so that only the one at fault is lost. A second
     segment with the id of one that has a result, in whatever file, is a failure.
 
     Parameters
     ----------
-    job
-        A callable from the segments of a batch to a result for each; a function or an object
-        that can be pickled, if there are workers. It is sent to each worker once, but with
-        every batch if the ``executor`` is yours.
+    task
+        What has ``process(segments)``, which returns a result for each segment of a batch, such as
+        :class:`decoding.OracleTask`; or a function like that. If there are workers it can be
+        pickled. It is sent to each worker once, but with every batch if the ``executor`` is yours.
     paths
         Files, directories, or ``-`` for standard input: see
         :func:`lattices.formats.read_records`.
@@ -131,7 +143,7 @@ def run(
         worker to read; in all :attr:`Inputs.bytes`.
     warn
         Called in the end, once, if no word of the references occurs in any of the spaces, or
-        only in another case, for jobs that score (see :mod:`fstmetrics.references`); by default a
+        only in another case, for tasks that score (see :mod:`fstmetrics.references`); by default a
         :class:`~fstmetrics.references.VocabularyWarning`.
 
     Raises
@@ -164,7 +176,7 @@ def run(
     elsewhere = workers > 1 or executor is not None
     pace = BatchSizer(batch_records)
     cut = batches(inputs.chunks(on_read, pace, elsewhere), pace)
-    work = _Work(job, dict(options or {}))
+    work = _Work(task, dict(options or {}))
     done = ResumePoint() if earlier is None else earlier
     found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
     return _without_repeats(found, done.seen)
@@ -178,29 +190,35 @@ def _warn(problem: str) -> None:
 class _Work:
     """What is done with a batch, wherever that is."""
 
-    job: Job[Any]
+    task: Any
     options: dict[str, Any]
     spellings: dict[str, str] = field(default_factory=lambda: dict(argument_spellings()))
     overlap: Overlap = Overlap.UNKNOWN
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what workers get: each has words of its own."""
+        return {**self.__dict__, "vocabulary": Vocabulary()}
 
     def __call__(self, batch: Batch) -> _Worked:
-        """Parse a batch and do the job for it; return the outcomes, and how long it took."""
+        """Parse a batch and process it; return the outcomes, and how long it took."""
         started = time.perf_counter()
         with arguments_spelled(self.spellings):
             parts = list(self.parsed(batch))
             segments = [part for part in parts if isinstance(part, Segment)]
             if self.overlap < Overlap.WORDS:
                 # one word is enough, and nothing is asked after it
-                self.overlap = max(self.overlap, overlap_of_segments(self.job, segments))
-            outcomes = iter(_isolated(self.job, segments))
+                self.overlap = max(self.overlap, overlap_of_segments(self.task, segments))
+            outcomes = iter(_isolated(self.task, segments))
         all_of_them = [next(outcomes) if isinstance(part, Segment) else part for part in parts]
         return all_of_them, time.perf_counter() - started, self.overlap
 
     def parsed(self, batch: Batch) -> Iterator[Segment | Failure]:
         """Iterate over the segments of a batch, parsed as they are asked for."""
-        vocabulary = Vocabulary()
+        if len(self.vocabulary) > MOST_WORDS:
+            self.vocabulary = Vocabulary()
         for chunk in batch:
-            yield from parsed(chunk, vocabulary, self.options)
+            yield from parsed(chunk, self.vocabulary, self.options)
 
 
 def _outcomes(
@@ -221,7 +239,7 @@ def _outcomes(
                 first(chain([segment], segments))
                 cut = chain([batch], cut)
                 break
-            # nothing in it can be parsed: there is nothing for the job to do
+            # nothing in it can be parsed: there is nothing to process
             failures, *_ = work(batch)
             yield from failures[skipped:]
             skipped = max(0, skipped - len(failures))
@@ -329,7 +347,7 @@ def _ending() -> list[signal.Signals]:
 
 
 def _employ(work: _Work, end: Connection) -> None:
-    """Make a worker process ready: the job comes once, not with every batch."""
+    """Make a worker process ready: the task comes once, not with every batch."""
     import threading
 
     global _work
@@ -358,18 +376,18 @@ def _employed(batch: Batch) -> _Worked:
     return _work(batch)
 
 
-def _isolated(job: Job[R], segments: list[Segment]) -> list[Done[R] | Failure]:
-    """Do the job for all segments, or for each alone if it fails for all of them."""
+def _isolated(task: Any, segments: list[Segment]) -> list[Done[Any] | Failure]:
+    """Process all segments, or each alone if that fails for all of them."""
     if not segments:
         return []
     try:
-        results = job(segments)
+        results = getattr(task, "process", task)(segments)
     except ImportError:
         # no fault of the segment's: all the others would fail as well
         raise
     except SEGMENT_ERRORS as problem:
         if len(segments) > 1:
-            return [outcome for segment in segments for outcome in _isolated(job, [segment])]
+            return [outcome for segment in segments for outcome in _isolated(task, [segment])]
         at = segments[0]
         return [Failure(at.position, at.path, at.line, at.id, reason_of(problem))]
     return [
@@ -397,24 +415,25 @@ def _without_repeats(
             yield outcome
 
 
-def overlap_of_segments(job: Any, segments: Sequence[Segment]) -> Overlap:
-    """Return the overlap of segments with the references that a job scores them by.
+def overlap_of_segments(task: Any, segments: Sequence[Segment]) -> Overlap:
+    """Return the overlap of segments with the references that a task scores them by.
 
-    Such a job has ``references``, None for those of the segments, and ``metrics``, one of which
-    has to compare words as they are.
+    Such a task has ``references``, None for those of the segments, and ``metrics``; if there are
+    any, one of them has to compare words as they are.
     """
-    metrics = getattr(job, "metrics", ())
-    if not hasattr(job, "references") or (metrics and not any(map(compares_words, metrics))):
+    metrics = getattr(task, "metrics", None)
+    if metrics is None or (metrics and not any(map(compares_words, metrics))):
         return Overlap.UNKNOWN
+    references = task.references
     found = Overlap.UNKNOWN
     for segment in segments:
         try:
             given = segment.space.references
-            if job.references is not None:
-                given = job.references.get(segment.id, segment.position)
+            if references is not None:
+                given = references.get(segment.id, segment.position)
             found = max(found, overlap(segment.space.vocabulary, given))
         except Error:
-            # the job has the same to say
+            # the task has the same to say
             continue
         if found is Overlap.WORDS:
             break

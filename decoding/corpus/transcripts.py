@@ -11,11 +11,11 @@ import lattices
 from decoding.minimum_risk.rover import CONFIDENCE
 from lattices.errors import FormatError
 from lattices.formats.base import decoded_lines
-from lattices.formats.outputs import LAYOUTS, format_of_output, has_results, read_output
 from lattices.formats.reading import claimants, sniffs
 from lattices.formats.references import References
 from lattices.formats.references.nist import Lines, TimedWord, timed_words
 from lattices.formats.streams import opened
+from lattices.formats.system_outputs import LAYOUTS, format_of_output, has_results, read_output
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
@@ -56,7 +56,8 @@ def read_transcripts(
     Parameters
     ----------
     path, format, references, option
-        As in :func:`lattices.formats.outputs.read_output`; lines without ids are numbered from 1.
+        As in :func:`lattices.formats.system_outputs.read_output`; lines without ids are
+        numbered from 1.
 
     Raises
     ------

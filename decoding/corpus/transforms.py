@@ -6,18 +6,19 @@ do it for a batch, and make what comes out ready to be written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.lists import chosen, draw, listed
-from lattices.algorithms import k_best_paths, prune
+from decoding.lists import chosen, draw
+from lattices.algorithms import prune
+from lattices.algorithms.kbest import k_best_lists
 from lattices.errors import OptionError
 from lattices.formats.references import References
-from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces import Forest, NBest, Space
 from lattices.tokens.words import to_words
 
 #: from one segment to the space to write; picklable, for worker processes
@@ -69,6 +70,7 @@ class KBest:
 
     Examples
     --------
+    >>> from lattices import Lattice
     >>> arcs = [(0, 1, "a", -1.0), (0, 1, "a", -2.0), (0, 1, "b", -3.0)]
     >>> segment = Segment(0, "", 0, Lattice.from_arcs(arcs, finals=[1]))
     >>> [found.text for found in KBest(2)(segment)]
@@ -82,9 +84,16 @@ class KBest:
 
     def __call__(self, segment: Segment) -> NBest:
         """Return the list."""
-        space = segment.space
-        if isinstance(space, Lattice | Forest):
-            return listed(space, k_best_paths(space, self.k, self.distinct))
+        return self.together([segment])[0]
+
+    def together(self, segments: Sequence[Segment]) -> list[NBest]:
+        """Return the lists of a batch, those of its lattices by one native call."""
+        spaces = [segment.space for segment in segments]
+        graphs = [space for space in spaces if not isinstance(space, NBest)]
+        made = iter(k_best_lists(graphs, self.k, self.distinct))
+        return [self._of(space) if isinstance(space, NBest) else next(made) for space in spaces]
+
+    def _of(self, space: NBest) -> NBest:
         order = np.argsort(-space.score, kind="stable").tolist()
         if self.distinct:
             best: dict[tuple[str, ...], int] = {}
@@ -100,6 +109,7 @@ class Pruned:
 
     Examples
     --------
+    >>> from lattices import Lattice
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -3.0)], finals=[1])
     >>> Pruned(beam=1.0)(Segment(0, "", 0, lattice))
     <Lattice '' of 2 states, 1 arcs>
@@ -136,6 +146,7 @@ class Sampled:
 
     Examples
     --------
+    >>> from lattices import Lattice
     >>> lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", 0.0)], finals=[1], id="s1")
     >>> segment = Segment(7, "", 0, lattice)
     >>> len({found.text for found in Sampled(100)(segment)})
@@ -169,6 +180,7 @@ class Rescored:
 
     Examples
     --------
+    >>> from lattices import Lattice
     >>> arcs = [(0, 1, "a", -1.0, {"lm": -3.0}), (0, 1, "b", -2.0, {"lm": -1.0, "tm": 2.0})]
     >>> segment = Segment(0, "", 0, Lattice.from_arcs(arcs, finals=[1]))
     >>> Rescored({"lm": 0.5, "tm": 1.0})(segment).score.tolist()
@@ -201,6 +213,7 @@ def unweighted(space: Space, weights: Mapping[str, float]) -> tuple[str, ...]:
 
     Examples
     --------
+    >>> from lattices import Lattice
     >>> arcs = [(0, 1, "a", 0.0, {"lm": 1.0, "tm": 2.0})]
     >>> unweighted(Lattice.from_arcs(arcs, finals=[1]), {"tm": 1.0})
     ('lm',)

@@ -17,7 +17,7 @@ import numpy as np
 from decoding._native import search_bleu
 from decoding.extraction.ranked import KBEST_FALLBACK, LABELS, RankedSentence, kbest_fallback
 from decoding.extraction.search import SEARCH, Search
-from fstmetrics.contract import ClippedMatches, MatchEvaluator, Prepared
+from fstmetrics.contract import ClippedMatches, Evaluator, Prepared, clipped_matches
 from lattices import _native
 from lattices.algorithms import k_best, to_characters
 from lattices.algorithms.paths import no_complete_path
@@ -80,7 +80,7 @@ class StatisticsFront(NamedTuple):
 
 def label_search(
     spaces: Sequence[Lattice | Forest],
-    evaluators: Sequence[MatchEvaluator],
+    evaluators: Sequence[Evaluator],
     k: int = 1,
     limits: Search = SEARCH,
     *,
@@ -136,7 +136,7 @@ def label_search(
 
 def statistics_fronts(
     spaces: Sequence[Lattice | Forest],
-    evaluators: Sequence[MatchEvaluator],
+    evaluators: Sequence[Evaluator],
     limits: Search = SEARCH,
 ) -> list[StatisticsFront]:
     """Return the front of each space; see :func:`decoding.statistics_front`."""
@@ -174,7 +174,7 @@ class Problem(NamedTuple):
     """
 
     space: Lattice | Forest
-    evaluator: MatchEvaluator
+    evaluator: Evaluator
     matches: ClippedMatches
     prepared: Prepared[Any]
     given: Given
@@ -213,14 +213,14 @@ class Answer(NamedTuple):
 
 
 def problems_of(
-    spaces: Sequence[Lattice | Forest], evaluators: Sequence[MatchEvaluator]
+    spaces: Sequence[Lattice | Forest], evaluators: Sequence[Evaluator]
 ) -> list[Problem]:
     """Return problems for :func:`search`."""
     problems = []
     for space, evaluator in zip(spaces, evaluators, strict=True):
         if isinstance(space, Forest):
             _native.check_sums(space.columns)
-        matches = evaluator.clipped_matches()
+        matches = clipped_matches(evaluator)
         prepared = _prepared(space, matches)
         given = _given(space, prepared, matches)
         problems.append(Problem(space, evaluator, matches, prepared, given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -26,10 +26,9 @@ from fstmetrics.contract import (
     EVALUATOR,
     METRIC,
     ROUNDING,
-    FractionMetric,
+    abilities_of,
     by_denominator,
     for_segment,
-    has_matches,
 )
 from fstmetrics.references import Reference
 from lattices.algorithms import best
@@ -215,7 +214,8 @@ def candidates(
     problems = [
         (space, each)
         for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True)
-        if not isinstance(space, NBest) and not (ours and has_matches(evaluator))
+        if not isinstance(space, NBest)
+        and not (ours and abilities_of(evaluator).clipped_matches is not None)
         for each in (evaluator, *(parts if parts is not None and len(parts) > 1 else ()))
     ]
     searched = iter(
@@ -230,7 +230,7 @@ def candidates(
         if isinstance(space, NBest):
             found.append(_of_list(space, evaluator))
             continue
-        if ours and has_matches(evaluator):
+        if ours and abilities_of(evaluator).clipped_matches is not None:
             found.append(_of_front(space, evaluator, next(fronts)))
             continue
         sentences, own = _Sentences(evaluator), next(searched)
@@ -282,7 +282,7 @@ def statistics_front(
     >>> [each.text for each in front.hypotheses], front.rows[:, :2].tolist(), front.exact
     (['the cat', 'the cat sat'], [[2.0, 1.0], [3.0, 2.0]], True)
     """
-    if not has_matches(evaluator):
+    if abilities_of(evaluator).clipped_matches is None:
         raise OptionError(f"{evaluator.metric} has no front of statistics: BLEU and its kin have")
     return _fronts([space], [evaluator], Search.of("statistics_front", search))[0]
 
@@ -296,7 +296,7 @@ def _fronts(
     some = [
         (space, evaluator)
         for space, evaluator in zip(spaces, evaluators, strict=True)
-        if not isinstance(space, NBest) and has_matches(evaluator)
+        if not isinstance(space, NBest) and abilities_of(evaluator).clipped_matches is not None
     ]
     if not some:
         return []
@@ -389,7 +389,7 @@ class _Sentences:
         return [row]
 
     def _add_if_attained(self, found: Oracle) -> bool:
-        metric = cast(FractionMetric, self.evaluator.metric)
+        metric = cast(Any, self.evaluator.metric)  # only metrics with fractions have parts
         rows = np.array([found.stats, self.evaluator.stats(found.tokens)])
         wanted, attained = metric.fractions(rows)[1].tolist()
         if wanted == attained:

@@ -2,7 +2,7 @@
 
 A *front* holds the rows of statistics that one segment can have. The score of a corpus is that
 of the sum of one row from each front, and for most metrics the best sum is not made of the best
-rows. Where the score is a sum over a sum (:func:`fstmetrics.contract.has_fractions`) the answer is
+rows. Where the score is a sum over a sum (``fractions`` of a metric) the answer is
 exact; for BLEU a search is bounded from above by Lagrange multipliers
 (:mod:`decoding.extraction.bleu_bound`); for other metrics it is a search without a bound.
 """
@@ -17,7 +17,7 @@ from typing import TypeGuard
 import numpy as np
 
 from fstmetrics import BLEU, Metric, quality, scores_of
-from fstmetrics.contract import ROUNDING, FractionMetric, has_fractions
+from fstmetrics.contract import ROUNDING, metric_abilities_of
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
 from lattices.records import Record
@@ -99,8 +99,9 @@ def undominated(rows: FloatColumn, metric: Metric) -> IntColumn:
     for place, row in enumerate(map(tuple, rows.tolist())):
         distinct.setdefault(row, place)
     first = np.array(list(distinct.values()))
-    if has_fractions(metric):
-        numerator, denominator = metric.fractions(rows[first])
+    fractions = metric_abilities_of(metric).fractions
+    if fractions is not None:
+        numerator, denominator = fractions(metric, rows[first])
         worth = numerator if metric.higher_is_better else -numerator
         order = np.lexsort((-worth, denominator))  # stable: the first of equals stays first
         starts = np.flatnonzero(np.diff(denominator[order], prepend=-1.0))
@@ -194,8 +195,9 @@ def corpus_choice(
     corpus = Corpus(fronts, metric)
     given = [ints(start) for start in starts]
     bound: float | None
-    if has_fractions(metric):
-        places = _best_ratio(corpus, metric)
+    fractions = metric_abilities_of(metric).fractions
+    if fractions is not None:
+        places = _best_ratio(corpus, *fractions(metric, corpus.rows))
         bound = corpus.score(places)
     elif prod(map(len, fronts)) <= _MOST_SELECTIONS:
         places = _best_of_all(corpus)
@@ -263,7 +265,7 @@ class Corpus:
         return scores if self.metric.higher_is_better else -scores
 
 
-def _best_ratio(corpus: Corpus, metric: FractionMetric) -> IntColumn:
+def _best_ratio(corpus: Corpus, numerator: FloatColumn, denominator: FloatColumn) -> IntColumn:
     """Return the selection with the best ratio of summed numerators and denominators.
 
     ``max of G / D`` over selections with D > 0, each step from q to the ratio of the selection
@@ -271,7 +273,7 @@ def _best_ratio(corpus: Corpus, metric: FractionMetric) -> IntColumn:
     that selection has D = 0, the row with a denominator that costs least takes its place. Beside
     it there is one more candidate, the best selection with D = 0.
     """
-    numerator, denominator = metric.fractions(corpus.rows)
+    metric = corpus.metric
     gain = numerator if metric.higher_is_better else -numerator
     candidates = []
     none = np.where(denominator == 0, gain, -np.inf)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from decoding._native import search_words
+from decoding._native import OracleTable, search_words
 from decoding.extraction.ranked import (
     expand_reference_lattices,
     ranked_entries,
@@ -18,27 +18,22 @@ from decoding.extraction.ranked import (
     ranking,
 )
 from decoding.extraction.results import Oracle as Oracle
+from decoding.extraction.results import OracleBatch, views_of
 from decoding.extraction.results import score_hypothesis as score_hypothesis
 from decoding.extraction.search import OUR_ENGINES, SEARCH, Search, SearchOptions
-from fstmetrics import (
-    CompiledEvaluator,
-    Evaluator,
-    Metric,
-    has_machine,
-    quality,
-)
+from fstmetrics import CompiledEvaluator, Evaluator, Metric, has_machine, quality
 from fstmetrics.contract import (
     EVALUATOR,
     EVALUATORS,
-    ROUNDING,
-    MatchEvaluator,
     Prepared,
+    abilities_of,
+    compares_words,
     compile_for,
-    has_matches,
     nbest_values,
+    rounding_of,
 )
 from fstmetrics.machine import Machine
-from fstmetrics.references import Overlap, VocabularyWarning, compares_words, overlap
+from fstmetrics.references import Overlap, VocabularyWarning, overlap
 from lattices._native import check_sums
 from lattices.algorithms import k_best
 from lattices.algorithms.paths import no_complete_path
@@ -230,7 +225,7 @@ def ranked_oracles(
             for each in entries
         ]
     if not has_machine(evaluator):
-        if not search.is_ours or not has_matches(evaluator):
+        if not search.is_ours or abilities_of(evaluator).clipped_matches is None:
             raise _no_machine(evaluator, search)
         from decoding.extraction.bleu_search import label_search
 
@@ -320,19 +315,36 @@ def find_oracles(
     search: Search = SEARCH,
     *,
     model_weight: float = 0.0,
-    one_best: bool = False,
 ) -> list[Oracle]:
-    """Return what :func:`oracles` does, of a part of a corpus, which says little about words.
+    """Return what :func:`oracles` does, of a part of a corpus, which says little about words."""
+    return list(search_oracles(spaces, evaluators, search, model_weight=model_weight))
 
-    With ``one_best`` those that the kernel finds have the model's own choice ``beside`` them.
+
+def search_oracles(
+    spaces: Sequence[Space],
+    evaluators: Sequence[Evaluator],
+    search: Search = SEARCH,
+    *,
+    model_weight: float = 0.0,
+    one_best: bool = False,
+) -> OracleBatch:
+    """Return the oracle of each space, in columns.
+
+    With ``one_best`` the model's own choices are scored, too, where one native call finds all.
     """
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    results, others = _by_words(spaces, evaluators, search, model_weight, one_best)
+    table, indexes, others = _by_words(spaces, evaluators, search, model_weight, one_best)
+    if not others and len(indexes) == len(spaces):
+        return OracleBatch(table=table, evaluators=evaluators)
+    results: list[Oracle | None] = [None] * len(spaces)
+    views = views_of(table, [evaluators[index] for index in indexes])
+    for index, view in zip(indexes, views, strict=True):
+        results[index] = view
     by_engine: dict[int, tuple[Lattice | Forest, CompiledEvaluator]] = {}
     # all of one metric go together
-    by_labels: dict[Metric, dict[int, tuple[Lattice | Forest, MatchEvaluator]]] = {}
+    by_labels: dict[Metric, dict[int, tuple[Lattice | Forest, Evaluator]]] = {}
     for index in others:
         space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
@@ -342,7 +354,7 @@ def find_oracles(
             )
         elif has_machine(evaluator):
             by_engine[index] = space, evaluator
-        elif search.is_ours and has_matches(evaluator):
+        elif search.is_ours and abilities_of(evaluator).clipped_matches is not None:
             by_labels.setdefault(evaluator.metric, {})[index] = space, evaluator
         else:
             raise _no_machine(evaluator, search)
@@ -360,7 +372,7 @@ def find_oracles(
     if by_engine:
         for index, each in _by_engine(by_engine, search, model_weight).items():
             results[index] = each
-    return cast(list[Oracle], results)
+    return OracleBatch(cast(list[Oracle], results))
 
 
 def _by_words(
@@ -369,11 +381,11 @@ def _by_words(
     search: Search,
     model_weight: float,
     one_best: bool,
-) -> tuple[list[Oracle | None], list[int]]:
+) -> tuple[OracleTable, list[int], list[int]]:
     """Search lattices and forests under metrics that align equal words.
 
     One native call compiles, searches and scores, and reads problems while others are searched.
-    Returns the oracles of those that were searched, and the places of the others: lists, what has
+    Returns the table, the places of its rows, and the places of the others: lists, what has
     to be searched by another machine or engine, and what is refused, whose own engine says why.
     """
     others: list[int] = []
@@ -382,7 +394,8 @@ def _by_words(
     def problems() -> Iterator[Any]:
         for index, (space, evaluator) in enumerate(zip(spaces, evaluators, strict=True)):
             if not isinstance(space, NBest):
-                alignment = getattr(evaluator, "word_alignment", None) if ours else None
+                of_words = abilities_of(evaluator).word_alignment if ours else None
+                alignment = None if of_words is None else of_words(evaluator)
                 if alignment is not None:
                     vocabulary = space.vocabulary
                     indexes.append(index)
@@ -397,10 +410,6 @@ def _by_words(
     table, trouble = search_words(
         list(problems()), model_weight, search.memory, search.workers, one_best
     )
-    results: list[Oracle | None] = [None] * len(spaces)
-    rows = Oracle.of_rows(table, [evaluators[index] for index in indexes])
-    for index, row in zip(indexes, rows, strict=True):
-        results[index] = row
     for place, outcome, arcs in trouble:
         lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
@@ -408,7 +417,7 @@ def _by_words(
         if outcome == _OVERFLOW:
             lattice.hypothesis(arcs)  # which says so
         others.append(indexes[place])
-    return results, others
+    return table, indexes, others
 
 
 def _by_engine(
@@ -461,8 +470,7 @@ def _in_reported_order(
         for each in found
     ]
     order = sorted(range(len(found)), key=worth.__getitem__)
-    # scores from costs that had to be rounded to the unit differ for real: they are not grouped
-    rounding = 0.0 if getattr(evaluator, "rounded", False) else ROUNDING
+    rounding = rounding_of(evaluator)
     group, last = {}, 0
     for before, entry in pairwise([order[0], *order]):
         last += worth[entry] > worth[before] + rounding
@@ -471,7 +479,7 @@ def _in_reported_order(
 
 
 def _no_machine(evaluator: Evaluator, search: Search) -> OptionError:
-    if has_matches(evaluator) and not search.is_ours:
+    if abilities_of(evaluator).clipped_matches is not None and not search.is_ours:
         return OptionError(
             f"{evaluator.metric} has no machine for engine {search.engine}: it is searched by "
             f"labels ({argument('engine')} {' or '.join(OUR_ENGINES)})"

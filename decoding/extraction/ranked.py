@@ -8,7 +8,7 @@ import numpy as np
 
 from decoding.extraction.search import OUR_ENGINES, Search
 from fstmetrics import CompiledEvaluator, Evaluator
-from fstmetrics.contract import ROUNDING, compile_for, nbest_values
+from fstmetrics.contract import ROUNDING, compile_for, nbest_values, rounding_of
 from fstmetrics.references import Reference
 from lattices._native import check_sums
 from lattices.algorithms import k_best
@@ -179,7 +179,7 @@ def ranked_places(
     worth, rounding = nbest_values(evaluator, nbest)
     if model_weight:
         worth = worth + model_weight * nbest.score
-        if not getattr(evaluator, "rounded", False):
+        if rounding_of(evaluator):
             # a fraction and a model score do not add up without rounding, as whole units do
             rounding = ROUNDING * max(1.0, float(np.abs(worth).max(initial=0.0)))
     first: dict[tuple[str, ...], int] = {}

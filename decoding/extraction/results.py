@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
 
 from decoding._native import OracleTable
 from fstmetrics import Edit, Evaluator
 from fstmetrics.alignment.metric import Judgement
+from fstmetrics.contract import abilities_of
 from lattices.arrays import FloatColumn, floats
 from lattices.records import Record
 from lattices.spaces import Hypothesis
 from lattices.spaces.hypothesis import Deferred
+
+#: the engine whose results are rows of a native table
+KERNEL = "kernel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +59,6 @@ class Oracle(Deferred, Record):
     bound: float | None = None
     judgement: Judgement | None = field(default=None, repr=False)
 
-    @classmethod
-    def of_rows(cls, table: OracleTable, evaluators: Iterable[Evaluator]) -> list[Oracle]:
-        """Return the oracle of each row; what few ask for is read when it is asked for."""
-        found = []
-        for place, (row, evaluator) in enumerate(zip(table.rows(), evaluators, strict=True)):
-            tokens, score, model = row
-            hypothesis = Hypothesis.deferred((table, place), tokens=tokens, score=model)
-            later = table, place, evaluator
-            found.append(cls.deferred(later, hypothesis=hypothesis, score=score))
-        return found
-
     if not TYPE_CHECKING:  # the fields are declared above
 
         def _make(self, name: str) -> Any:
@@ -74,16 +69,7 @@ class Oracle(Deferred, Record):
                 return floats(table.stats(place))
             if name == "reference":
                 return table.reference(place)
-            return {"exact": True, "engine": "kernel", "bound": None}[name]
-
-    @property
-    def beside(self) -> tuple[tuple[str, ...], FloatColumn] | None:
-        """The words of the model's own choice and their statistics, if they were asked for."""
-        if not hasattr(self, "_later"):
-            return None
-        table, place, _ = self._later
-        stats = floats(table.one_best_stats(place))
-        return (table.one_best(place), stats) if len(stats) else None
+            return {"exact": True, "engine": KERNEL, "bound": None}[name]
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -124,6 +110,106 @@ class Oracle(Deferred, Record):
         }
 
 
+class OracleBatch(Sequence[Oracle]):
+    """Oracles of several spaces, in columns: rows of a native table, or results one by one.
+
+    Parameters
+    ----------
+    found : iterable of Oracle, optional
+        The results, or
+    table : OracleTable
+        what the native search has of them, with
+    evaluators
+        those of its rows.
+    """
+
+    def __init__(
+        self,
+        found: Iterable[Oracle] | None = None,
+        table: OracleTable | None = None,
+        evaluators: Sequence[Evaluator] = (),
+    ) -> None:
+        self._found = None if found is None else list(found)
+        self._table, self._evaluators = table, evaluators
+
+    @property
+    def _objects(self) -> list[Oracle]:
+        if self._found is None and self._table is not None:
+            self._found = views_of(self._table, self._evaluators)
+        return self._found or []
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._evaluators) if self._found is None else len(self._found)
+
+    @overload
+    def __getitem__(self, place: int) -> Oracle: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Oracle]: ...
+    def __getitem__(self, place: int | slice) -> Oracle | list[Oracle]:
+        """Return one, or some."""
+        return self._objects[place]
+
+    def __iter__(self) -> Iterator[Oracle]:
+        """Iterate over them."""
+        return iter(self._objects)
+
+    @property
+    def scores(self) -> list[float]:
+        """What the metric says of each."""
+        if self._table is not None:
+            return self._table.scores()
+        return [each.score for each in self._objects]
+
+    @property
+    def tokens(self) -> list[tuple[str, ...]]:
+        """The words of each."""
+        return [each.tokens for each in self._objects]
+
+    @property
+    def texts(self) -> list[str]:
+        """The words of each, joined by blanks."""
+        if self._table is not None:
+            return self._table.texts()
+        return [each.text for each in self._objects]
+
+    @property
+    def stats(self) -> FloatColumn:
+        """The statistics, a row each; of one metric."""
+        if self._table is not None:
+            return floats(self._table.stats_rows(False))
+        return np.array([each.stats for each in self._objects])
+
+    @property
+    def exact(self) -> list[bool]:
+        """Which are proven."""
+        return [True] * len(self) if self._table else [each.exact for each in self._objects]
+
+    @property
+    def engines(self) -> list[str]:
+        """Who found each."""
+        return [KERNEL] * len(self) if self._table else [each.engine for each in self._objects]
+
+    @property
+    def beside(self) -> tuple[list[tuple[str, ...]], FloatColumn] | None:
+        """The words of the model's own choices and their statistics, if they were asked for."""
+        if self._table is None or not self._table.has_one_best:
+            return None
+        words = [self._table.one_best(place) for place in range(len(self))]
+        return words, floats(self._table.stats_rows(True))
+
+
+def views_of(table: OracleTable, evaluators: Iterable[Evaluator]) -> list[Oracle]:
+    """Return the oracle of each row; what few ask for is read when it is asked for."""
+    found = []
+    for place, (row, evaluator) in enumerate(zip(table.rows(), evaluators, strict=True)):
+        tokens, score, model = row
+        hypothesis = Hypothesis.deferred((table, place), tokens=tokens, score=model)
+        later = table, place, evaluator
+        found.append(Oracle.deferred(later, hypothesis=hypothesis, score=score))
+    return found
+
+
 def score_hypothesis(
     hypothesis: Hypothesis,
     evaluator: Evaluator,
@@ -141,11 +227,11 @@ def score_hypothesis(
     >>> found.score, [edit.operation for edit in found.edits]
     (0.5, ['substitution', 'match'])
     """
-    judge = getattr(evaluator, "judge", None)
+    judge = abilities_of(evaluator).judge
     if judge is None:
         stats = evaluator.stats(hypothesis.tokens)
         return Oracle(hypothesis, evaluator.metric.score(stats), stats, -1, exact, engine, bound)
-    verdict: Judgement = judge(hypothesis.tokens)
+    verdict = judge(evaluator, hypothesis.tokens)
     return Oracle(
         hypothesis, verdict.score, verdict.stats, verdict.reference, exact, engine, bound, verdict
     )

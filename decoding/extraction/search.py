@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TypedDict
+from dataclasses import dataclass, field, fields
+from typing import Any, TypedDict
 
 from lattices.errors import OptionError, argument
-from lattices.intersection import ENGINES, kernel
-from lattices.intersection.rows import MEMORY
-from lattices.spaces.arguments import WHOLE
+from lattices.limits import MEMORY, NO_LIMIT
 
 #: prefixes or labels that a search may keep before it settles for less than a proof
 DEFAULT_BUDGET = 1_000_000
@@ -16,6 +14,11 @@ DEFAULT_BUDGET = 1_000_000
 OUR_ENGINES = ("auto", "kernel")
 #: more than the native types hold is no limit
 _MOST_LABELS = 2**62
+
+
+def _described(default: Any, metavar: str, help: str) -> Any:
+    """Return a field that is an option in the shell, too."""
+    return field(default=default, metadata={"metavar": metavar, "help": help})
 
 
 def check_limits(budget: int, memory: int) -> None:
@@ -61,9 +64,23 @@ class Search:
     lattices.errors.OptionError: budget and memory are at least 1, not 1000000 and 0
     """
 
-    engine: str = "auto"
-    budget: int = DEFAULT_BUDGET
-    memory: int = MEMORY
+    engine: str = _described(
+        "auto",
+        "NAME",
+        "search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
+    )
+    budget: int = _described(
+        DEFAULT_BUDGET,
+        "N",
+        "maximum number of labels kept in a search under BLEU, and of prefixes in one for k best "
+        "or worst; beyond it, a result is not proven (default: 1 million)",
+    )
+    memory: int = _described(
+        MEMORY,
+        "SIZE",
+        "maximum memory of a search, such as 500M (default: 2G); beyond it, a result is not proven "
+        "where that has a meaning, and the segment fails elsewhere",
+    )
     workers: int = 1
 
     def __post_init__(self) -> None:
@@ -72,15 +89,19 @@ class Search:
         if self.workers < 1:
             raise OptionError(f"{argument('workers')} is at least 1, not {self.workers}")
         if self.engine not in OUR_ENGINES:
+            from lattices.intersection import ENGINES
+
             ENGINES.get(self.engine)
         object.__setattr__(self, "budget", min(self.budget, _MOST_LABELS))
-        object.__setattr__(self, "memory", min(self.memory, kernel.NO_LIMIT))
+        object.__setattr__(self, "memory", min(self.memory, NO_LIMIT))
 
     @classmethod
     def of(cls, function: str, options: SearchOptions) -> Search:
         """Return the search that the arguments of a function ask for; ``function`` is its name."""
         if not options:
             return SEARCH
+        from lattices.spaces.arguments import WHOLE
+
         for name, value in options.items():
             if name not in _FIELDS:
                 raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")

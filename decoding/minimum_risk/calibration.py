@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.edit import EditConsensus, edit
-from decoding.minimum_risk.evidence import checked_scale
+from decoding.minimum_risk.results import checked_scale
 from decoding.minimum_risk.rover import CONFIDENCE
 from fstmetrics import WER, Metric, Normalised
 from fstmetrics.alignment.rates import SCLITE
@@ -112,8 +112,8 @@ class SegmentWords(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CalibrationJob:
-    """Judge the confidences of every segment: a job of :func:`decoding.corpus.runner.run`.
+class CalibrationTask:
+    """Judge the confidences of every segment: a task of :func:`decoding.run`.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class CalibrationJob:
     --------
     >>> from lattices import Lattice
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], [1], references=["a"])
-    >>> found, = CalibrationJob((1.0, 2.0))([Segment(0, "", 0, lattice)])
+    >>> found, = CalibrationTask((1.0, 2.0)).process([Segment(0, "", 0, lattice)])
     >>> [round(float(words.confidences[0]), 3) for words in found.decided]
     [0.731, 0.881]
     """
@@ -151,7 +151,7 @@ class CalibrationJob:
         """What decides whether a word is right."""
         return (WER() if self.normalise is None else Normalised(WER(), self.normalise),)
 
-    def __call__(self, segments: Sequence[Segment]) -> list[SegmentWords]:
+    def process(self, segments: Sequence[Segment]) -> list[SegmentWords]:
         """Return the words of each segment."""
         return [
             self.words_of(segment.space, segment.references(self.references, required=True))
@@ -240,7 +240,7 @@ def fit_calibration(
     Parameters
     ----------
     segments
-        What :class:`CalibrationJob` returns.
+        What :class:`CalibrationTask` returns.
     scales
         Those that it was given.
     folds
@@ -256,7 +256,7 @@ def fit_calibration(
     >>> from lattices import Lattice
     >>> arcs = [(0, 1, "a", -1.0), (0, 1, "b", -2.0)]
     >>> lattices = [Lattice.from_arcs(arcs, [1], references=[word]) for word in "aaabaaab" * 5]
-    >>> job = CalibrationJob((0.5, 1.0, 2.0))
+    >>> job = CalibrationTask((0.5, 1.0, 2.0))
     >>> words = [job.words_of(lattice, lattice.references) for lattice in lattices]
     >>> report = fit_calibration(words, job.scales)
     >>> report.calibration

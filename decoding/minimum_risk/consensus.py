@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import Evidence, Spaces, checked_scale, listing, system_shares
+from decoding.minimum_risk.evidence import Evidence, listing
 from decoding.minimum_risk.linear import (
     ListSearch,
     count,
     mixed_values,
     searches_of,
 )
-from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.results import Consensus, Method, Spaces, checked_scale, system_shares
 from fstmetrics import Metric
 from lattices.algorithms import NgramPosteriors
 from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order

@@ -33,21 +33,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from operator import index
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from decoding._native import edit_bins, least_edits, prefix_tree
-from decoding.minimum_risk.confusion import ConfusionNetwork, in_order
-from decoding.minimum_risk.evidence import (
-    Evidence,
+from decoding._native import decide_edits, edit_bins, prefix_tree
+from decoding.minimum_risk.results import (
+    Consensus,
+    MBRProblem,
+    Method,
     Spaces,
     as_systems,
     checked_scale,
+    is_word_error,
     system_shares,
 )
-from decoding.minimum_risk.results import Consensus, Method, is_word_error
 from fstmetrics import Metric
 from lattices.algorithms import k_best_paths, to_lattice, total, union
 from lattices.algorithms.paths import no_complete_path
@@ -56,12 +56,18 @@ from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError, SpaceError, argument
-from lattices.intersection.engine import sized
-from lattices.intersection.rows import MEMORY
+from lattices.intersection.engine import too_large
+from lattices.limits import MEMORY
 from lattices.records import public_fields
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import check_filled
 from lattices.vocabulary import EPSILON
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from decoding.minimum_risk.confusion import ConfusionNetwork
+    from decoding.minimum_risk.evidence import Evidence
 
 #: the most states that a forest may take as a lattice
 FOREST_STATES = 100_000
@@ -106,30 +112,19 @@ class EditSpace(NamedTuple):
             for begin, end in pairwise(paths.offset.tolist())
         ]
 
-    def checked(self, mass: float) -> None:
-        """Raise if the logarithm of the sum of all masses is not finite.
-
-        Raises
-        ------
-        SpaceError
-            If there is no complete path, or scores are too large.
-        """
+    def mass_error(self) -> SpaceError:
+        """Return the error that says why the sum of all masses is not a finite number."""
         lattice = self.lattice
-        if math.isfinite(mass):
-            return
         if not useful_states(lattice)[lattice.start]:
-            raise no_complete_path(lattice)
-        raise SpaceError(
+            return no_complete_path(lattice)
+        return SpaceError(
             f"the scores of lattice {lattice.id!r} are too large for scale {self.scale}"
         )
 
-    def hypothesis(self, words: list[int], path: Sequence[int] | None) -> Hypothesis:
-        """Return the sentence with the score and features of its best path.
-
-        Without a path, the score is ``-inf``.
-        """
+    def hypothesis(self, found: Hypothesis) -> Hypothesis:
+        """Return a sentence as the space has it; a score of ``-inf`` says that it has no path."""
         if isinstance(self.space, NBest):
-            nbest = self.space
+            nbest, words = self.space, self.lattice.vocabulary.encode(found.tokens)
             begin, size = nbest.offset, len(words)
             same = [
                 entry
@@ -138,13 +133,11 @@ class EditSpace(NamedTuple):
             ]
             if same:
                 return nbest[max(same, key=lambda entry: float(nbest.score[entry]))]
-        elif path is not None:
-            found = self.lattice.hypothesis(path)
-            if self.space is self.lattice:
-                return found
-            # the arcs are those of a lattice that nobody else has seen
-            return Hypothesis(found.tokens, found.score, found.features)
-        return Hypothesis(self.lattice.vocabulary.decode(words), -math.inf)
+            return Hypothesis(found.tokens, -math.inf)
+        if self.space is self.lattice:
+            return found
+        # the arcs are those of a lattice that nobody else has seen
+        return Hypothesis(found.tokens, found.score, found.features)
 
     def bins(
         self, times: FloatColumn, words: IntColumn
@@ -164,6 +157,8 @@ class EditSpace(NamedTuple):
 
     def network(self, words: IntColumn) -> ConfusionNetwork:
         """Return the confusion network to which the recursion aligns the space for a sentence."""
+        from decoding.minimum_risk.confusion import ConfusionNetwork, in_order
+
         lattice = self.lattice
         times = _NO_TIMES if lattice.times is None else lattice.times
         label, number, offset, chosen = self.bins(times, words)
@@ -300,12 +295,17 @@ class EditConsensus(Consensus):
     objectives: tuple[float, ...]
     settled: bool
     _space: EditSpace = field(repr=False, compare=False)
-    _words: list[int] = field(repr=False, compare=False)
+    _one_best: tuple[str, ...] | None = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision, and its words with confidences and times, without the bins."""
         found = public_fields(self)
         return {**found, "confidences": [word._asdict() for word in self.network.words]}
+
+    @property
+    def beside(self) -> tuple[str, ...] | None:
+        """The words of the model's best path, if the search began with them."""
+        return self._one_best
 
     def _repr_html_(self) -> str:
         """Return the confusion network for a notebook, in which the sentence is bold."""
@@ -315,20 +315,26 @@ class EditConsensus(Consensus):
     @cached_property
     def network(self) -> ConfusionNetwork:
         """The bins with posteriors and times; made when it is first asked for."""
-        return self._space.network(ints(self._words))
+        return self._space.network(self._space.lattice.vocabulary.encode(self.tokens))
+
+
+class EditOptions(TypedDict, total=False):
+    """The options of :class:`EditDistance`, as functions take them by name."""
+
+    start: Sequence[str] | None
+    starts: int
+    swaps: int
+    iterations: int
+    decode: bool
+    memory: int
 
 
 def edit(
-    spaces: Space | Sequence[Space],
+    spaces: Spaces,
     *,
     scale: float = 1.0,
-    start: Sequence[str] | None = None,
-    starts: int = 1,
-    swaps: int = SWAPS,
-    iterations: int = MOST_CHANGES,
-    decode: bool = True,
     system_weights: Sequence[float] | None = None,
-    memory: int = MEMORY,
+    **options: Unpack[EditOptions],
 ) -> EditConsensus:
     """Return a sentence with few expected edits, its confusion network and its confidences.
 
@@ -355,29 +361,12 @@ def edit(
         count, equal ones several times; a forest is made a lattice.
     scale : float
         A path has the probability ``exp(scale * score)`` divided by the sum of that over all.
-    start : sequence of str, optional
-        The sentence to begin with. By default there are two: the model's best (of several spaces
-        the most probable path), and the path with the most probable arcs, the one with the
-        highest sum of posteriors (each less 0.05). The lower objective counts, of equals the
-        first. Words that are new to the space's vocabulary are added to it.
-    starts : int
-        From how many of the model's best sentences to begin, where ``start`` is not given.
-    swaps : int
-        How many alternatives of bins to try where no change of a single bin is left that lowers the
-        objective. Some changes take two bins at once, such as one word for two: so another word, or
-        none, is put into a bin, the closest in posterior first (no more than 0.5 behind), and the
-        search goes on from there. What is lower takes the place of the sentence, and is tried in
-        turn. 0 leaves it at the recursion, as Kaldi does.
-    iterations : int
-        How often the sentence may change.
-    decode : bool
-        False leaves the sentence as it is, and says only how confident one can be of it.
     system_weights : sequence of float, optional
         What each space counts, whatever its own mass; by default all the same. The vocabulary
         of the first space grows by the words of the others, and scores are logarithms of
         probabilities.
-    memory : int
-        How many bytes the search may take.
+    **options
+        Of :class:`EditDistance`.
 
     Raises
     ------
@@ -412,50 +401,29 @@ def edit(
     >>> [round(objective, 2) for objective in found.objectives]
     [0.93, 0.71]
     """
-    listed = as_systems(spaces)
-    if system_weights is None and len(listed) == 1:
-        ready = edit_space(listed[0], scale)
-    else:
-        ready = joined_edit_space(listed, scale, system_weights)
-    changes = min(index(iterations), 2**31 - 1)
-    if changes < 0:
-        raise OptionError(f"{argument('iterations')} is {iterations}, expected 0 or more")
-    if index(swaps) < 0:
-        raise OptionError(f"{argument('swaps')} is {swaps}, expected 0 or more")
-    if index(starts) < 1 or (starts > 1 and (start is not None or not decode)):
-        raise OptionError(
-            f"{argument('starts')} is {starts}, expected 1 or more, and 1 with a start of one's "
-            "own or without decoding"
-        )
-    beginnings = [_labels(ready.lattice, start)] if start is not None else ready.beginnings(starts)
-    if memory < 1:
-        raise OptionError(f"{argument('memory')} is {memory}, expected 1 or more")
-    with sized(ready.lattice):
-        words, objectives, settled, path, mass = least_edits(
-            ready.lattice.columns,
-            ready.scale,
-            beginnings,
-            start is None and decode,
-            changes if decode else 0,
-            min(swaps, 2**31 - 1) if decode else 0,
-            min(memory, 2**62),
-        )
-    ready.checked(mass)
-    found = EditConsensus.__new__(EditConsensus)
-    # all fields at once: the __init__ of a frozen class, one by one, takes three times as long
-    vars(found).update(
-        hypothesis=ready.hypothesis(words, path),
-        expected=objectives[-1],
-        method="edit",
-        exact=objectives[-1] == 0.0,
-        candidates=-1,
-        evidence=_evidence(listed),
-        objectives=tuple(objectives),
-        settled=settled,
-        _space=ready,
-        _words=words,
-    )
+    (found,) = edit_batch([spaces], scale=scale, system_weights=system_weights, **options)
     return found
+
+
+def edit_batch(
+    segments: Sequence[Spaces],
+    *,
+    scale: float = 1.0,
+    system_weights: Sequence[float] | None = None,
+    workers: int = 1,
+    **options: Unpack[EditOptions],
+) -> list[EditConsensus]:
+    """Return what :func:`edit` does for each of many segments, in one native call.
+
+    Examples
+    --------
+    >>> some = [Lattice.from_arcs([(0, 1, word)], finals=[1]) for word in ("a", "b")]
+    >>> [found.text for found in edit_batch(some, workers=2)]
+    ['a', 'b']
+    """
+    method = EditDistance(**options) if options else _DEFAULT
+    systems = [as_systems(spaces) for spaces in segments]
+    return _decide(systems, method, scale, system_weights, workers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -464,8 +432,25 @@ class EditDistance(Method):
 
     Parameters
     ----------
-    start, starts, swaps, iterations, decode, memory
-        As of :func:`edit`.
+    start : sequence of str, optional
+        The sentence to begin with. By default there are two: the model's best (of several spaces
+        the most probable path), and the path with the most probable arcs, the one with the
+        highest sum of posteriors (each less 0.05). The lower objective counts, of equals the
+        first. Words that are new to the space's vocabulary are added to it.
+    starts : int
+        From how many of the model's best sentences to begin, where ``start`` is not given.
+    swaps : int
+        How many alternatives of bins to try where no change of a single bin is left that lowers the
+        objective. Some changes take two bins at once, such as one word for two: so another word, or
+        none, is put into a bin, the closest in posterior first (no more than 0.5 behind), and the
+        search goes on from there. What is lower takes the place of the sentence, and is tried in
+        turn. 0 leaves it at the recursion, as Kaldi does.
+    iterations : int
+        How often the sentence may change.
+    decode : bool
+        False leaves the sentence as it is, and says only how confident one can be of it.
+    memory : int
+        How many bytes the search may take.
     """
 
     name = "edit"
@@ -479,6 +464,19 @@ class EditDistance(Method):
     decode: bool = True
     memory: int = MEMORY
 
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range, and what contradicts itself."""
+        super().__post_init__()
+        for name, least in (("iterations", 0), ("swaps", 0), ("memory", 1)):
+            if getattr(self, name) < least:
+                given = getattr(self, name)
+                raise OptionError(f"{argument(name)} is {given}, expected {least} or more")
+        if self.starts < 1 or (self.starts > 1 and (self.start is not None or not self.decode)):
+            raise OptionError(
+                f"{argument('starts')} is {self.starts}, expected 1 or more, and 1 with a start of "
+                "one's own or without decoding"
+            )
+
     def decide(
         self,
         spaces: Sequence[Space],
@@ -488,18 +486,89 @@ class EditDistance(Method):
         evidence: Evidence | Spaces | None = None,
         scale: float = 1.0,
         system_weights: Sequence[float] | None = None,
-    ) -> list[EditConsensus]:
+    ) -> Sequence[EditConsensus]:
         """Return a sentence with few expected edits."""
-        if metric is not None and not is_word_error(metric):
-            raise OptionError(f"edit minimises the expected word errors: wer or wrr, not {metric}")
-        found = edit(
-            # one is what it mostly is, and needs no second look
-            spaces[0] if len(spaces) == 1 else spaces,
-            scale=scale, start=self.start, starts=self.starts, swaps=self.swaps,
-            iterations=self.iterations, decode=self.decode, system_weights=system_weights,
-            memory=self.memory,
-        )  # fmt: skip
-        return [found]
+        problem = MBRProblem(spaces, metric)
+        return self.decide_batch([problem], scale=scale, system_weights=system_weights)[0]
+
+    def decide_batch(
+        self,
+        problems: Sequence[MBRProblem],
+        k: int = 1,
+        *,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> Sequence[Sequence[EditConsensus]]:
+        """Return a sentence with few expected edits for each segment, by one native call."""
+        for _, metric, _ in problems:
+            if metric is not None and not is_word_error(metric):
+                raise OptionError(
+                    f"edit minimises the expected word errors: wer or wrr, not {metric}"
+                )
+        systems = [problem.spaces for problem in problems]
+        return [[found] for found in _decide(systems, self, scale, system_weights)]
+
+    def beginnings(self, space: EditSpace) -> list[IntColumn]:
+        """Return the sentences to begin with; see :meth:`EditSpace.beginnings`."""
+        if self.start is None:
+            return space.beginnings(self.starts)
+        return [_labels(space.lattice, self.start)]
+
+
+#: with the default options
+_DEFAULT = EditDistance()
+
+
+def _decide(
+    segments: Sequence[Sequence[Space]],
+    method: EditDistance,
+    scale: float,
+    system_weights: Sequence[float] | None,
+    workers: int = 1,
+) -> list[EditConsensus]:
+    """Decide for segments of one or more spaces each, in one native call."""
+    ready = [
+        edit_space(spaces[0], scale)
+        if len(spaces) == 1 and system_weights is None
+        else joined_edit_space(spaces, scale, system_weights)
+        for spaces in segments
+    ]
+    table, trouble = decide_edits(
+        [
+            (
+                each.lattice.columns, each.lattice.feature_columns,
+                each.lattice.vocabulary.strings, each.scale, method.beginnings(each),
+            )
+            for each in ready
+        ],
+        method.start is None and method.decode,
+        method.iterations if method.decode else 0,
+        method.swaps if method.decode else 0,
+        method.memory,
+        workers,
+    )  # fmt: skip
+    for place, problem in trouble:
+        space = ready[place]
+        raise too_large(space.lattice, problem) if problem else space.mass_error()
+    decided = []
+    for place, (tokens, score, objectives, settled, one_best) in enumerate(table.rows()):
+        found = EditConsensus.__new__(EditConsensus)
+        hypothesis = Hypothesis.deferred((table, place), tokens=tokens, score=score)
+        # all fields at once: the __init__ of a frozen class, one by one, takes three times as long
+        vars(found).update(
+            hypothesis=ready[place].hypothesis(hypothesis),
+            expected=objectives[-1],
+            method="edit",
+            exact=objectives[-1] == 0.0,
+            candidates=-1,
+            evidence=_evidence(segments[place]),
+            objectives=objectives,
+            settled=settled,
+            _space=ready[place],
+            _one_best=one_best,
+        )
+        decided.append(found)
+    return decided
 
 
 def _labels(lattice: Lattice, words: Sequence[str]) -> IntColumn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -11,39 +10,16 @@ import numpy as np
 
 from decoding import _native
 from decoding.lists import draw, joined
+from decoding.minimum_risk.results import Spaces, as_systems, checked_scale, system_shares
+from lattices._native import path_list
 from lattices.algorithms import k_best, k_best_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
-from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.arguments import SPACE, Each
+from lattices.spaces import Hypothesis, Lattice, NBest, Space
 from lattices.spaces.forest import rows_in_order
-
-#: one space, or those of several systems for the same segment
-Spaces: TypeAlias = "Space | Sequence[Space]"
 
 #: how many sentences stand for a lattice or a forest where nothing else is said
 LIST_SIZE = 100
-
-
-SYSTEMS = Each(SPACE, f"{SPACE.expected}, or a sequence of them")
-
-
-def as_systems(spaces: Spaces, name: str = "space") -> tuple[Space, ...]:
-    """Return the spaces of all systems, of one as of several; ``name`` is for the message.
-
-    Raises
-    ------
-    OptionError
-        If there is none.
-    ArgumentTypeError
-        If something else is given.
-    """
-    if isinstance(spaces, Lattice | Forest | NBest):
-        return (spaces,)
-    SYSTEMS.check("mbr", name, spaces)
-    if not spaces:
-        raise OptionError("there is no space to decode")
-    return tuple(spaces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +79,8 @@ def listing(space: Space, k: int | None, distinct: bool = True) -> Listing:
     if isinstance(space, Lattice):
         paths = k_best_paths(space, k or LIST_SIZE, distinct=True)
         bounds = paths.offset
-        label, offset, score = _native.path_sentences(space.columns, paths.arcs, bounds)
-        nbest = NBest(
-            space.vocabulary,
-            ints(label),
-            ints(offset),
-            floats(score),
-            id=space.id,
-            references=space.references,
-        )
+        columns = path_list(space.columns, None, paths.arcs, bounds)[:3]
+        nbest = NBest(space.vocabulary, *columns, id=space.id, references=space.references)
         return Listing(
             space,
             nbest,
@@ -416,25 +385,6 @@ def evidence_from(
     return _merged(together, np.concatenate(mixed), "sum")
 
 
-def checked_scale(scale: float) -> float:
-    """Return the scale of a posterior if it is one: a finite number that is not negative.
-
-    All methods of minimum-risk decoding ask here, so that they refuse the same numbers. At 0
-    all paths, derivations or entries are equally probable.
-
-    Examples
-    --------
-    >>> checked_scale(0.0)
-    0.0
-    >>> checked_scale(-1.0)
-    Traceback (most recent call last):
-    lattices.errors.OptionError: a scale is a finite number from 0 on, not -1.0
-    """
-    if not (math.isfinite(scale) and scale >= 0.0):
-        raise OptionError(f"a scale is a finite number from 0 on, not {scale}")
-    return scale
-
-
 def _check_sampling(
     samples: int, k: int | None, weights: object, uniform: bool, merge: str
 ) -> None:
@@ -456,26 +406,6 @@ def _given_weights(weights: EntryWeights | None, systems: int) -> list[FloatColu
         return [floats(np.asarray(each, dtype=np.float64)) for each in columns]
     except (TypeError, ValueError):
         raise OptionError("weights are numbers, one sequence of them for each system") from None
-
-
-def system_shares(weights: Sequence[float] | None, systems: int) -> FloatColumn:
-    """Return the weights of systems, made to sum to one; all alike if none are given.
-
-    Examples
-    --------
-    >>> system_shares([1.0, 3.0], 2).tolist(), system_shares(None, 2).tolist()
-    ([0.25, 0.75], [0.5, 0.5])
-    """
-    shares = floats(np.ones(systems) if weights is None else weights)
-    if shares.shape != (systems,):
-        raise OptionError(f"{shares.size} weights of systems, but there are {systems}")
-    if not (np.isfinite(shares).all() and (shares >= 0.0).all() and shares.any()):
-        raise OptionError(
-            f"weights of systems are finite, not negative and not all zero, not {shares.tolist()}"
-        )
-    # by the largest first: the sum of large ones is not finite
-    shares = floats(shares / shares.max())
-    return floats(shares / shares.sum())
 
 
 def _of_list(

@@ -25,8 +25,8 @@ reads the evidence. What it is divided by depends on the length of the evidence 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +35,20 @@ from decoding.extraction.search import check_limits
 from decoding.lists import draw
 from decoding.minimum_risk.evidence import (
     Evidence,
-    Spaces,
-    as_systems,
     candidates_of,
-    checked_scale,
     evidence_from,
     evidence_of,
     listing,
 )
 from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked
-from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.results import (
+    Consensus,
+    Method,
+    Spaces,
+    as_systems,
+    checked_scale,
+    system_shares,
+)
 from fstmetrics import AlignmentMetric, Metric
 from fstmetrics.references import tokens_of
 from fstmetrics.similarity.affix import checked_matrix
@@ -55,10 +59,13 @@ from lattices.errors import OptionError, SpaceError, TooLargeError, argument
 from lattices.intersection import Alignment
 from lattices.intersection.automata import alignment_of
 from lattices.intersection.expectations import expectations, length_graph, list_graph
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Hypothesis, NBest, Space
 from lattices.spaces.arguments import WHOLE
 from lattices.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: the most states that a forest may take as a lattice
 FOREST_STATES = 100_000
@@ -241,6 +248,68 @@ class ExpectedMetric:
     evidence: int
 
 
+class AveragingOptions(TypedDict, total=False):
+    """The fields of :class:`Averaging`, as functions take them by name."""
+
+    normalised: bool
+    budget: int
+    memory: int
+    negligible: float
+    beyond: Beyond
+    samples: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Averaging:
+    """How a metric is averaged over the paths of a lattice.
+
+    Attributes
+    ----------
+    normalised : bool
+        False gives the expected numerator: the expected number of errors for an error rate, which
+        is what speech recognition minimises, or the matches less costs for a recognition rate.
+    budget : int
+        The most pairs that a candidate may take; lists need none.
+    memory : int
+        The most bytes that the pairs of a candidate, and the lattice split by lengths, may take.
+    negligible : float
+        Prefixes (of one state and row, together) that are less probable are not followed. The
+        total is reported; above 1e-9 the result is not called exact.
+    beyond : {"sample", "raise"}
+        What to do beyond the budget or the memory.
+    samples, seed : int
+        How many paths are drawn then.
+    """
+
+    normalised: bool = True
+    budget: int = DEFAULT_BUDGET
+    memory: int = MEMORY
+    negligible: float = NEGLIGIBLE
+    beyond: Beyond = "sample"
+    samples: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse options that mean nothing."""
+        if self.beyond not in get_args(Beyond):
+            raise OptionError(f"{argument('beyond', self.beyond)}: expected one of sample, raise")
+        for name in ("budget", "memory"):
+            WHOLE.check("expected_metric", name, getattr(self, name))
+        check_limits(self.budget, self.memory)
+        if self.samples < 2:
+            raise OptionError(f"at least 2 samples are drawn, not {self.samples}")
+        if not 0.0 <= self.negligible < 1.0:
+            raise OptionError(
+                f"a negligible probability is at least 0 and below 1, not {self.negligible}"
+            )
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences may be listed and scored one by one."""
+        return max(1, self.budget // _PAIRS)
+
+
 def expected_metric(
     evidence: Evidence | Spaces,
     metric: Metric,
@@ -248,13 +317,7 @@ def expected_metric(
     *,
     scale: float = 1.0,
     system_weights: Sequence[float] | None = None,
-    normalised: bool = True,
-    budget: int = DEFAULT_BUDGET,
-    memory: int = MEMORY,
-    negligible: float = NEGLIGIBLE,
-    beyond: Beyond = "sample",
-    samples: int = 1000,
-    seed: int = 0,
+    **options: Unpack[AveragingOptions],
 ) -> ExpectedMetric:
     """Return the expected metric of sentences over all paths of a lattice.
 
@@ -282,20 +345,8 @@ def expected_metric(
         Of the scores of spaces; not used for :class:`Evidence`.
     system_weights : sequence of float, optional
         One for each space, equal by default; scaled to sum to 1.
-    normalised : bool
-        False gives the expected numerator: the expected number of errors for an error rate, which
-        is what speech recognition minimises, or the matches less costs for a recognition rate.
-    budget : int
-        The most pairs that a candidate may take; lists need none.
-    memory : int
-        The most bytes that the pairs of a candidate, and the lattice split by lengths, may take.
-    negligible : float
-        Prefixes (of one state and row, together) that are less probable are not followed. The
-        total is reported; above 1e-9 the result is not called exact.
-    beyond : {"sample", "raise"}
-        What to do beyond the budget or the memory.
-    samples, seed : int
-        How many paths are drawn then.
+    **options
+        The fields of :class:`Averaging`.
 
     Raises
     ------
@@ -317,18 +368,10 @@ def expected_metric(
     >>> expected_metric(lattice, WER(), ["a c", "a"], normalised=False).expected.tolist()
     [1.0, 1.0]
     """
-    if beyond not in ("sample", "raise"):
-        raise OptionError(f"{argument('beyond', beyond)}: expected one of sample, raise")
-    for name, limit in (("budget", budget), ("memory", memory)):
-        WHOLE.check("expected_metric", name, limit)
-    check_limits(budget, memory)
-    if samples < 2:
-        raise OptionError(f"at least 2 samples are drawn, not {samples}")
-    if not 0.0 <= negligible < 1.0:
-        raise OptionError(f"a negligible probability is at least 0 and below 1, not {negligible}")
+    how = Averaging(**options)
     checked_scale(scale)
     check_metric(metric)
-    if not normalised and not isinstance(metric, AlignmentMetric):
+    if not how.normalised and not isinstance(metric, AlignmentMetric):
         raise OptionError(f"{metric} has no numerator of its own: it is normalised")
     sentences = [
         candidates.tokens(entry) if isinstance(candidates, NBest) else tokens_of(candidates[entry])
@@ -336,7 +379,7 @@ def expected_metric(
     ]
     systems: Sequence[Evidence | Space]
     systems = (evidence,) if isinstance(evidence, Evidence) else as_systems(evidence)
-    shares = _shares(system_weights, len(systems))
+    shares = system_shares(system_weights, len(systems)).tolist()
     mean = second = np.zeros(len(sentences))
     error, lost = np.zeros(len(sentences)), 0.0
     exact, counts = True, 0
@@ -344,29 +387,26 @@ def expected_metric(
         if share == 0.0:
             continue
         if isinstance(metric, AlignmentMetric):
-            limits = _Limits(budget, memory, negligible)
-            found = _by_rows(system, metric, sentences, scale, normalised, limits)
+            found = _by_rows(system, metric, sentences, scale, how)
         else:
-            found = _by_listing(system, metric, sentences, scale, max(1, budget // _PAIRS))
+            found = _by_listing(system, metric, sentences, scale, how.sentences)
         drawn = found is None
         if found is None:
-            if beyond == "raise":
-                what = f"{budget} pairs of a state and a row, or than {in_bytes(memory)}"
+            if how.beyond == "raise":
+                what = f"{how.budget} pairs of a state and a row, or than {in_bytes(how.memory)}"
                 if not isinstance(metric, AlignmentMetric):
-                    what = f"{max(1, budget // _PAIRS)} sentences"
+                    what = f"{how.sentences} sentences"
                 raise OptionError(
                     f"the expected metric over {_name(system)} takes more than {what}: "
                     "raise the budget, prune, or take samples"
                 )
-            found = _over_samples(
-                system, metric, sentences, scale, normalised, samples, seed, memory
-            )
-            error = error + share**2 * found.variance / (samples - 1)
+            found = _over_samples(system, metric, sentences, scale, how)
+            error = error + share**2 * found.variance / (how.samples - 1)
         mean = mean + share * found.mean
         second = second + share * (found.variance + found.mean**2)
         lost = max(lost, found.lost)
         if lost > 0.5:
-            raise OptionError(f"with negligible={negligible} most of {_name(system)} is lost")
+            raise OptionError(f"with negligible={how.negligible} most of {_name(system)} is lost")
         exact = exact and not drawn and lost <= _LOST
         counts = -1 if counts < 0 or found.sentences < 0 else counts + found.sentences
     return ExpectedMetric(
@@ -388,25 +428,16 @@ class _Moments(NamedTuple):
     sentences: int
 
 
-class _Limits(NamedTuple):
-    """What a candidate may take: pairs of a state and a row, bytes, and what is not followed."""
-
-    pairs: int
-    memory: int
-    negligible: float = 0.0
-
-
 def _by_rows(
     system: Evidence | Space,
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
     scale: float,
-    normalised: bool,
-    limits: _Limits,
+    how: Averaging,
 ) -> _Moments | None:
     """Return expectations, or None if the budget does not suffice for a lattice or forest."""
     try:
-        graph = evidence_graph(system, metric, scale, limits.memory)
+        graph = evidence_graph(system, metric, scale, how.memory)
     except TooLargeError:
         return None
     except SpaceError:
@@ -414,8 +445,8 @@ def _by_rows(
             return None
         raise
     if graph.sentences >= 0:
-        return _of_listed(graph, metric, sentences, normalised, limits)
-    return _moments(graph, metric, sentences, normalised, limits)
+        return _of_listed(graph, metric, sentences, how)
+    return _moments(graph, metric, sentences, how)
 
 
 def _over_samples(
@@ -423,34 +454,29 @@ def _over_samples(
     metric: Metric,
     sentences: Sequence[Sequence[str]],
     scale: float,
-    normalised: bool,
-    samples: int,
-    seed: int,
-    memory: int,
+    how: Averaging,
 ) -> _Moments:
     """Return expectations over sentences that are drawn from a space; lists need no drawing."""
     space = system.nbest if isinstance(system, Evidence) else system
     if isinstance(metric, AlignmentMetric):
-        graph = sampled_graph(space, metric, scale, samples, seed)
-        return _of_listed(graph, metric, sentences, normalised, _Limits(0, memory))
-    some = evidence_of(space, scale=scale, samples=samples, seed=seed)
-    return _over_list(some, metric, sentences)._replace(sentences=samples)
+        graph = sampled_graph(space, metric, scale, how.samples, how.seed)
+        return _of_listed(graph, metric, sentences, replace(how, negligible=0.0))
+    some = evidence_of(space, scale=scale, samples=how.samples, seed=how.seed)
+    return _over_list(some, metric, sentences)._replace(sentences=how.samples)
 
 
 def _of_listed(
     graph: EvidenceGraph,
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
-    normalised: bool,
-    limits: _Limits,
+    how: Averaging,
 ) -> _Moments:
     """Return expectations over the prefix tree of a list, which has no more pairs than nodes."""
-    limits = limits._replace(pairs=graph.graph.nodes + 1)
-    found = _moments(graph, metric, sentences, normalised, limits)
+    found = _moments(graph, metric, sentences, replace(how, budget=graph.graph.nodes + 1))
     if found is None:
         raise TooLargeError(
             f"rows of {max(map(len, sentences))} words over {graph.sentences} sentences of "
-            f"evidence take more than {in_bytes(limits.memory)} of memory; allow more "
+            f"evidence take more than {in_bytes(how.memory)} of memory; allow more "
             f"({argument('memory')}), or take fewer sentences ({argument('samples')})"
         )
     return found
@@ -460,15 +486,13 @@ def _moments(
     graph: EvidenceGraph,
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
-    normalised: bool,
-    limits: _Limits,
+    how: Averaging,
 ) -> _Moments | None:
     alignments = reading_alignments(sentences, graph, metric)
     one = alignments[0].heaviest if alignments else 1.0
-    constant, factor = values_by_length(metric, graph.graph.longest, one, normalised)
+    constant, factor = values_by_length(metric, graph.graph.longest, one, how.normalised)
     found = expectations(
-        graph.graph, alignments, constant, factor, limits.pairs, limits.negligible,
-        memory=limits.memory,
+        graph.graph, alignments, constant, factor, how.budget, how.negligible, memory=how.memory,
     )  # fmt: skip
     if (found.pairs < 0).any():
         return None
@@ -508,18 +532,6 @@ def _over_list(evidence: Evidence, metric: Metric, sentences: Sequence[Sequence[
     return _Moments(mean, np.maximum(second - mean**2, 0.0), 0.0, len(evidence.nbest))
 
 
-def _shares(weights: Sequence[float] | None, systems: int) -> list[float]:
-    shares = np.ones(systems) if weights is None else np.asarray(weights, dtype=np.float64)
-    if shares.shape != (systems,):
-        raise OptionError(f"{shares.size} weights of systems, but there are {systems}")
-    if not (np.isfinite(shares).all() and (shares >= 0.0).all() and shares.sum() > 0.0):
-        raise OptionError(
-            f"weights of systems are finite, not negative and not all zero, not {shares.tolist()}"
-        )
-    result: list[float] = (shares / shares.sum()).tolist()
-    return result
-
-
 def _name(system: Evidence | Space) -> str:
     space = system.nbest if isinstance(system, Evidence) else system
     return f"{type(space).__name__} {space.id!r}"
@@ -538,7 +550,7 @@ class ExactRisk(Method):
         How many sentences can be chosen, the best of each space; or where they come from. By
         default all entries of a list, 100 sentences of a lattice or forest.
     normalised, budget, memory, beyond, samples, seed
-        As of :func:`expected_metric`.
+        As of :class:`Averaging`.
 
     Examples
     --------

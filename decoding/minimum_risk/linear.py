@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge as merge_sorted
 from itertools import islice
 from typing import NamedTuple, TypeAlias
@@ -11,14 +11,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import (
-    Evidence,
+from decoding.minimum_risk.evidence import Evidence
+from decoding.minimum_risk.results import (
+    Consensus,
+    Method,
     Spaces,
     as_systems,
     checked_scale,
     system_shares,
 )
-from decoding.minimum_risk.results import Consensus, Method
 from fstmetrics import Machine, Metric
 from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
 from lattices._native import NgramTrie
@@ -278,7 +279,7 @@ def linear_machine(
     check_kinds(PRESENCE, merge)
     search = search_of(space, factors.order)
     value = search.posteriors(scale, PRESENCE, merge).values_of(search.ngrams, search.vocabulary)
-    return ngram_machine(search.ngrams, value, factors)
+    return replace(ngram_machine(search.ngrams, value, factors), vocabulary=search.vocabulary)
 
 
 def intersected(search: Search, factors: Factors, value: FloatColumn, engine: str) -> Ranked:

@@ -6,16 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decoding.minimum_risk import METHODS as METHODS
-from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems
-from decoding.minimum_risk.results import Consensus, Method, is_word_error
+from decoding.minimum_risk.results import (
+    Consensus,
+    MBRProblem,
+    Method,
+    Spaces,
+    as_systems,
+    is_word_error,
+)
 from fstmetrics import Metric
 from fstmetrics.contract import METRIC_OR_NONE, for_segment
 from lattices.errors import OptionError, argument
+from lattices.options import unknown_option
 from lattices.spaces import Lattice, Space
 from lattices.spaces.arguments import NUMBER, WHOLE, Kind, takes
+
+if TYPE_CHECKING:
+    from decoding.minimum_risk.evidence import Evidence
 
 METHOD = Kind(
     "a method or the name of one",
@@ -102,13 +112,11 @@ def mbr(
     >>> mbr(nbest, BLEU(order=2), method=Pairwise(aggregate=True)).method
     'aggregate'
     """
-    systems = as_systems(space)
-    chosen = _chosen(method, systems, metric, evidence)
-    found = chosen.decide(
-        systems, _for_segment(metric, systems), evidence=evidence, scale=scale,
+    [[found]] = decide_batch(
+        [space], metric, evidence=[evidence], scale=scale, method=method,
         system_weights=system_weights,
     )  # fmt: skip
-    return found[0]
+    return found
 
 
 @takes(metric=METRIC_OR_NONE, method=METHOD, k=WHOLE, scale=NUMBER)
@@ -141,19 +149,50 @@ def mbr_kbest(
     """
     if k < 1:
         raise OptionError(f"{argument('k')} is at least 1, not {k}")
-    systems = as_systems(space)
-    chosen = _chosen("pairwise" if method == "auto" else method, systems, metric, evidence)
-    if not chosen.ranks:
-        raise no_such_option(chosen, "k")
-    found = chosen.decide(
-        systems, _for_segment(metric, systems), k, evidence=evidence, scale=scale,
-        system_weights=system_weights,
+    [found] = decide_batch(
+        [space], metric, k=k, evidence=[evidence], scale=scale,
+        method="pairwise" if method == "auto" else method, system_weights=system_weights,
     )  # fmt: skip
     return list(found)
 
 
-def _for_segment(metric: Metric | None, systems: Sequence[Space]) -> Metric | None:
-    return None if metric is None else for_segment(metric, systems)
+def decide_batch(
+    segments: Sequence[Spaces],
+    metric: Metric | None = None,
+    *,
+    k: int | None = None,
+    evidence: Sequence[Evidence | Spaces | None] | None = None,
+    scale: float = 1.0,
+    method: str | Method = "auto",
+    system_weights: Sequence[float] | None = None,
+) -> list[Sequence[Consensus]]:
+    """Return what :func:`mbr` does of each segment, or :func:`mbr_kbest` with ``k``.
+
+    Those that one method decides go to it together: ``edit`` takes one native call for them.
+
+    Examples
+    --------
+    >>> some = [Lattice.from_arcs([(0, 1, word)], finals=[1]) for word in ("a", "b")]
+    >>> [found.text for found, in decide_batch(some, method="edit")]
+    ['a', 'b']
+    """
+    by_method: dict[int, tuple[Method, dict[int, MBRProblem]]] = {}
+    given = [None] * len(segments) if evidence is None else evidence
+    for place, (spaces, own) in enumerate(zip(segments, given, strict=True)):
+        systems = as_systems(spaces)
+        chosen = _chosen(method, systems, metric, own)
+        if k is not None and not chosen.ranks:
+            raise no_such_option(chosen, "k")
+        problem = MBRProblem(systems, None if metric is None else for_segment(metric, systems), own)
+        by_method.setdefault(id(chosen), (chosen, {}))[1][place] = problem
+    found: dict[int, Sequence[Consensus]] = {}
+    for chosen, problems in by_method.values():
+        decided = chosen.decide_batch(
+            list(problems.values()), 1 if k is None else k, scale=scale,
+            system_weights=system_weights,
+        )  # fmt: skip
+        found.update(zip(problems, decided, strict=True))
+    return [found[place] for place in range(len(segments))]
 
 
 def _chosen(
@@ -217,5 +256,4 @@ def no_such_option(method: Method | type[Method], name: str) -> OptionError:
     known = {each.name for each in fields(method)} | {"scale", "system_weights"}
     known |= {"evidence"} if method.takes_evidence else set()
     known |= {"k"} if method.ranks else set()
-    others = ", ".join(map(argument, sorted(known)))
-    return OptionError(f"method {method.name} has no option {argument(name)!r} (it has {others})")
+    return unknown_option(f"method {method.name}", name, sorted(known), argument)

@@ -13,20 +13,16 @@ from decoding.minimum_risk.evidence import (
     Candidates,
     EntryWeights,
     Evidence,
-    Spaces,
-    as_systems,
     candidates_of,
-    checked_scale,
     evidence_from,
     evidence_listing,
     evidence_of,
     listing,
     rows,
 )
-from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.results import Consensus, Method, Spaces, as_systems, checked_scale
 from fstmetrics import AlignmentMetric, Metric, nbest_stats, scores_of
-from fstmetrics.contract import ROUNDING
-from fstmetrics.pairs import PairScorer, scores_pairs
+from fstmetrics.contract import ROUNDING, metric_abilities_of
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.records import Record
@@ -64,8 +60,9 @@ def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatCol
     """
     if not (len(candidates) and len(evidence)):
         return np.empty((len(evidence), len(candidates)))
-    if has_kernel(metric):
-        return cast(PairScorer, metric).pair_scores(candidates, evidence)
+    pair_scores = metric_abilities_of(metric).pair_scores
+    if pair_scores is not None:
+        return pair_scores(metric, candidates, evidence)
     return np.array(
         [
             scores_of(metric, nbest_stats(metric.against([evidence.tokens(entry)]), candidates))
@@ -83,7 +80,7 @@ def has_kernel(metric: Metric) -> bool:
     >>> has_kernel(WER()), has_kernel(TBLEU())
     (True, False)
     """
-    return scores_pairs(metric)
+    return metric_abilities_of(metric).pair_scores is not None
 
 
 def expected_scores(

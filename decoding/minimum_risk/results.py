@@ -1,18 +1,28 @@
-"""Methods of minimum-risk decoding: their contract, their options, and their results."""
+"""Methods of minimum-risk decoding: what they are asked, their options, and their results."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
-from decoding.minimum_risk.evidence import Evidence, Spaces
+import numpy as np
+
 from fstmetrics import AlignmentMetric, Metric
+from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError, argument
 from lattices.records import Record
-from lattices.spaces import Hypothesis, Space
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
+from lattices.spaces.arguments import SPACE, Each
+
+if TYPE_CHECKING:
+    from decoding.minimum_risk.evidence import Evidence
+
+#: one space, or those of several systems for the same segment
+Spaces: TypeAlias = "Space | Sequence[Space]"
 
 #: the types of options by the annotation of their fields, and how they are called
 _TYPES: dict[str, tuple[type, str]] = {
@@ -20,7 +30,66 @@ _TYPES: dict[str, tuple[type, str]] = {
     "float": (Real, "a number"),
     "bool": (bool, "true or false"),
 }
-_MOST, _MOST_BUDGET = 2**31 - 1, 2**63 - 1
+_MOST, _MOST_LIMIT = 2**31 - 1, 2**63 - 1
+
+SYSTEMS = Each(SPACE, f"{SPACE.expected}, or a sequence of them")
+
+
+def as_systems(spaces: Spaces, name: str = "space") -> tuple[Space, ...]:
+    """Return the spaces of all systems, of one as of several; ``name`` is for the message.
+
+    Raises
+    ------
+    OptionError
+        If there is none.
+    ArgumentTypeError
+        If something else is given.
+    """
+    if isinstance(spaces, Lattice | Forest | NBest):
+        return (spaces,)
+    SYSTEMS.check("mbr", name, spaces)
+    if not spaces:
+        raise OptionError("there is no space to decode")
+    return tuple(spaces)
+
+
+def checked_scale(scale: float) -> float:
+    """Return the scale of a posterior if it is one: a finite number that is not negative.
+
+    All methods of minimum-risk decoding ask here, so that they refuse the same numbers. At 0
+    all paths, derivations or entries are equally probable.
+
+    Examples
+    --------
+    >>> checked_scale(0.0)
+    0.0
+    >>> checked_scale(-1.0)
+    Traceback (most recent call last):
+    lattices.errors.OptionError: a scale is a finite number from 0 on, not -1.0
+    """
+    if not (math.isfinite(scale) and scale >= 0.0):
+        raise OptionError(f"a scale is a finite number from 0 on, not {scale}")
+    return scale
+
+
+def system_shares(weights: Sequence[float] | None, systems: int) -> FloatColumn:
+    """Return the weights of systems, made to sum to one; all alike if none are given.
+
+    Examples
+    --------
+    >>> system_shares([1.0, 3.0], 2).tolist(), system_shares(None, 2).tolist()
+    ([0.25, 0.75], [0.5, 0.5])
+    """
+    shares = floats(np.ones(systems) if weights is None else weights)
+    if shares.shape != (systems,):
+        raise OptionError(f"{shares.size} weights of systems, but there are {systems}")
+    if not (np.isfinite(shares).all() and (shares >= 0.0).all() and shares.any()):
+        raise OptionError(
+            f"weights of systems are finite, not negative and not all zero, not {shares.tolist()}"
+        )
+    # by the largest first: the sum of large ones is not finite
+    shares = floats(shares / shares.max())
+    return floats(shares / shares.sum())
 
 
 @dataclass(frozen=True)
@@ -54,6 +123,11 @@ class Consensus(Record):
     evidence: int
 
     @property
+    def beside(self) -> tuple[str, ...] | None:
+        """The words of the model's own choice, where the method has come by them."""
+        return None
+
+    @property
     def tokens(self) -> tuple[str, ...]:
         """The words."""
         return self.hypothesis.tokens
@@ -62,6 +136,17 @@ class Consensus(Record):
     def text(self) -> str:
         """The words, joined by blanks."""
         return self.hypothesis.text
+
+
+class MBRProblem(NamedTuple):
+    """What is decided: the spaces of one segment, by a metric, over the evidence or the spaces.
+
+    Of a metric that takes the source of the segment, this has it.
+    """
+
+    spaces: Sequence[Space]
+    metric: Metric | None = None
+    evidence: Evidence | Spaces | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +182,7 @@ class Method(ABC):
             types, expected = _TYPES.get(kind.removesuffix(" | None"), (object, ""))
             if not isinstance(value, types) or (types is Integral and isinstance(value, bool)):
                 raise OptionError(f"{argument(each.name)} is {expected}, not {value!r}")
-            most = _MOST_BUDGET if each.name == "budget" else _MOST
+            most = _MOST_LIMIT if each.name in ("budget", "memory") else _MOST
             if isinstance(value, int) and value > most:
                 raise OptionError(f"{argument(each.name)} is at most {most}, not {value}")
             if each.name == "seed" and isinstance(value, int) and value < 0:
@@ -115,6 +200,22 @@ class Method(ABC):
         system_weights: Sequence[float] | None = None,
     ) -> Sequence[Consensus]:
         """Return the ``k`` best; arguments are as of :func:`decoding.mbr`."""
+
+    def decide_batch(
+        self,
+        problems: Sequence[MBRProblem],
+        k: int = 1,
+        *,
+        scale: float = 1.0,
+        system_weights: Sequence[float] | None = None,
+    ) -> Sequence[Sequence[Consensus]]:
+        """Return what :meth:`decide` does for each segment; a method may do it in one go."""
+        return [
+            self.decide(
+                spaces, metric, k, evidence=evidence, scale=scale, system_weights=system_weights
+            )
+            for spaces, metric, evidence in problems
+        ]
 
     def given(self, metric: Metric | None) -> Metric:
         """Return the metric, which this method cannot do without."""

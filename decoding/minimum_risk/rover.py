@@ -24,6 +24,7 @@ that are divided by their sum in the bin.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -31,12 +32,12 @@ import numpy as np
 
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
-from decoding.minimum_risk.evidence import Evidence, Spaces, as_systems, checked_scale
-from decoding.minimum_risk.results import Method, is_word_error
+from decoding.minimum_risk.evidence import Evidence
+from decoding.minimum_risk.results import Method, Spaces, as_systems, checked_scale, is_word_error
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
-from lattices.spaces import Lattice, Space
+from lattices.spaces import Hypothesis, Lattice, Space
 from lattices.vocabulary import EPSILON
 
 #: the feature of arcs that has the confidence of a word
@@ -88,22 +89,23 @@ def rover(
     for system in systems:
         _check(system)
     found = edit(systems, system_weights=system_weights)
-    space, aligned = found._space, ints(found._words)
+    space = found._space
+    aligned = space.lattice.vocabulary.encode(found.tokens)
     network = _voted(space, aligned, found.network, alpha, null)
     labels = network.label[network.chosen]
-    words = labels[labels != EPSILON].tolist()
-    same = words == aligned.tolist()
+    words = labels[labels != EPSILON]
+    same = np.array_equal(words, aligned)
+    said = space.lattice.vocabulary.decode(words.tolist())
     expected = float((1.0 - network.posterior[network.chosen]).sum())
     voted = EditConsensus.__new__(EditConsensus)
     vars(voted).update(
         vars(found),
-        hypothesis=found.hypothesis if same else space.hypothesis(words, None),
+        hypothesis=found.hypothesis if same else Hypothesis(said, -math.inf),
         expected=expected,
         method=Rover.name,
         exact=False,
         objectives=(*found.objectives, expected),
         network=network,
-        _words=words,
     )
     return voted
 

@@ -18,18 +18,10 @@ import numpy as np
 
 from decoding._native import RiskSearch
 from decoding.extraction.search import check_limits
-from decoding.minimum_risk.evidence import (
-    Evidence,
-    Spaces,
-    candidates_of,
-    checked_scale,
-    evidence_of,
-    listing,
-    rows,
-)
+from decoding.minimum_risk.evidence import Evidence, candidates_of, evidence_of, listing, rows
 from decoding.minimum_risk.exact import FOREST_STATES, check_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
-from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.results import Consensus, Method, Spaces, checked_scale
 from fstmetrics import AlignmentMetric, Metric
 from lattices._native import AlignmentListColumns
 from lattices.algorithms import to_lattice, union
@@ -40,7 +32,7 @@ from lattices.errors import OptionError
 from lattices.intersection import Alignment
 from lattices.intersection.automata import alignment_of, list_columns
 from lattices.intersection.engine import sized
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
 
 #: prefixes that a search may keep before it settles for less than a proof
@@ -146,7 +138,7 @@ class Search(Method):
         if all(isinstance(space, NBest) for space in spaces):
             return [_of_lists(spaces, metric, weighted)]
         lattice = _one_lattice(spaces)
-        arcs, exact = _searched(lattice, metric, weighted, self.beam, self.budget, self.memory)
+        arcs, exact = self._find(lattice, metric, weighted)
         hypothesis = lattice.hypothesis(arcs)
         if len(spaces) > 1 or lattice is not spaces[0]:
             # the arcs are those of a lattice that nobody else has seen
@@ -162,6 +154,35 @@ class Search(Method):
                 evidence=len(weighted.nbest),
             )
         ]
+
+    def _find(
+        self, lattice: Lattice, metric: AlignmentMetric, evidence: Evidence
+    ) -> tuple[tuple[int, ...], bool]:
+        """Return the arcs of the best path that was found, and whether none is better."""
+        memory = min(self.memory, 2**62)
+        prepared = metric.against([()]).prepare(lattice)
+        units = prepared.space
+        alive = useful_states(units)
+        if not alive[units.start]:
+            raise no_complete_path(lattice)
+        of = _alignments(units, metric, evidence)
+        with sized(lattice):
+            search = RiskSearch(units.columns, of.columns, of.share, memory)
+        if self.beam is not None:
+            ended, _, path = search.run(-np.inf, _EQUAL, min(self.beam, _MOST), self.budget, memory)
+            return prepared.original(ints(path)), ended == _COMPLETE
+        first, rate = _best_listed(lattice, metric, evidence)
+        slack = _SLACK if metric.similarity is None else _SOFT_SLACK
+        floor = rate - of.constant - slack
+        ended, value, path = search.run(
+            floor, _EQUAL, 0, min(self.budget, _MOST), min(_BYTES, memory)
+        )
+        if ended == _TOO_MANY:
+            widest = max(_NARROWEST, self.budget // int(alive.sum()))
+            ended, value, path = search.run(floor, _EQUAL, widest, self.budget, memory)
+            if ended != _COMPLETE and value + of.constant <= rate:
+                return first.arcs, False
+        return prepared.original(ints(path)), ended == _COMPLETE
 
 
 def _of_lists(
@@ -189,39 +210,6 @@ def _one_lattice(systems: Sequence[Space]) -> Lattice:
     """Return all sentences of the systems; a list without any has none to add."""
     filled = [space for space in systems if not isinstance(space, NBest) or len(space)]
     return union([to_lattice(space, FOREST_STATES) for space in filled])
-
-
-def _searched(
-    lattice: Lattice,
-    metric: AlignmentMetric,
-    evidence: Evidence,
-    beam: int | None,
-    budget: int,
-    memory: int,
-) -> tuple[tuple[int, ...], bool]:
-    """Return the arcs of the best path that was found, and whether none is better."""
-    prepared = metric.against([()]).prepare(lattice)
-    units = prepared.space
-    alive = useful_states(units)
-    if not alive[units.start]:
-        raise no_complete_path(lattice)
-    of = _alignments(units, metric, evidence)
-    memory = min(memory, 2**62)
-    with sized(lattice):
-        search = RiskSearch(units.columns, of.columns, of.share, memory)
-    if beam is not None:
-        ended, _, path = search.run(-np.inf, _EQUAL, min(beam, _MOST), budget, memory)
-        return prepared.original(ints(path)), ended == _COMPLETE
-    first, rate = _best_listed(lattice, metric, evidence)
-    slack = _SLACK if metric.similarity is None else _SOFT_SLACK
-    floor = rate - of.constant - slack
-    ended, value, path = search.run(floor, _EQUAL, 0, min(budget, _MOST), min(_BYTES, memory))
-    if ended == _TOO_MANY:
-        widest = max(_NARROWEST, budget // int(alive.sum()))
-        ended, value, path = search.run(floor, _EQUAL, widest, budget, memory)
-        if ended != _COMPLETE and value + of.constant <= rate:
-            return first.arcs, False
-    return prepared.original(ints(path)), ended == _COMPLETE
 
 
 def _best_listed(

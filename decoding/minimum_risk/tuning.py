@@ -9,12 +9,12 @@ from itertools import product
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.minimum_risk.evidence import as_systems, checked_scale, system_shares
 from decoding.minimum_risk.linear import (
     made_ready,
     merged,
     mixed_values,
 )
+from decoding.minimum_risk.results import as_systems, checked_scale, system_shares
 from fstmetrics import Evaluator, Metric, quality
 from fstmetrics.ngram.linear import linear_factors
 from fstmetrics.references import Reference
@@ -243,8 +243,8 @@ def tuning_table(grid: LinearGrid, metric: Metric, rows: FloatColumn, segments: 
 
 
 @dataclass(frozen=True)
-class TuningJob:
-    """The statistics of each segment at each point: a job of :func:`decoding.corpus.runner.run`.
+class TuningTask:
+    """The statistics of each segment at each point: a task of :func:`decoding.run`.
 
     Attributes
     ----------
@@ -260,10 +260,10 @@ class TuningJob:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The metric, as jobs have them that judge by several."""
+        """The metric, as tasks have them that judge by several."""
         return (self.metric,)
 
-    def __call__(self, segments: Sequence[Segment]) -> list[FloatColumn]:
+    def process(self, segments: Sequence[Segment]) -> list[FloatColumn]:
         """Return the statistics of each segment."""
         return [
             self.grid.stats(

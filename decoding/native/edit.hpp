@@ -804,19 +804,27 @@ inline std::optional<std::vector<Index>> best_spelling(const Lattice& lattice,
   return arcs;
 }
 
+// How a sentence with few expected edits is looked for; see EditSearch::minimise.
+struct EditOptions {
+  bool likely = true;  // whether to begin with the path of the most probable arcs, too
+  int changes = 0, swaps = 0;
+  std::size_t memory = 0;
+};
+
 // The sentence with few expected edits that some lead to, and a path that has it, if there is one.
 struct LeastEdits {
   Minimum minimum;
   std::optional<std::vector<Index>> path;
+  // the words of the model's best path, if the search began with them
+  std::optional<std::vector<Index>> best;
   double mass = kMinusInfinity;  // not finite: nothing else is there
 };
 
-// `beginnings`: by default the words of the model's best path; `likely`: and those of the path with
-// the most probable arcs.
+// `beginnings`: by default the words of the model's best path.
 inline LeastEdits least_edits(const Lattice& lattice, double scale,
-                              std::vector<std::vector<Index>> beginnings, bool likely, int changes,
-                              int swaps, std::size_t memory, lattices::Poll& poll) {
-  EditSearch search(lattice, scale, {}, memory);
+                              std::vector<std::vector<Index>> beginnings,
+                              const EditOptions& options, lattices::Poll& poll) {
+  EditSearch search(lattice, scale, {}, options.memory);
   LeastEdits found;
   found.mass = search.mass();
   if (!std::isfinite(found.mass)) return found;
@@ -828,17 +836,17 @@ inline LeastEdits least_edits(const Lattice& lattice, double scale,
     }
     return words;
   };
-  std::vector<Index> best, best_words;
+  std::vector<Index> best;
   const bool has_best = beginnings.empty();
-  if (has_best || likely) search.find_ways();
+  if (has_best || options.likely) search.find_ways();
   if (has_best) {
     best = search.path(&EditWay::model_arc);
-    best_words = words_of(best);
-    beginnings.push_back(best_words);
+    found.best = words_of(best);
+    beginnings.push_back(*found.best);
   }
-  if (likely) beginnings.push_back(words_of(search.path(&EditWay::likely_arc)));
-  found.minimum = search.minimise(beginnings, changes, swaps, poll);
-  if (has_best && found.minimum.words == best_words) {
+  if (options.likely) beginnings.push_back(words_of(search.path(&EditWay::likely_arc)));
+  found.minimum = search.minimise(beginnings, options.changes, options.swaps, poll);
+  if (has_best && found.minimum.words == *found.best) {
     // nothing spells them better
     found.path = std::move(best);
   } else {

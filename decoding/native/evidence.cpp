@@ -9,19 +9,6 @@ namespace decoding {
 
 using namespace lattices;
 
-namespace {
-
-Sentences paths_of(const Lattice& lattice, std::span<const Index> arcs,
-                   std::span<const Index> offset) {
-  const auto paths = sentences_of(arcs, offset);
-  for (const Index arc : paths.label) {
-    if (arc < 0 || arc >= lattice.num_edges()) throw option_error("a path has no such arc");
-  }
-  return paths;
-}
-
-}  // namespace
-
 void bind_evidence(nb::module_& module) {
   module.def("distinct_sentences",
              native([](std::span<const Index> label, std::span<const Index> offset) {
@@ -29,23 +16,6 @@ void bind_evidence(nb::module_& module) {
              }),
              "label"_a, "offset"_a,
              "Return which sentence each entry is, and the first entry of each sentence.");
-  module.def("path_sentences",
-             native([](const Lattice& lattice, std::span<const Index> arcs,
-                       std::span<const Index> offset) {
-               return path_sentences(lattice, paths_of(lattice, arcs, offset));
-             }),
-             "lattice"_a, "arcs"_a, "offset"_a,
-             "Return the words of complete paths, where those of each begin, and the scores.");
-  module.def("path_features",
-             native([](const Lattice& lattice, const FeatureColumns& features,
-                       std::span<const Index> arcs, std::span<const Index> offset) {
-               const auto paths = paths_of(lattice, arcs, offset);
-               if (!features.fit(lattice))
-                 throw space_error("the features have not one row an arc");
-               return path_features(lattice, features, features.names.size(), paths);
-             }),
-             "lattice"_a, "features"_a, "arcs"_a, "offset"_a,
-             "Return the summed features of complete paths: values, columns and bounds of rows.");
   module.def("path_masses",
              native([](const Lattice& lattice, std::span<const Index> label,
                        std::span<const Index> offset, double scale, Poll& poll) {

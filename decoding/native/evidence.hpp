@@ -7,7 +7,6 @@
 
 #include "lattices/native/distinct.hpp"
 #include "lattices/native/ngrams.hpp"
-#include "lattices/native/paths.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/prefix_tree.hpp"
 #include "lattices/native/semirings.hpp"
@@ -36,49 +35,6 @@ inline DistinctSentences distinct_sentences(const Sentences& entries) {
     found.sentence.push_back(known.number(bytes_of(entries.words(entry))));
     if (found.sentence.back() == static_cast<Index>(found.first.size()))
       found.first.push_back(entry);
-  }
-  return found;
-}
-
-// The words of complete paths, and their scores, added up from the end as everywhere.
-struct PathSentences {
-  std::vector<Index> label, offset{0};
-  std::vector<double> score;
-};
-
-inline PathSentences path_sentences(const lattices::Lattice& lattice, const Sentences& paths) {
-  PathSentences found;
-  found.label.reserve(paths.label.size());
-  for (Index path = 0; path < paths.size(); ++path) {
-    const auto arcs = paths.words(path);
-    append_words(lattice, arcs, found.label);
-    double score = lattice.final[lattice.last(arcs)];
-    for (std::size_t at = arcs.size(); at-- > 0;) score += lattice.score[arcs[at]];
-    found.offset.push_back(static_cast<Index>(found.label.size()));
-    found.score.push_back(score);
-  }
-  return found;
-}
-
-// The sums of features over complete paths and their ends, as rows of a sparse matrix, without
-// zeros.
-struct PathFeatures {
-  std::vector<double> value;
-  std::vector<Index> column, bounds{0};
-};
-
-inline PathFeatures path_features(const lattices::Lattice& lattice,
-                                  const lattices::Features& features, std::size_t width,
-                                  const Sentences& paths) {
-  PathFeatures found;
-  lattices::FeatureSums sums(width);
-  for (Index path = 0; path < paths.size(); ++path) {
-    sums.add_path(features, lattice, paths.words(path));
-    sums.take([&](Index column, double sum) {
-      found.column.push_back(column);
-      found.value.push_back(sum);
-    });
-    found.bounds.push_back(static_cast<Index>(found.value.size()));
   }
   return found;
 }

@@ -94,6 +94,35 @@ class OracleTable {
     }
     return result;
   }
+  nb::typed<nb::list, nb::str> texts() const {
+    const nb::object blank = stolen(PyUnicode_FromString(" "));
+    nb::typed<nb::list, nb::str> result;
+    for (std::size_t place = 0; place < strings.size(); ++place) {
+      const nb::object said = words(place, found[place].words);
+      result.append(stolen(PyUnicode_Join(blank.ptr(), said.ptr())));
+    }
+    return result;
+  }
+  std::vector<double> scores() const {
+    std::vector<double> result;
+    for (std::size_t place = 0; place < strings.size(); ++place) {
+      result.push_back(found[place].metric.score);
+    }
+    return result;
+  }
+  // Statistics, a row each, of oracles or of the model's own choices; all of one metric.
+  Matrix<double> stats_rows(bool of_one_best) const {
+    std::vector<double> values;
+    for (std::size_t place = 0; place < strings.size(); ++place) {
+      const auto& row = of_one_best ? found[place].one_best_metric : found[place].metric;
+      values.insert(values.end(), row.stats.begin(), row.stats.end());
+    }
+    const std::size_t width = strings.empty() ? 0 : values.size() / strings.size();
+    if (width * strings.size() != values.size()) {
+      throw option_error("the oracles are of several metrics");
+    }
+    return give(std::move(values), strings.size(), width);
+  }
   nb::tuple one_best(std::size_t place) const { return words(place, found.at(place).one_best); }
   nb::tuple arcs(std::size_t place) const { return tuple_of(found.at(place).arcs); }
   nb::dict features(std::size_t place) const {
@@ -161,6 +190,17 @@ void bind_oracles(nb::module_& module) {
       .def("rows", &OracleTable::rows,
            nb::sig("def rows(self) -> list[tuple[tuple[str, ...], float, float]]"),
            "Return words, metric and model score of each.")
+      .def("texts", &OracleTable::texts, nb::sig("def texts(self) -> list[str]"),
+           "Return the words of each, joined by blanks.")
+      .def("scores", &OracleTable::scores, "Return the metric of each.")
+      .def("stats_rows", &OracleTable::stats_rows, "of_one_best"_a,
+           "Return the statistics of each, or of the model's own choices, of one metric.")
+      .def_prop_ro(
+          "has_one_best",
+          [](const OracleTable& table) {
+            return !table.strings.empty() && !table.found[0].one_best_metric.stats.empty();
+          },
+          "Whether the model's own choices were scored.")
       .def("one_best", &OracleTable::one_best, "place"_a,
            nb::sig("def one_best(self, place: int) -> tuple[str, ...]"),
            "Return the words of the model's own choice.")

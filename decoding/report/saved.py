@@ -14,7 +14,7 @@ from decoding.report.segments import (
     SegmentReport,
     oracle_label,
     report_of,
-    scored,
+    score_sentence,
 )
 from fstmetrics import Metric
 from fstmetrics.contract import decomposes
@@ -112,7 +112,7 @@ def saved_outcomes(
 ) -> Iterator[Done[SegmentReport] | Failure]:
     """Iterate over what a page has of segments whose results are known.
 
-    The sentences are scored anew, under all metrics; confidences are those that ``mbr
+    The sentences are score_sentence anew, under all metrics; confidences are those that ``mbr
     --confidences`` has written. There is no 1-best, no curve and no lattice.
     """
     yield from failures
@@ -147,7 +147,7 @@ def _report(
     alone = [metric for metric in metrics if "exact" in oracle and str(metric) == oracle_of]
     return report_of(
         shown,
-        {each.kind: scored(each.tokens, metrics, references) for each in shown},
+        {each.kind: score_sentence(each.tokens, metrics, references) for each in shown},
         metrics,
         references,
         extra,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
-from decoding.corpus.jobs import CurveJob, MBRJob, SegmentConsensus
-from decoding.corpus.outcomes import NO_REFERENCES, Segment
+from decoding.corpus.outcomes import Segment
+from decoding.corpus.table import Results
 from decoding.extraction.oracle import Oracle, find_oracles
 from decoding.extraction.search import SEARCH, Search
 from decoding.minimum_risk.confusion import ConfusionNetwork
@@ -15,6 +15,9 @@ from decoding.minimum_risk.edit import EditConsensus, edit
 from decoding.minimum_risk.results import Consensus, Method
 from decoding.plain_json import json_text
 from decoding.report.pictures import neighbourhood, sentences
+from decoding.tasks.curve import CurveTask
+from decoding.tasks.mbr import MBRTask
+from decoding.tasks.segments import is_unscored
 from fstmetrics import WER, AlignmentMetric, Edit, Evaluator, Metric, Normalised
 from fstmetrics.alignment.metric import Judgement
 from fstmetrics.contract import can_search, decomposes
@@ -176,7 +179,7 @@ def word_aligner(metrics: Sequence[Metric]) -> Metric:
 
 
 @dataclass(frozen=True)
-class ReportJob:
+class ReportTask:
     """Search and decide for every segment, align what is found, and spell out what is shown.
 
     Attributes
@@ -199,7 +202,7 @@ class ReportJob:
     >>> lattice = Lattice.from_arcs(
     ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1], references=["the"], id="s1"
     ... )
-    >>> found, = ReportJob((WER(),))([Segment(0, "", 0, lattice)])
+    >>> found, = ReportTask((WER(),)).process([Segment(0, "", 0, lattice)])
     >>> found.hypothesis, found.counts["one_best"].substitutions, found.counts["oracle"]
     ('a', 1, ErrorCounts(words=1, substitutions=0, insertions=0, deletions=0))
     """
@@ -212,14 +215,14 @@ class ReportJob:
     densities: tuple[float, ...] = DENSITIES
     search: Search = SEARCH
 
-    def __call__(self, segments: Sequence[Segment]) -> list[SegmentReport]:
+    def process(self, segments: Sequence[Segment]) -> list[SegmentReport]:
         """Return what the page has of each segment."""
         references = [segment.references(self.references, required=True) for segment in segments]
         spaces = [segment.space for segment in segments]
         oracles = [self._oracles(metric, spaces, references) for metric in self.metrics]
-        decided = MBRJob(
+        decided = MBRTask(
             self.metrics, self.references, method=self.method, scale=self.scale, oracles=False
-        )(segments)
+        ).process(segments)
         return [
             self._spelt(segment, some, list(found), decision)
             for segment, some, found, decision in zip(
@@ -250,14 +253,12 @@ class ReportJob:
         segment: Segment,
         references: tuple[Reference, ...],
         oracles: list[Oracle | None],
-        decision: SegmentConsensus,
+        decision: Results,
     ) -> SegmentReport:
-        space, choice = segment.space, decision.consensus[0]
-        if decision.stats is None or decision.one_best_stats is None:
-            raise OptionError(NO_REFERENCES)
+        space, choice, one_best = segment.space, decision["consensus"][0], decision["one_best"]
         first = next((found for found in oracles if found is not None), None)
         shown = [
-            Chosen("one_best", KINDS["one_best"], decision.one_best, best(space).score),
+            Chosen("one_best", KINDS["one_best"], one_best, best(space).score),
             Chosen("mbr", KINDS["mbr"], choice.tokens, choice.hypothesis.score),
         ]
         for metric, found in zip(self.metrics, oracles, strict=True):
@@ -268,8 +269,8 @@ class ReportJob:
             kind = "oracle" if found is first else ""
             shown.append(Chosen(kind, label, found.tokens, found.hypothesis.score))
         stats: dict[str, Rows] = {
-            "one_best": _plain(decision.one_best_stats),
-            "mbr": _plain(decision.stats[0]),
+            "one_best": score_sentence(one_best, self.metrics, references),
+            "mbr": _plain(decision["stats"]),
         }
         if first is not None:
             rows = [None if found is None else found.stats for found in oracles]
@@ -292,7 +293,7 @@ class ReportJob:
             confidences=confidences,
             curve=self._curve(segment),
             exact=all(found.exact for found in oracles if found is not None),
-            unscored=decision.unscored,
+            unscored=is_unscored(space),
             decomposes=all(
                 decomposes(metric.against(references))
                 for metric, found in zip(self.metrics, oracles, strict=True)
@@ -311,22 +312,22 @@ class ReportJob:
         if isinstance(space, Lattice):
             if not can_search(self.metrics[0].against([""])):
                 return None
-            job = CurveJob(self.metrics, self.references, densities=self.densities)
+            task = CurveTask(self.metrics, self.references, densities=self.densities)
             needed = len(self.densities)
         else:
             sizes = self.at
             if isinstance(space, NBest):
                 # beyond the end of a list there is nothing new
                 sizes = sizes[: 1 + sum(k < len(space) for k in sizes)]
-            job = CurveJob(self.metrics, self.references, at=sizes)
+            task = CurveTask(self.metrics, self.references, at=sizes)
             needed = len(self.at)
-        (found,) = job([segment])
-        rows = [_plain(row) for row in found.stats]
+        (found,) = task.process([segment])
+        rows, reached = [_plain(row) for row in found["stats"]], found["sizes"]
         more = needed - len(rows)
         return SegmentCurvePoints(
             "densities" if isinstance(space, Lattice) else "at",
-            found.words,
-            (*found.sizes, *[found.sizes[-1]] * more),
+            found["words"],
+            (*reached, *[reached[-1]] * more),
             (*rows, *[rows[-1]] * more),
         )
 
@@ -428,7 +429,7 @@ def counted(edits: Sequence[Edit]) -> ErrorCounts:
     return ErrorCounts(len(kinds) - insertions, substitutions, insertions, deletions)
 
 
-def scored(
+def score_sentence(
     tokens: Sequence[str], metrics: Sequence[Metric], references: tuple[Reference, ...]
 ) -> Rows:
     """Return the statistics of a sentence under each metric."""

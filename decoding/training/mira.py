@@ -135,8 +135,8 @@ class MIRA(OnlineLearner):
         How many of the sentences with the highest model score minus metric are rivals.
     against_best : bool
         Whether the model's best is a rival, too.
-    epochs, batch, workers, averaged, settling, scale, budget, memory, judge, scaled, document, start,
-    seed
+    epochs, batch, workers, averaged, settling, scale, budget, memory, judge, scaled, document,
+    start, seed
         As of :class:`decoding.training.online.OnlineLearner`.
 
     References

@@ -18,7 +18,7 @@ from decoding.training.training_corpus import LearnerCorpus
 from fstmetrics import quality
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import NBest
 
 #: a loss with its gradient

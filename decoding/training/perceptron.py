@@ -53,8 +53,8 @@ class Perceptron(OnlineLearner):
         ``fear`` has the highest model score minus metric.
     rate : float
         The length of a step. Against ``scale`` it sets how noisy the moves are.
-    epochs, batch, workers, averaged, settling, scale, budget, memory, judge, scaled, document, start,
-    seed
+    epochs, batch, workers, averaged, settling, scale, budget, memory, judge, scaled, document,
+    start, seed
         As of :class:`decoding.training.online.OnlineLearner`.
 
     References

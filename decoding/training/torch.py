@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from decoding.extraction.oracle import oracle
 from decoding.extraction.search import DEFAULT_BUDGET
 from decoding.training.hope_fear import first_best
 from decoding.training.risk.expected import estimate, expectation
-from decoding.training.risk.problem import Beyond, RiskProblem, checked_options
+from decoding.training.risk.problem import Estimation, EstimationOptions, RiskProblem
 from fstmetrics import Evaluator, nbest_stats, quality, scores_of
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
@@ -38,6 +38,9 @@ from lattices.errors import OptionError
 from lattices.optional import require
 from lattices.spaces import Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["lattice_risk", "list_errors", "mwer_loss", "softmax_margin_loss"]
 
@@ -76,12 +79,7 @@ def lattice_risk(
     evaluator: Evaluator | None = None,
     *,
     finals: Any = None,
-    temperature: float = 1.0,
-    budget: int = DEFAULT_BUDGET,
-    beyond: Beyond = "raise",
-    k: int = 1000,
-    samples: int = 1000,
-    seed: int = 0,
+    **options: Unpack[EstimationOptions],
 ) -> Any:
     """Return the expected metric of a random sentence, differentiable in the scores.
 
@@ -100,9 +98,10 @@ def lattice_risk(
     finals : tensor of floats, optional
         One for each state of a lattice, for ending there (those of states that are not final
         have no meaning, and no gradient); those of the lattice by default.
-    temperature, budget, beyond, k, samples, seed
-        As of :func:`decoding.training.risk.expected.risk`; but what is not exact has to be asked
-        for.
+    **options
+        The fields of :class:`decoding.training.risk.problem.Estimation`, as of
+        :func:`decoding.training.risk.expected.risk`; but ``beyond`` is ``"raise"`` by default: what
+        is not exact has to be asked for.
 
     Returns
     -------
@@ -126,11 +125,12 @@ def lattice_risk(
     >>> loss.item(), scores.grad.tolist()                      # doctest: +SKIP
     (0.5, [0.25, -0.25])
     """
-    problem = _problem(space, evaluator, budget)
-    checked_options(temperature, problem.budget, beyond, k, samples)
+    given: EstimationOptions = {"beyond": "raise", **options}
+    how = Estimation(**given)
+    problem = _problem(space, evaluator, how.budget)
     joined, numbers = _slots(problem, scores, finals)
-    some = problem.some(numbers, temperature, beyond=beyond, k=k, samples=samples, seed=seed)
-    found = estimate(problem, numbers, temperature, some)
+    some = problem.some(numbers, how, how.seed)
+    found = estimate(problem, numbers, how.temperature, some)
     gradient = np.append(found.arc_gradient, found.final_gradient)
     return _with_gradient().apply(joined, found.expected, gradient)
 

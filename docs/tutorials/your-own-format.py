@@ -23,7 +23,7 @@ from itertools import chain
 import numpy as np
 
 import lattices
-from lattices.formats.base import Format, grouped_lines, joined_words, split_words
+from lattices.formats import Format, grouped_lines, joined_words, split_words
 from lattices.spaces import NBest
 
 

@@ -27,8 +27,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from lattices.errors import FormatError
-from lattices.formats.base import Format, Record, Unsupported, text_lines
-from lattices.formats.fields import finite_number
+from lattices.formats import Format, Record, Unsupported, finite_number, text_lines
 from lattices.spaces import Hypothesis, NBest, Space
 from lattices.vocabulary import Vocabulary
 

@@ -554,7 +554,7 @@ class AlignmentEvaluator:
                     word, position, weight, self._one,
                 )  # fmt: skip
                 parts.append(self._part(alignment, len(reference)))
-        return Machine(tuple(parts), "exact", self.rounded)
+        return Machine(tuple(parts), "exact", self.rounded, vocabulary)
 
     @cached_property
     def _unit(self) -> float:

@@ -15,6 +15,7 @@ from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
 from fstmetrics.references import Reference, tokens_of
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
+from lattices.options import read_options
 from lattices.registry import check_requirements
 from lattices.spaces import Lattice, NBest
 
@@ -104,30 +105,19 @@ class Utility:
         return self.name + "".join(options)
 
     @classmethod
-    def parse(cls, specification: str) -> Utility:
-        """Return the utility ``python:module:function``, with its options after commas.
+    def of_function(cls, name: str, options: Iterable[tuple[str, str]] = ()) -> Utility:
+        """Return the utility ``python:module:function``, with its options as text.
 
         They are ``higher_is_better=false``, ``source=true``, ``version=TEXT`` and ``cache=FILE``.
 
         Examples
         --------
-        >>> str(Utility.parse("python:my_module:comet,higher_is_better=false"))
+        >>> str(Utility.of_function("python:my_module:comet", [("higher_is_better", "false")]))
         'python:my_module:comet,higher_is_better=false'
         """
-        name, *options = specification.split(",")
-        given = dict(option.partition("=")[::2] for option in options)
-        flags = {
-            flag: given.pop(flag, default).lower()
-            for flag, default in (("higher_is_better", "true"), ("source", "false"))
-        }
-        cache, version = given.pop("cache", None), given.pop("version", None)
-        if given or not {*flags.values()} <= {"true", "false"} or "" in (cache, version):
-            raise OptionError(
-                f"{specification!r}, expected python:MODULE:FUNCTION[,higher_is_better=false]"
-                "[,source=true][,version=TEXT][,cache=FILE]"
-            )
-        better, source = (value == "true" for value in flags.values())
-        return cls(PythonFunction(name), name, better, cache, source=source, version=version)
+        skip = ("scores", "name", "segment_source")
+        given = read_options(cls, options, name, skip=skip)
+        return cls(PythonFunction(name), name, **given)
 
     def require(self) -> None:
         """Find the function and open the cache."""

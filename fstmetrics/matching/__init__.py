@@ -1,1 +1,1 @@
-"""Metrics that match words or n-grams one to one: METEOR, GTM, MAXSIM."""
+"""Metrics that match words or phrases: METEOR, GTM, MAXSIM, CDER, RIBES, CharacTER, LeBLEU."""

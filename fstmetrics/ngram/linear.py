@@ -350,4 +350,4 @@ def linear_machine(
         for word, unit in numbers.items():
             if word in vocabulary:
                 words[unit].append(vocabulary.id(word))
-    return ngram_machine(trie, np.ones(len(trie)), factors, words)
+    return replace(ngram_machine(trie, np.ones(len(trie)), factors, words), vocabulary=vocabulary)

@@ -15,15 +15,15 @@ from fstmetrics.contract import (
     Metric,
     Prepared,
     S,
+    abilities_of,
     corpus_stats,
-    has_machine,
+    metric_abilities_of,
     nbest_stats,
+    rounding_of,
     scores_of,
-    takes_source,
 )
 from fstmetrics.machine import Machine
 from fstmetrics.normalisation.normalisers import Normaliser, Words, parse_normaliser
-from fstmetrics.pairs import PairScorer, scores_pairs
 from fstmetrics.references import Reference, checked_references, tokens_of
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
@@ -177,8 +177,9 @@ class Normalised:
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
         some = self.nbest(candidates)
         others = some if evidence is candidates else self.nbest(evidence)
-        if scores_pairs(self.metric):
-            return cast(PairScorer, self.metric).pair_scores(some, others)
+        pair_scores = metric_abilities_of(self.metric).pair_scores
+        if pair_scores is not None:
+            return pair_scores(self.metric, some, others)
         rows = [
             scores_of(self.metric, nbest_stats(self.metric.against([each.tokens]), some))
             for each in others
@@ -187,16 +188,16 @@ class Normalised:
 
     def with_source(self, source: str) -> Normalised:
         """Return the metric for a segment with this source, if the one inside takes any."""
-        inner = self.metric
-        found = inner.with_source(source) if takes_source(inner) else inner
+        inner, with_source = self.metric, metric_abilities_of(self.metric).with_source
+        found = inner if with_source is None else with_source(inner, source)
         return self if found is inner else replace(self, metric=found)
 
     def against(self, references: Iterable[Reference]) -> NormalisedEvaluator:
         """Return an evaluator for one segment."""
         given = checked_references(references)
         inner = self.metric.against([self.reference(each) for each in given])
-        kind = NormalisedSearcher if has_machine(inner) else NormalisedEvaluator
-        return kind(self, given, inner)
+        can = abilities_of(inner)
+        return _KINDS[can.machine is not None, can.judge is not None](self, given, inner)
 
 
 def _through(origin: IntColumn | None, read: IntColumn) -> IntColumn:
@@ -268,6 +269,17 @@ def _by_word(forest: Forest, words: Mapping[int, Words], vocabulary: Vocabulary)
     )
 
 
+class _Aligns:
+    """What evaluators have whose metric aligns sentences."""
+
+    metric: Normalised
+    inner: Evaluator
+
+    def judge(self, hypothesis: str | Sequence[str]) -> Any:
+        """Return the alignment of the normalised sentence."""
+        return cast(Any, self.inner).judge(self.metric.sentence(hypothesis))
+
+
 @dataclass(frozen=True)
 class NormalisedEvaluator:
     """A metric of normalised sentences made ready for the references of one segment."""
@@ -279,15 +291,7 @@ class NormalisedEvaluator:
     @property
     def rounded(self) -> bool:
         """Whether costs are too fine to be compared exactly."""
-        return bool(getattr(self.inner, "rounded", False))
-
-    @property
-    def judge(self) -> Callable[[str | Sequence[str]], Any]:
-        """What gives the alignment of the normalised sentence, where the metric has one."""
-        judge = getattr(self.inner, "judge", None)
-        if judge is None:
-            raise AttributeError(f"{self.metric.metric} judges no sentences")
-        return lambda hypothesis: judge(self.metric.sentence(hypothesis))
+        return rounding_of(self.inner) == 0.0
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics of one hypothesis."""
@@ -317,3 +321,20 @@ class NormalisedSearcher(NormalisedEvaluator):
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
         """Return the machine over normalised words."""
         return cast(CompiledEvaluator, self.inner).machine(vocabulary, labels)
+
+
+class NormalisedAligner(NormalisedEvaluator, _Aligns):
+    """An evaluator whose metric aligns sentences."""
+
+
+class NormalisedSearcherAligner(NormalisedSearcher, _Aligns):
+    """An evaluator whose metric has a machine and aligns sentences."""
+
+
+#: evaluators by whether those inside have a machine, and align sentences
+_KINDS = {
+    (False, False): NormalisedEvaluator,
+    (False, True): NormalisedAligner,
+    (True, False): NormalisedSearcher,
+    (True, True): NormalisedSearcherAligner,
+}

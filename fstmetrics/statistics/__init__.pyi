@@ -13,6 +13,12 @@ from .correlation import (
     kappa as kappa,
     wmt_tau as wmt_tau,
 )
+from .pairwise import (
+    CalibratedAccuracy as CalibratedAccuracy,
+    calibrated_accuracy as calibrated_accuracy,
+    pairwise_accuracy as pairwise_accuracy,
+    soft_pairwise_accuracy as soft_pairwise_accuracy,
+)
 from .significance import (
     Comparison as Comparison,
     Estimate as Estimate,

@@ -20,7 +20,12 @@ from fstmetrics.statistics.correlation import (
     graded_kappa,
     wmt_tau,
 )
-from fstmetrics.statistics.significance import OnDrawn
+from fstmetrics.statistics.pairwise import (
+    calibrated_accuracy,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+)
+from fstmetrics.statistics.significance import OnDrawn, qualities_of
 from fstmetrics.statistics.systems import System, paired_matrices
 from lattices.arrays import FloatColumn
 from lattices.errors import FormatError
@@ -206,8 +211,9 @@ def correlate_human(
 ) -> HumanCorrelations:
     """Correlate each metric with the human scores, over the systems or segments they are of.
 
-    Of systems: Pearson, Spearman and Kendall. Of segments: also a tau of WMT's metrics tasks over
-    pairs of systems, where there are two or more, and kappa over ten grades.
+    Of systems: Pearson, Spearman and Kendall, and pairwise accuracy. Of segments: also kappa over
+    ten grades, and where there are two or more systems a tau of WMT's metrics tasks and the
+    accuracy with calibrated ties, over pairs of outputs, and soft pairwise accuracy of systems.
 
     Parameters
     ----------
@@ -222,7 +228,8 @@ def correlate_human(
     samples, level, seed
         How intervals are made.
     on_drawn
-        As in :func:`fstmetrics.correlate`; kappa, whose resamples take no time, does not call it.
+        As in :func:`fstmetrics.correlate`; kappa and soft pairwise accuracy, whose resamples take
+        no time, do not call it.
 
     Raises
     ------
@@ -252,6 +259,11 @@ def correlate_human(
                 )
                 for one in METHODS
             ]
+            coefficients.append(
+                pairwise_accuracy(
+                    said, metric, stats, resample=resample, on_drawn=on_drawn, **sampling
+                )
+            )
             scores = [metric.score(matrix.sum(axis=0)) for matrix in stats]
             found.append(MetricCorrelations(metric, scores, coefficients))
         return HumanCorrelations("system", points, said, found)
@@ -261,22 +273,22 @@ def correlate_human(
             raise FormatError(problem, human.path, entry.line)
     for place, metric in enumerate(metrics):
         rows = [one.stats[e.segment][place] for one, e in zip(of_entries, entries, strict=True)]
+        coefficients = _of_segments(entries, metric, np.array(rows), sampling, on_drawn)
         values = scores_of(metric, np.array(rows))
-        coefficients = _of_segments(
-            entries, values if metric.higher_is_better else -values, sampling, on_drawn
-        )
         found.append(MetricCorrelations(metric, values.tolist(), coefficients))
     return HumanCorrelations("segment", points, said, found)
 
 
 def _of_segments(
     entries: Sequence[HumanScore],
-    quality: FloatColumn,
+    metric: Metric,
+    rows: FloatColumn,
     sampling: _Sampling,
     on_drawn: OnDrawn | None,
 ) -> list[Correlation]:
-    """Return all coefficients over segments."""
+    """Return all coefficients over segments; ``rows`` has the statistics of each entry."""
     said = np.array([entry.score for entry in entries])
+    quality = qualities_of(metric, rows)
     names = {name: row for row, name in enumerate(dict.fromkeys(e.system for e in entries))}
     segments = {name: at for at, name in enumerate(dict.fromkeys(e.segment for e in entries))}
     place_of = ([names[e.system] for e in entries], [segments[e.segment] for e in entries])
@@ -290,9 +302,18 @@ def _of_segments(
         tau = wmt_tau(*matrices, on_drawn=on_drawn, **sampling)
         pairs = tau.concordant + tau.discordant + tau.metric_ties
         note = "" if pairs else "people see no difference between systems"
-        coefficients.append(
-            Correlation(tau.value, tau.variant, pairs, math.nan, tau.interval, tau.samples, note)
-        )
+        coefficients += [
+            Correlation(tau.value, tau.variant, pairs, math.nan, tau.interval, tau.samples, note),
+            calibrated_accuracy(*matrices, on_drawn=on_drawn, **sampling),
+        ]
+        if np.isnan(matrices[0]).any():
+            note = "people did not judge the same segments of all systems"
+            soft = Correlation(math.nan, "spa", len(names), math.nan, note=note)
+        else:
+            stats = np.empty((len(names), len(segments), rows.shape[1]))
+            stats[place_of] = rows
+            soft = soft_pairwise_accuracy(matrices[0], metric, [*stats], **sampling)
+        coefficients.append(soft)
     agreement = graded_kappa(said, quality, k=GRADES, low=None, high=None, **sampling)
     return [*coefficients, replace(agreement, method="kappa")]
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from fstmetrics.alignment.metric import Judgement
-from fstmetrics.contract import Evaluator, Metric, checked_rows
-from fstmetrics.references import Overlap, Reference, compares_words, overlap
+from fstmetrics.contract import Evaluator, Metric, abilities_of, checked_rows, compares_words
+from fstmetrics.references import Overlap, Reference, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.arrays import FloatColumn
 from lattices.errors import Error, FormatError, OptionError
-from lattices.formats.outputs import LAYOUTS, Output, read_output, unnamed
 from lattices.formats.references import References
+from lattices.formats.system_outputs import LAYOUTS, Output, read_output, unnamed
 from lattices.records import Record
 
 
@@ -141,11 +141,14 @@ class System:
         for id, (words, references) in self.sentences.items():
             metrics = self.metrics if aligner is None else map(aligner, self.metrics)
             evaluators = (metric.against(references) for metric in metrics)
-            judge = next((e.judge for e in evaluators if hasattr(e, "judge")), None)
-            if judge is None:
+            for evaluator in evaluators:
+                judge = abilities_of(evaluator).judge
+                if judge is not None:
+                    yield id, judge(evaluator, words)
+                    break
+            else:
                 names = ", ".join(map(str, self.metrics))
                 raise OptionError(f"{names}: no metric that aligns words, such as wer")
-            yield id, judge(words)
 
     def segment_scores(self) -> Iterator[tuple[str, list[float]]]:
         """Iterate over the segments with their score under each metric."""
@@ -184,7 +187,7 @@ class System:
 def read_system(path: str, format: str | None, scorer: Scorer) -> System:
     """Return a system with the statistics of all its segments.
 
-    ``path`` and ``format`` as in :func:`lattices.formats.outputs.read_output`.
+    ``path`` and ``format`` as in :func:`lattices.formats.system_outputs.read_output`.
 
     Raises
     ------

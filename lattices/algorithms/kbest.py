@@ -8,12 +8,15 @@ passes over words it has given before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from operator import index
 
 import numpy as np
 
 from lattices import _native
+from lattices._native import FeatureColumns
 from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
@@ -149,12 +152,99 @@ def k_best_paths(space: Lattice | Forest, k: int, distinct: bool = False) -> Pat
     >>> k_best_paths(forest, 5).arcs.tolist()
     [2, 0, 2, 1]
     """
-    if index(k) < 1:
-        raise OptionError(f"k is {k}, expected at least 1")
-    most = min(index(k), _MOST)
+    most = _checked_count(k)
     if isinstance(space, Lattice):
         return paths_found(space, _native.k_best_paths(space.columns, most, bool(distinct)))
     return Paths(*map(ints, _native.k_best_derivations(space.columns, most, bool(distinct))))
+
+
+def _checked_count(k: int) -> int:
+    if index(k) < 1:
+        raise OptionError(f"k is {k}, expected at least 1")
+    return min(index(k), _MOST)
+
+
+def k_best_lists(
+    spaces: Sequence[Lattice | Forest], k: int, distinct: bool = False, workers: int = 1
+) -> list[NBest]:
+    """Return the sentences of :func:`k_best` of each space as a list, with their features.
+
+    Lattices are searched by one native call. Their lists are parts of columns that it has made,
+    without copies, so that one of them keeps the memory of all.
+
+    Raises
+    ------
+    SpaceError
+        If a space has no complete path, or scores or features are not finite.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], finals=[1], id="s1")
+    >>> [(nbest.id, [found.text for found in nbest]) for nbest in k_best_lists([lattice] * 2, 5)]
+    [('s1', ['a', 'b']), ('s1', ['a', 'b'])]
+    """
+    lattices = [space for space in spaces if isinstance(space, Lattice)]
+    label, offset, score, sizes, features, finite = _native.k_best_lists(
+        [(each.columns, each.feature_columns) for each in lattices],
+        _checked_count(k),
+        bool(distinct),
+        workers,
+    )
+    made = iter(zip(sizes, features, strict=True))
+    entry = word = row = 0
+    found = []
+    for space in spaces:
+        if isinstance(space, Forest):
+            found.append(list_of_paths(space, k_best_paths(space, k, distinct)))
+            continue
+        (entries, words), columns = next(made)
+        if not entries:
+            raise no_complete_path(space)
+        found.append(
+            _list_of_columns(
+                space,
+                label[word : word + words],
+                offset[row : row + entries + 1],
+                score[entry : entry + entries],
+                columns,
+                finite,
+            )
+        )
+        entry, word, row = entry + entries, word + words, row + entries + 1
+    return found
+
+
+def list_of_paths(space: Lattice | Forest, paths: Paths) -> NBest:
+    """Return complete paths or derivations as a list, with their scores and features.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0)], finals=[1])
+    >>> [(found.text, found.score) for found in list_of_paths(lattice, Paths.of([[1], [0]]))]
+    [('b', -1.0), ('a', -2.0)]
+    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"])])
+    >>> [found.text for found in list_of_paths(forest, Paths.of([[1], [0]]))]
+    ['b', 'a']
+    """
+    if isinstance(space, Lattice):
+        parts = _native.path_list(space.columns, space.feature_columns, *paths)
+        return _list_of_columns(space, *parts)
+    about = {"feature_names": space.feature_names, **space.about}
+    return NBest.from_hypotheses(hypotheses(space, paths), vocabulary=space.vocabulary, **about)
+
+
+def _list_of_columns(
+    lattice: Lattice,
+    label: IntColumn,
+    offset: IntColumn,
+    score: FloatColumn,
+    features: FeatureColumns | None,
+    finite: bool,
+) -> NBest:
+    about = {"feature_names": lattice.feature_names, **lattice.about}
+    nbest = NBest.from_columns(lattice.vocabulary, label, offset, score, features, **about)
+    # which says what is not
+    return nbest if finite else replace(nbest, metadata=lattice.metadata)
 
 
 def too_many_edges(forest: Forest) -> SpaceError:

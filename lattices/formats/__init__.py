@@ -2,12 +2,32 @@
 
 ``read(path)`` finds the format by looking at the content. Formats are plug-ins of the
 entry-point group ``lattices.formats``; see :class:`lattices.formats.base.Format` for how to
-write one, and :func:`lattices.testing.check_format` for the laws it has to obey.
+write one, and :func:`lattices.testing.check_format` for the laws it has to obey. What a format of
+one's own needs is here, too: bases, records, losses, and functions for lines, words and numbers.
 """
 
 from __future__ import annotations
 
-from lattices.formats.base import AssembledFormat, Format, IndexedFormat, LossWarning, Record
+from lattices.formats.base import (
+    BLANKS,
+    AssembledFormat,
+    Format,
+    IndexedFormat,
+    LossWarning,
+    Record,
+    Unsupported,
+    choice,
+    cut_lines,
+    decoded_lines,
+    grouped_lines,
+    joined_words,
+    note_losses,
+    of_kind,
+    split_words,
+    text_lines,
+    whole_file,
+)
+from lattices.formats.fields import finite_number, is_whole
 from lattices.formats.reading import (
     FORMATS,
     FormatInfo,
@@ -21,6 +41,7 @@ from lattices.formats.reading import (
 from lattices.formats.writing import write
 
 __all__ = [
+    "BLANKS",
     "FORMATS",
     "AssembledFormat",
     "Format",
@@ -28,11 +49,24 @@ __all__ = [
     "IndexedFormat",
     "LossWarning",
     "Record",
+    "Unsupported",
+    "choice",
+    "cut_lines",
+    "decoded_lines",
+    "finite_number",
     "format_of",
     "formats",
+    "grouped_lines",
+    "is_whole",
+    "joined_words",
+    "note_losses",
+    "of_kind",
     "parse_range",
     "parse_record",
     "read",
     "read_records",
+    "split_words",
+    "text_lines",
+    "whole_file",
     "write",
 ]

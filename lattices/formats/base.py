@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Protocol, TypeVar, runtime_checkable
@@ -145,18 +146,22 @@ def note_losses(
     metadata
         The keys of the metadata that it can hold.
     """
-    carried = {
-        "features": any(rows_of(space, each) is not None for each in _FEATURES),
-        "times": getattr(space, "times", None) is not None,
-        "categories": bool(getattr(space, "categories", ())),
-        "spans": getattr(space, "spans", None) is not None,
-        "source texts": bool(space.source),
-        "references": bool(space.references),
-        "metadata": any(key not in metadata for key in space.metadata),
-    }
-    for what, present in carried.items():
-        if present and what not in held:
+    for what, is_present in _CARRIED.items():
+        if what not in held and is_present(space):
             losses.add(what, f"segment {space.id!r}")
+    if "metadata" not in held and any(key not in metadata for key in space.metadata):
+        losses.add("metadata", f"segment {space.id!r}")
+
+
+#: what a segment may have, and how to tell
+_CARRIED: Mapping[str, Callable[[Any], bool]] = {
+    "features": lambda space: any(rows_of(space, each) is not None for each in _FEATURES),
+    "times": lambda space: getattr(space, "times", None) is not None,
+    "categories": lambda space: bool(getattr(space, "categories", ())),
+    "spans": lambda space: getattr(space, "spans", None) is not None,
+    "source texts": lambda space: bool(space.source),
+    "references": lambda space: bool(space.references),
+}
 
 
 @runtime_checkable
@@ -251,13 +256,13 @@ class Format(Protocol):
         raise FormatError(f"{self.name} can be read, but not written")
 
 
-@runtime_checkable
-class IndexedFormat(Format, Protocol):
+class IndexedFormat(Format):
     """A format whose files can be read from any segment on, by whatever process can open them.
 
     :meth:`Format.records` must work all the same, for files that are compressed or piped.
     """
 
+    @abstractmethod
     def count(self, path: str) -> int:
         """Return how many segments a plain (not compressed) file holds, without parsing them.
 
@@ -266,8 +271,8 @@ class IndexedFormat(Format, Protocol):
         FormatError
             If the file is damaged.
         """
-        ...
 
+    @abstractmethod
     def parse_range(
         self, path: str, start: int, stop: int, vocabulary: Vocabulary | None = None, **options: Any
     ) -> list[Space | FormatError]:
@@ -288,24 +293,22 @@ class IndexedFormat(Format, Protocol):
         FormatError
             If the file itself cannot be read.
         """
-        ...
 
 
-@runtime_checkable
-class AssembledFormat(Format, Protocol):
+class AssembledFormat(Format):
     """A format whose files are more than its segments one after the other.
 
     Whatever may be wrong with a segment is found by :meth:`encode`, in any process and any order;
     so one that cannot be written leaves nothing behind in a file of others.
     """
 
+    @abstractmethod
     def encode(self, space: Space, losses: Unsupported, **options: Any) -> Any:
         """Return a segment as :meth:`assemble` takes it; it can be pickled."""
-        ...
 
+    @abstractmethod
     def assemble(self, stream: BinaryIO, parts: Iterable[Any], **options: Any) -> None:
         """Write a file of segments that were encoded, which are read once."""
-        ...
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any

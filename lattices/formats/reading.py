@@ -23,6 +23,7 @@ from lattices.formats.streams import (
     is_gzip,
     opened,
 )
+from lattices.options import unknown_option
 from lattices.registry import Registry, lacking
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
@@ -227,10 +228,8 @@ def sniffs(entry: Format, head: bytes) -> bool:
 
 def check_options(known: Iterable[str], options: Iterable[str], what: str) -> None:
     """Raise OptionError for an option that ``what`` does not know."""
-    unknown = sorted(set(options).difference(known))
-    if unknown:
-        names = ", ".join(sorted(known)) or "none"
-        raise OptionError(f"{what} has no option {', '.join(unknown)} (known: {names})")
+    for name in sorted(set(options).difference(known)):
+        raise unknown_option(what, name, sorted(known))
 
 
 #: segments that are parsed at a time where a file is read by position

@@ -126,7 +126,7 @@ class Content(io.BufferedReader):
     """What a file holds, decompressed."""
 
     def __init__(self, raw: io.RawIOBase, unzipped: _Unzipped | None = None) -> None:
-        super().__init__(raw, 1 << 16)
+        super().__init__(raw, 1 << 18)
         self._unzipped = unzipped
 
     def begin_record(self) -> None:
@@ -198,12 +198,12 @@ def opened(
         If the file cannot be opened.
     """
     name = display_name(path)
-    with _standard_input() if name == STANDARD_INPUT else open(path, "rb") as file:
+    with _standard_input() if name == STANDARD_INPUT else open(path, "rb", buffering=0) as file:
         source = file if on_read is None else _Watched(file, on_read)
         with naming(name):
-            magic, stream = _peeked(source, len(_GZIP_MAGIC))
-        content = _Unzipped(stream, name) if magic == _GZIP_MAGIC else stream
-        head, stream = _peeked(content, HEAD_SIZE)
+            head, stream = _peeked(source, HEAD_SIZE)
+        if head.startswith(_GZIP_MAGIC):
+            head, stream = _peeked(_Unzipped(stream, name), HEAD_SIZE)
         yield head.removeprefix(BYTE_ORDER_MARK), stream
 
 

@@ -1,4 +1,4 @@
-"""Lattices to other libraries' automata and graphs, and back.
+"""Lattices to OpenFst's automata, and back.
 
 **The sign.** Scores here are log-scores, higher is better; OpenFst's weights are costs,
 smaller is better, with ``+inf`` where a state is not final. :func:`to_columns` and
@@ -12,6 +12,7 @@ bit by bit.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,22 +20,19 @@ import numpy as np
 from lattices._native import distinct_labels
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError, expecting
-from lattices.formats.json.fields import feature_objects
+from lattices.formats.building import build_lattice
 from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
 from lattices.spaces.arguments import LATTICE, takes
-from lattices.spaces.features import FeatureRows, rows_of
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 __all__ = [
     "from_columns",
     "from_fst",
-    "from_networkx",
     "symbol_table",
     "to_columns",
     "to_fst",
-    "to_networkx",
 ]
 
 
@@ -109,7 +107,7 @@ def from_columns(
     possible = weight != np.inf
     if not possible.all():
         src, dst, label, weight = src[possible], dst[possible], label[possible], weight[possible]
-    return Lattice(
+    return build_lattice(
         vocabulary=vocabulary,
         src=src,
         dst=dst,
@@ -161,8 +159,14 @@ def symbol_table(vocabulary: Vocabulary, labels: Iterable[int] | None = None) ->
 
 
 @takes(lattice=LATTICE)
-def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = False) -> Any:
+def to_fst(
+    lattice: Lattice, arc_type: str = "standard", *, symbols: bool = False, scores: bool = True
+) -> Any:
     """Return the lattice as a ``pynini.Fst``: an acceptor, cost = -score.
+
+    Composed with a metric's machine (:meth:`fstmetrics.Machine.to_fst`), its shortest path is
+    the best sentence under the metric alone if there are no scores, and under the sum of the metric
+    and the model score if there are.
 
     Labels are the vocabulary's numbers and states keep theirs. Features, times and
     metadata stay behind. Costs O(states + arcs), and O(words) for ``symbols``.
@@ -175,6 +179,8 @@ def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = Fals
         The semiring and the precision of OpenFst's weights.
     symbols
         Whether to attach the whole vocabulary as input and output symbol tables.
+    scores
+        Whether arcs and final states cost what they do in the lattice, or nothing.
 
     Raises
     ------
@@ -195,7 +201,11 @@ def to_fst(lattice: Lattice, arc_type: str = "standard", *, symbols: bool = Fals
     """
     pynini = require_pynini()
     table = symbol_table(lattice.vocabulary) if symbols else None
-    fst = pynini.Fst.read_from_string(encode(to_columns(lattice), arc_type, osymbols=table))
+    columns = to_columns(lattice)
+    if not scores:
+        final = np.where(np.isfinite(columns.final), 0.0, np.inf)
+        columns = replace(columns, weight=np.zeros(columns.num_arcs), final=final)
+    fst = pynini.Fst.read_from_string(encode(columns, arc_type, osymbols=table))
     if symbols:
         fst.set_input_symbols(fst.output_symbols())
     return fst
@@ -231,151 +241,3 @@ def from_fst(
     found = decode(encoded(), "fst")
     symbols = found.osymbols if side == "output" else found.isymbols
     return from_columns(found, vocabulary, side=side, symbols=symbols, **fields)
-
-
-@takes(lattice=LATTICE)
-def to_networkx(lattice: Lattice) -> Any:
-    """Return the lattice as a ``networkx.MultiDiGraph``.
-
-    ============  ======================================================================
-    graph         ``start``, ``id``, ``source``, ``references``, ``feature_names``,
-                  ``metadata``
-    node          the state's number; ``final`` (the score, on final states only), ``time``
-                  and ``features`` (of ending there), where the lattice has them
-    edge          the key is the arc's index; ``word`` (``""`` for epsilon), ``score`` and,
-                  where the lattice has them, ``features`` as a dictionary
-    ============  ======================================================================
-
-    Examples
-    --------
-    >>> graph = to_networkx(Lattice.from_arcs([(0, 1, "a", -0.5)], finals=[1]))
-    >>> list(graph.edges(data=True)), graph.nodes[1]
-    ([(0, 1, {'word': 'a', 'score': -0.5})], {'final': 0.0})
-    """
-    import networkx  # slow to load, and most programs never come here
-
-    graph = networkx.MultiDiGraph(
-        start=lattice.start,
-        id=lattice.id,
-        source=lattice.source,
-        references=lattice.references,
-        feature_names=lattice.feature_names,
-        metadata=dict(lattice.metadata),
-    )
-    nodes: list[dict[str, Any]] = [
-        {} if score == -np.inf else {"final": score} for score in lattice.final.tolist()
-    ]
-    if lattice.times is not None:
-        for node, time in zip(nodes, lattice.times.tolist(), strict=True):
-            node["time"] = time
-    _add_features(nodes, rows_of(lattice, "final_features"), lattice.feature_names)
-    graph.add_nodes_from(enumerate(nodes))
-    words = ["", *lattice.vocabulary]
-    edges: list[dict[str, Any]] = [
-        {"word": words[label], "score": score}
-        for label, score in zip(lattice.label.tolist(), lattice.score.tolist(), strict=True)
-    ]
-    _add_features(edges, rows_of(lattice), lattice.feature_names)
-    graph.add_edges_from(
-        zip(lattice.src.tolist(), lattice.dst.tolist(), range(len(edges)), edges, strict=True)
-    )
-    return graph
-
-
-def _add_features(
-    attributes: list[dict[str, Any]], matrix: FeatureRows | None, names: tuple[str, ...]
-) -> None:
-    if matrix is not None:
-        for mapping, row in zip(attributes, feature_objects(matrix, names), strict=True):
-            mapping["features"] = row
-
-
-@expecting("the graph is one of networkx")
-def from_networkx(graph: Any, vocabulary: Vocabulary | None = None) -> Lattice:
-    """Return the lattice of a directed acyclic ``networkx`` graph.
-
-    The attributes are those of :func:`to_networkx`. An edge must have a ``word``; its
-    ``score`` is 0 by default. Nodes may be anything: if they are not the integers from 0,
-    they are numbered in the order of the graph. Without the graph attribute ``start`` the
-    one node that no edge enters is the start.
-
-    Raises
-    ------
-    SpaceError
-        If the graph is undirected, has cycles, no final node, no single start, an edge
-        without a word, or times on some nodes only.
-
-    Examples
-    --------
-    >>> import networkx
-    >>> graph = networkx.DiGraph()
-    >>> graph.add_edge("here", "there", word="a", score=-0.5)
-    >>> graph.add_node("there", final=0.0)
-    >>> [path.text for path in from_networkx(graph).paths()]
-    ['a']
-    """
-    if not graph.is_directed():
-        raise SpaceError("a lattice is made from a directed graph, and this one is undirected")
-    nodes = list(graph.nodes)
-    if set(nodes) == set(range(len(nodes))):
-        nodes.sort()
-    number = {node: index for index, node in enumerate(nodes)}
-    rows = [
-        (
-            number[src],
-            number[dst],
-            _word_of(src, dst, data),
-            data.get("score", 0.0),
-            data.get("features"),
-        )
-        for src, dst, data in graph.edges(data=True)
-    ]
-    attributes = [graph.nodes[node] for node in nodes]
-    times = [node["time"] for node in attributes if "time" in node]
-    if times and len(times) < len(nodes):
-        raise SpaceError(f"{len(times)} of {len(nodes)} nodes have a time, expected all or none")
-    about = graph.graph
-    names = tuple(about.get("feature_names", ()))
-    ending = {
-        index: node["features"] for index, node in enumerate(attributes) if node.get("features")
-    }
-    return Lattice.from_arcs(
-        rows,
-        finals={
-            index: node["final"]
-            for index, node in enumerate(attributes)
-            if node.get("final") is not None
-        },
-        states=len(nodes),
-        vocabulary=vocabulary,
-        final_features=ending or None,
-        feature_names=names,
-        start=_start_of(graph, number),
-        times=times or None,
-        id=str(about.get("id", "")),
-        source=str(about.get("source", "")),
-        references=tuple(about.get("references", ())),
-        metadata=dict(about.get("metadata", {})),
-    )
-
-
-def _word_of(src: Any, dst: Any, data: dict[str, Any]) -> str:
-    word = data.get("word")
-    if not isinstance(word, str):
-        raise SpaceError(f"the edge {src!r} -> {dst!r} has the word {word!r}, expected a string")
-    return word
-
-
-def _start_of(graph: Any, number: dict[Any, int]) -> int:
-    if "start" in graph.graph:
-        start = graph.graph["start"]
-        if start not in number:
-            raise SpaceError(f"the start {start!r} is no node of the graph")
-        return number[start]
-    first = [node for node, degree in graph.in_degree() if degree == 0]
-    if len(first) != 1:
-        raise SpaceError(
-            f"{len(first)} nodes have no edge into them, and the graph attribute 'start' does "
-            "not say which is the start"
-        )
-    return number[first[0]]

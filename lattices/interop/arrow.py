@@ -24,7 +24,7 @@ from lattices.vocabulary import Vocabulary
 def to_arrow(spaces: Iterable[Space]) -> Any:
     """Return lattices, n-best lists and forests as a ``pyarrow.Table``, one row each.
 
-    The columns are listed in :mod:`lattices.formats.arrow.schema`. Nothing is lost.
+    The columns are listed in :mod:`lattices.formats.space_fields`. Nothing is lost.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def from_arrow(table: Any, vocabulary: Vocabulary | None = None) -> Iterator[Spa
     Raises
     ------
     FormatError
-        If the columns are not those of :mod:`lattices.formats.arrow.schema`, or for the first row
+        If the columns are not those of :mod:`lattices.formats.space_fields`, or for the first row
         that is no segment.
     MissingDependencyError
         Without pyarrow.

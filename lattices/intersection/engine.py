@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from lattices.arrays import IntColumn
 from lattices.errors import TooLargeError, argument
 from lattices.intersection.automata import SearchMachine
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
 
 #: a space, and the machine that reads its words

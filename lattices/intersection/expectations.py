@@ -21,7 +21,7 @@ from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection.automata import Alignment, list_columns
 from lattices.intersection.engine import sized
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces import Lattice
 
 

@@ -16,7 +16,7 @@ from lattices.arrays import ints
 from lattices.errors import EngineError, SpaceError
 from lattices.intersection.automata import SearchMachine
 from lattices.intersection.engine import Engine, Found
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.spaces.forest import Forest
 
 #: the most states of a lattice that a forest is expanded to

@@ -10,11 +10,10 @@ from lattices.arrays import IntColumn
 from lattices.errors import EngineError
 from lattices.intersection.automata import SearchMachine, alignments
 from lattices.intersection.engine import Found, Problem, Ranked, TargetSides, too_large
-from lattices.intersection.rows import MEMORY, RowMachine, cut_lowest_path, lowest_path
+from lattices.intersection.rows import RowMachine, cut_lowest_path, lowest_path
+from lattices.limits import MEMORY, NO_LIMIT
 from lattices.spaces import Forest, Lattice
 
-#: bytes that are more than there are, and that native types hold
-NO_LIMIT = 2**62
 #: pairs of a node and a matrix with which rows are the quicker way to the k best of a forest
 QUICK_PAIRS = 20_000
 
@@ -175,7 +174,7 @@ def _search(
         space = problems[place][0]
         if beyond:
             raise too_large(space, problem)
-        raise EngineError(f"forest {space.id!r}: {problem}")
+        raise EngineError(problem)
     bounds: list[int] = offset.tolist()
     return [
         None if part < 0 else Found(value, arcs[begin:end], part)

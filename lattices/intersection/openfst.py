@@ -27,20 +27,20 @@ from lattices.intersection.automata import (
     explicit,
 )
 from lattices.intersection.engine import Found, Problem, too_large
-from lattices.intersection.rows import MEMORY
+from lattices.limits import MEMORY
 from lattices.optional import require_pynini
 from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import Vocabulary
 
 
-def acceptor_columns(automaton: Automaton, other: int, unit: float = 1.0) -> FstColumns:
-    """Return an automaton as OpenFst columns over classes of words; costs are negated gains.
+def acceptor_columns(automaton: Automaton, others: Array, unit: float = 1.0) -> FstColumns:
+    """Return an automaton as OpenFst columns; costs are negated gains.
 
-    A word that some arc reads is a class of its own, all other words are the class
-    ``other``; ANY becomes one arc for each class. Several initial states, or one with a
-    gain, get a new start before them.
+    ANY becomes an arc for each label that another arc reads, and for each of ``others``: the words
+    that are to be read, or the one number of a class of them. Several initial states, or one with
+    a gain, get a new start before them.
     """
-    classes = np.append(np.unique(automaton.label[automaton.label > 0]), other)
+    classes = np.union1d(automaton.label[automaton.label > 0], others)
     anything = automaton.label == ANY
     copies = np.where(anything, len(classes), 1)
     src, dst, label, weight = (
@@ -188,7 +188,7 @@ class OpenFstEngine:
                 f"{in_bytes(memory)} are allowed",
             )
         other = len(lattice.vocabulary)
-        right = pynini.Fst.read_from_string(encode(acceptor_columns(automaton, other)))
+        right = pynini.Fst.read_from_string(encode(acceptor_columns(automaton, ints([other]))))
         left = pynini.Fst.read_from_string(
             encode(transducer_columns(lattice, np.unique(automaton.label), other, bias))
         )

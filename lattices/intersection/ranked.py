@@ -20,7 +20,8 @@ from lattices.arrays import IntColumn, ints
 from lattices.errors import EngineError
 from lattices.intersection.automata import Automaton, SearchMachine, alignments
 from lattices.intersection.engine import TargetSides, sized
-from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product, row_product
+from lattices.intersection.rows import RowMachine, forest_row_product, row_product
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.forest import rows_in_order
 

@@ -47,6 +47,7 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.automata import Automaton
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.forest import rows_in_order
 
@@ -108,8 +109,6 @@ def fitting(automaton: Automaton, steps: int) -> tuple[Automaton, float]:
     return coarse, unit
 
 
-#: bytes that the rows of one search, its pairs and their arcs may take
-MEMORY = 2 * 10**9
 #: gains whose sums stay below this are kept in 32 bits
 _SMALL = 2.0**26
 

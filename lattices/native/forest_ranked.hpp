@@ -68,6 +68,14 @@ struct RankedOptions : Options {
   std::size_t k = 1;
 };
 
+// A part of the product of a forest with a machine: the columns of a forest, its nodes bottom-up
+// and its edges sorted by their heads. Gains are those of the parts, in their own units.
+struct ProductColumns {
+  std::vector<Index> head, tail, tail_offset{0}, symbol, symbol_offset{0}, origin, part;
+  std::vector<double> gain;
+  Index num_nodes = 0;
+};
+
 struct RankedSentences {
   std::vector<std::vector<Index>> derivations;
   // how much less than the best was looked for, each time, and whether that was all there is
@@ -82,14 +90,11 @@ class RankedSearch {
 
   RankedSentences find(std::span<const Part> parts) {
     RankedSentences result;
-    const double longest = longest_sentence(forest_);
+    const double best = fill(parts);
     // how much the first step down is, if the best sentences are too few
-    double step = 1e-6, best = kMinusInfinity;
+    double step = 1e-6;
     for (const Part& part : parts) {
-      parts_.push_back(fill_part(forest_, part, longest, options_, kept_, poll_));
-      kept_ += parts_.back()->bytes;
       step = std::max(step, part.alignment->heaviest / part.denominator);
-      best = std::max(best, parts_.back()->value());
     }
     double slack = 0.0;
     for (;;) {
@@ -108,15 +113,52 @@ class RankedSearch {
     }
   }
 
+  // All that comes so near to the best value; its root is the last node.
+  ProductColumns product(std::span<const Part> parts, double slack) {
+    const double best = fill(parts);
+    NearLinks links(options_.memory - kept_);
+    // whatever the denominators, no bound is infinite: all that is impossible would reach it
+    link(std::max(best - slack, -1e200), links);
+    ProductColumns columns;
+    std::vector<Index> number(links.num_nodes(), kNone);
+    for (const Index node : links.bottom_up()) {
+      number[node] = columns.num_nodes++;
+      links.visit(node, [&](Index edge) {
+        const auto& each = links.link(edge);
+        columns.head.push_back(number[node]);
+        for (const Index tail : links.tails(edge)) columns.tail.push_back(number[tail]);
+        columns.tail_offset.push_back(static_cast<Index>(columns.tail.size()));
+        const auto symbols = links.symbols(edge);
+        columns.symbol.insert(columns.symbol.end(), symbols.begin(), symbols.end());
+        columns.symbol_offset.push_back(static_cast<Index>(columns.symbol.size()));
+        columns.origin.push_back(each.origin);
+        columns.part.push_back(each.part);
+        columns.gain.push_back(each.gain);
+      });
+    }
+    return columns;
+  }
+
  private:
-  // Rank what reaches a value; returns the values of what was found.
-  std::vector<double> rank(double least, bool& whole, RankedSentences& result) {
+  // Fill the tables of all parts; returns the best value.
+  double fill(std::span<const Part> parts) {
+    const double longest = longest_sentence(forest_);
+    double best = kMinusInfinity;
+    for (const Part& part : parts) {
+      parts_.push_back(fill_part(forest_, part, longest, options_, kept_, poll_));
+      kept_ += parts_.back()->bytes;
+      best = std::max(best, parts_.back()->value());
+    }
+    return best;
+  }
+
+  // Add all that reaches a value; returns its root and whether that is all there is.
+  std::pair<Index, bool> link(double least, NearLinks& links) {
     // how far, in relation to the best, rounding may move a value
     constexpr double kRounding = 1e-9;
-    NearLinks links(options_.memory - kept_);
     const Index root = links.new_item();
     links.place(root);
-    whole = true;
+    bool whole = true;
     for (std::size_t number = 0; number < parts_.size(); ++number) {
       FilledPart& part = *parts_[number];
       double bound = least * part.denominator - part.shift;
@@ -134,6 +176,14 @@ class RankedSearch {
                  .part = static_cast<Index>(number)});
     }
     links.finish();
+    return {root, whole};
+  }
+
+  // Rank what reaches a value; returns the values of what was found.
+  std::vector<double> rank(double least, bool& whole, RankedSentences& result) {
+    NearLinks links(options_.memory - kept_);
+    const auto [root, all] = link(least, links);
+    whole = all;
     const ByMerit<NearLinks, NearGains> ranking{links, {links, parts_}, 1.0, options_.model_weight};
     LazyKBest<NearLinks, decltype(ranking), OneForEachSentence> search(links, ranking, poll_);
     const std::vector<Index> found = search.best(root, options_.k);

@@ -46,6 +46,20 @@ Ranked rank_forest(const ForestColumns& forest, const Ints& said,
   return {std::move(derivations), std::move(result.tries)};
 }
 
+auto forest_product(const ForestColumns& forest, const Ints& said,
+                    const std::vector<GivenPart>& machine, double slack, std::size_t memory) {
+  if (said.shape(0) != forest.symbol.size()) {
+    throw space_error("the column of words has other symbols than the forest");
+  }
+  const auto parts = parts_of(machine);
+  auto found = unlocked([&](Poll& poll) {
+    const forests::RankedOptions options{{0.0, memory}};
+    return forests::RankedSearch(forest, view(said), options, poll).product(parts, slack);
+  });
+  return give_all(found.num_nodes, found.head, found.tail, found.tail_offset, found.symbol,
+                  found.symbol_offset, found.gain, found.origin, found.part);
+}
+
 std::tuple<bool, std::vector<int>, std::vector<Index>> plan_forest(
     const ForestColumns& forest, const AlignmentColumns& alignment) {
   Poll poll;
@@ -76,6 +90,10 @@ void bind_forest_search(nb::module_& module) {
              "k"_a, "memory"_a,
              "Return the derivations of the best sentences, and how much less than the best was "
              "looked for each time and whether that was all.");
+  module.def("forest_product", &forest_product, "forest"_a, "said"_a, "machine"_a, "slack"_a,
+             "memory"_a,
+             "Return the number of nodes, head, tails, symbols, gain, edge of the forest and part\n"
+             "of the machine of each edge of the product that comes within the slack of the best.");
   module.def("plan_forest", &plan_forest, "forest"_a, "alignment"_a,
              "Return if single precision is enough, what is asked of each node (0 nothing, 1 from "
              "the beginning, 2 from anywhere), and how many rows of items it has.");

@@ -123,7 +123,9 @@ inline BestPath search(const Forest& forest, std::span<const Part> parts, const 
     answer.value = value;
     best.emplace_back(static_cast<Index>(number), std::move(filled));
   }
-  if (best.empty()) throw engine_error("no derivation has a finite value");
+  if (best.empty()) {
+    throw engine_error(std::string(forest.name) + ": no derivation has a finite value");
+  }
   for (const auto& [number, filled] : best) {
     Derivation found = filled->derivation(poll);
     if (answer.complete() && found.model <= answer.model) continue;

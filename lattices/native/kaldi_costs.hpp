@@ -90,6 +90,24 @@ inline FeatureCosts feature_costs(const Lattice& lattice, const FeatureRows& arc
   return found;
 }
 
+// The same for a lattice that has scores alone: they are graph costs.
+inline FeatureCosts score_costs(const Lattice& lattice) {
+  FeatureCosts found;
+  const auto negated = [](std::span<const double> scores) {
+    std::vector<double> cost(scores.begin(), scores.end());
+    for (double& each : cost) each = 0.0 - each;
+    return cost;
+  };
+  found.graph = negated(lattice.score);
+  found.acoustic.assign(lattice.score.size(), 0.0);
+  found.final_graph = negated(lattice.final);
+  found.final_acoustic.assign(lattice.final.size(), 0.0);
+  for (std::size_t state = 0; state < lattice.final.size(); ++state) {
+    if (lattice.final[state] == kMinusInfinity) found.final_acoustic[state] = -kMinusInfinity;
+  }
+  return found;
+}
+
 // The frame of every state: the number of frames on each path from the start to it. None if there
 // are no frames at all, if a state has none, or if paths to it do not agree.
 inline std::optional<std::vector<Index>> state_frames(std::span<const Index> src,

@@ -1,15 +1,22 @@
 // The k best paths, derivations and sentences: the bindings.
 #include "lattices/native/kbest.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <limits>
+#include <span>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "lattices/native/best.hpp"
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
+#include "lattices/native/path_lists.hpp"
 #include "lattices/native/product.hpp"
+#include "lattices/native/sentence_columns.hpp"
 
 namespace lattices {
 
@@ -32,8 +39,7 @@ auto give_rows(Search&& search) {
 // The k best derivations of a root; `write` appends what an edge stands for.
 template <template <class> class Filter, class Space, class G, class Ranking, class Write>
 Rows search(const Space& space, const G& graph, const Ranking& ranking, Index root, std::size_t k,
-            Write write, std::size_t memory = std::numeric_limits<std::size_t>::max()) {
-  Poll poll(check_signals);
+            Write write, Poll& poll, std::size_t memory = std::numeric_limits<std::size_t>::max()) {
   LazyKBest<G, Ranking, Filter> search(graph, ranking, poll, memory);
   const std::vector<Index> found = search.best(root, k);
   if constexpr (!G::linear) search.made().check_sizes(space, found);
@@ -48,9 +54,9 @@ Rows search(const Space& space, const G& graph, const Ranking& ranking, Index ro
 
 template <class Space, class G, class Ranking, class Write>
 Rows search(bool distinct, const Space& space, const G& graph, const Ranking& ranking, Index root,
-            std::size_t k, Write write) {
-  return distinct ? search<OneForEachSentence>(space, graph, ranking, root, k, write)
-                  : search<EveryDerivation>(space, graph, ranking, root, k, write);
+            std::size_t k, Write write, Poll& poll) {
+  return distinct ? search<OneForEachSentence>(space, graph, ranking, root, k, write, poll)
+                  : search<EveryDerivation>(space, graph, ranking, root, k, write, poll);
 }
 
 template <class T>
@@ -67,17 +73,18 @@ auto arcs_of(const Suffixes& graph) {
   };
 }
 
-Rows k_best_paths(const Lattice& lattice, std::size_t k, bool distinct) {
+Rows k_best_paths(const Lattice& lattice, std::size_t k, bool distinct, Poll& poll) {
   const Suffixes graph{lattice, lattice.label};
   const ByScore<Suffixes> ranking{graph};
-  return search(distinct, lattice, graph, ranking, lattice.start, k, arcs_of(graph));
+  return search(distinct, lattice, graph, ranking, lattice.start, k, arcs_of(graph), poll);
 }
 
-Rows k_best_derivations(const Forest& forest, std::size_t k, bool distinct) {
+Rows k_best_derivations(const Forest& forest, std::size_t k, bool distinct, Poll& poll) {
   const ForestDerivations graph{forest, forest.symbol};
   const ByScore<ForestDerivations> ranking{graph};
-  return search(distinct, forest, graph, ranking, forest.root, k,
-                [](std::vector<Index>& row, Index edge) { row.push_back(edge); });
+  return search(
+      distinct, forest, graph, ranking, forest.root, k,
+      [](std::vector<Index>& row, Index edge) { row.push_back(edge); }, poll);
 }
 
 // What the arcs of a lattice gain, and its ends.
@@ -92,10 +99,11 @@ struct PathGains {
 };
 
 Rows ranked_paths(const Lattice& lattice, std::span<const Index> word, const PathGains& gains,
-                  double sign, double weight, std::size_t k) {
+                  double sign, double weight, std::size_t k, Poll& poll) {
   const Suffixes graph{lattice, word};
   const ByMerit<Suffixes, PathGains> ranking{graph, gains, sign, weight};
-  return search<OneForEachSentence>(lattice, graph, ranking, lattice.start, k, arcs_of(graph));
+  return search<OneForEachSentence>(lattice, graph, ranking, lattice.start, k, arcs_of(graph),
+                                    poll);
 }
 
 struct ProductGains {
@@ -104,7 +112,7 @@ struct ProductGains {
 };
 
 Rows best_in_product(const Lattice& lattice, std::span<const Index> word, const RowAutomaton& given,
-                     double weight, std::size_t k, std::size_t memory) {
+                     double weight, std::size_t k, std::size_t memory, Poll& poll) {
   using Ranking = ByMerit<Product, ProductGains>;
   const OrderedAutomaton automaton(given);
   // a byte of the product and a node of the search for each pair
@@ -122,32 +130,125 @@ Rows best_in_product(const Lattice& lattice, std::span<const Index> word, const 
       [](std::vector<Index>& row, const Product::Edge& edge) {
         if (edge.arc != kNone) row.push_back(edge.arc);
       },
-      memory - static_cast<std::size_t>(bytes));
+      poll, memory - static_cast<std::size_t>(bytes));
 }
 
 Rows ranked_derivations(const Forest& forest, std::span<const Index> said,
-                        std::span<const double> gain, double sign, double weight, std::size_t k) {
+                        std::span<const double> gain, double sign, double weight, std::size_t k,
+                        Poll& poll) {
   const ForestDerivations graph{forest, said};
   const ByMerit<ForestDerivations, PathGains> ranking{graph, {gain, {}}, sign, weight};
   return search<OneForEachSentence>(
       forest, graph, ranking, forest.root, k,
-      [](std::vector<Index>& row, Index edge) { row.push_back(edge); });
+      [](std::vector<Index>& row, Index edge) { row.push_back(edge); }, poll);
+}
+
+PathLister lister_of(const LatticeColumns& lattice, const FeatureColumns* features) {
+  if (features == nullptr) return {lattice, nullptr, nullptr, 0};
+  if (!features->fit(lattice)) throw space_error("the features have not one row an arc");
+  return {lattice, &features->edges, &features->ends, features->names.size()};
+}
+
+// The features of a list, as Python keeps them; None for those of a lattice without features.
+nb::object give_features(PathList& list, const FeatureColumns* features) {
+  if (features == nullptr) return nb::none();
+  return nb::cast(new FeatureColumns(features->names, std::move(list.features), OwnedRows{}),
+                  nb::rv_policy::take_ownership);
+}
+
+auto path_list(const LatticeColumns& lattice, const FeatureColumns* features, const Ints& arcs,
+               const Ints& offset) {
+  const auto paths = sentences_of(arcs, offset);
+  for (const Index arc : paths.label) {
+    if (arc < 0 || arc >= lattice.num_edges()) throw option_error("a path has no such arc");
+  }
+  PathLister lister = lister_of(lattice, features);
+  auto list = unlocked([&] {
+    PathList made;
+    for (Index path = 0; path < paths.size(); ++path) lister.add(paths.words(path), made);
+    return made;
+  });
+  return std::tuple(give(std::move(list.label)), give(std::move(list.offset)),
+                    give(std::move(list.score)), give_features(list, features), list.finite);
+}
+
+// The k best paths of many lattices as lists, in columns that hold all of them one after the other.
+auto k_best_lists(const nb::list& given, std::size_t k, bool distinct, int workers) {
+  struct Problem {
+    const LatticeColumns* lattice;
+    const FeatureColumns* features;
+    PathLister lister;
+  };
+  std::vector<Problem> problems;
+  problems.reserve(given.size());
+  for (const nb::handle item : given) {
+    const auto parts = nb::cast<nb::tuple>(item);
+    if (parts.size() != 2) throw nb::type_error("a problem has two parts");
+    const auto* lattice = nb::cast<const LatticeColumns*>(parts[0]);
+    const auto* features = parts[1].is_none() ? nullptr : nb::cast<const FeatureColumns*>(parts[1]);
+    problems.push_back({lattice, features, lister_of(*lattice, features)});
+  }
+  auto lists = search_batch<PathList>(
+      problems.size(), workers, [&](std::size_t place, PathList& list, Poll& poll) {
+        Problem& problem = problems[place];
+        const Rows found = k_best_paths(*problem.lattice, k, distinct, poll);
+        for (std::size_t row = 0; row + 1 < found.offset.size(); ++row) {
+          const Index begin = found.offset[row], end = found.offset[row + 1];
+          problem.lister.add(std::span(found.entry).subspan(begin, end - begin), list);
+        }
+      });
+  std::vector<Index> label, offset;
+  std::vector<double> score;
+  std::vector<std::pair<std::size_t, std::size_t>> sizes;
+  nb::list features;
+  bool finite = true;
+  for (std::size_t place = 0; place < lists.size(); ++place) {
+    PathList& list = lists[place];
+    label.insert(label.end(), list.label.begin(), list.label.end());
+    offset.insert(offset.end(), list.offset.begin(), list.offset.end());
+    score.insert(score.end(), list.score.begin(), list.score.end());
+    sizes.emplace_back(list.size(), list.label.size());
+    finite &= list.finite;
+    features.append(give_features(list, problems[place].features));
+  }
+  return std::tuple(give(std::move(label)), give(std::move(offset)), give(std::move(score)),
+                    std::move(sizes), std::move(features), finite);
 }
 
 }  // namespace
 
 void bind_kbest(nb::module_& module) {
+  module.def("path_list", path_list, "lattice"_a, "features"_a.none(), "arcs"_a, "offset"_a,
+             nb::sig("def path_list(lattice: LatticeColumns, features: FeatureColumns | None, "
+                     "arcs: numpy.typing.NDArray[numpy.int32], "
+                     "offset: numpy.typing.NDArray[numpy.int32]) -> "
+                     "tuple[numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], "
+                     "FeatureColumns | None, bool]"),
+             "Return the words of complete paths, where those of each begin, the scores, the\n"
+             "features, and whether all scores and features are finite.");
+  module.def(
+      "k_best_lists", k_best_lists, "problems"_a, "k"_a, "distinct"_a, "workers"_a,
+      nb::sig("def k_best_lists(problems: list[tuple[LatticeColumns, FeatureColumns | None]], "
+              "k: int, distinct: bool, workers: int) -> "
+              "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], "
+              "numpy.typing.NDArray[numpy.float64], list[tuple[int, int]], "
+              "list[FeatureColumns | None], bool]"),
+      "Return the k best paths of each lattice as lists: the words of all of them, where those of\n"
+      "each entry begin in its list, the scores, the entries and words of each list, the "
+      "features,\n"
+      "and whether all scores and features are finite. A lattice without a path has no entries.");
   module.def(
       "k_best_paths",
       [](const LatticeColumns& lattice, std::size_t k, bool distinct) {
-        return give_rows([&] { return k_best_paths(lattice, k, distinct); });
+        return give_rows([&](Poll& poll) { return k_best_paths(lattice, k, distinct, poll); });
       },
       "lattice"_a, "k"_a, "distinct"_a,
       "Return the arcs of the best paths, one after the other, and where each begins.");
   module.def(
       "k_best_derivations",
       [](const ForestColumns& forest, std::size_t k, bool distinct) {
-        return give_rows([&] { return k_best_derivations(forest, k, distinct); });
+        return give_rows([&](Poll& poll) { return k_best_derivations(forest, k, distinct, poll); });
       },
       "forest"_a, "k"_a, "distinct"_a,
       "Return the edges of the best derivations, and where each begins.");
@@ -158,8 +259,9 @@ void bind_kbest(nb::module_& module) {
         check_length(view(word), lattice.src.size(), "the column of words");
         check_length(view(gain), lattice.src.size(), "the column of gains");
         check_length(view(final_gain), lattice.final.size(), "the column of final gains");
-        return give_rows([&] {
-          return ranked_paths(lattice, view(word), {view(gain), view(final_gain)}, sign, weight, k);
+        return give_rows([&](Poll& poll) {
+          return ranked_paths(lattice, view(word), {view(gain), view(final_gain)}, sign, weight, k,
+                              poll);
         });
       },
       "lattice"_a, "word"_a, "gain"_a, "final_gain"_a, "sign"_a, "weight"_a, "k"_a,
@@ -170,8 +272,9 @@ void bind_kbest(nb::module_& module) {
          double weight, std::size_t k) {
         check_length(view(said), forest.symbol.size(), "the column of words");
         check_length(view(gain), forest.head.size(), "the column of gains");
-        return give_rows(
-            [&] { return ranked_derivations(forest, view(said), view(gain), sign, weight, k); });
+        return give_rows([&](Poll& poll) {
+          return ranked_derivations(forest, view(said), view(gain), sign, weight, k, poll);
+        });
       },
       "forest"_a, "said"_a, "gain"_a, "sign"_a, "weight"_a, "k"_a,
       "Return the edges of the sentences of the highest sign * (gain + weight * score).");
@@ -180,8 +283,9 @@ void bind_kbest(nb::module_& module) {
       [](const LatticeColumns& lattice, const Ints& word, const RowAutomatonColumns& automaton,
          double weight, std::size_t k, std::size_t memory) {
         check_length(view(word), lattice.src.size(), "the column of words");
-        return give_rows(
-            [&] { return best_in_product(lattice, view(word), automaton, weight, k, memory); });
+        return give_rows([&](Poll& poll) {
+          return best_in_product(lattice, view(word), automaton, weight, k, memory, poll);
+        });
       },
       "lattice"_a, "word"_a, "automaton"_a, "weight"_a, "k"_a, "memory"_a,
       "Return the arcs of the sentences of the highest gain + weight * score.");

@@ -114,49 +114,64 @@ inline bool number_of(std::string_view text, double& value) {
   return true;
 }
 
-// Append a number as Python's repr spells it: the fewest digits that give it back, with an exponent
-// from 1e16 on and below 1e-4.
-inline void append_number(std::string& text, double value) {
+// The bytes that a number may take.
+inline constexpr std::size_t kNumberRoom = 32;
+
+// Write a number as Python's repr spells it, and return the place behind it: the fewest digits that
+// give it back, with an exponent from 1e16 on and below 1e-4.
+inline char* put_number(char* at, double value) {
+  const auto put = [&](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
   if (!std::isfinite(value)) {
-    text += std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-    return;
+    put(std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    return at;
   }
-  char spelled[32];
+  if (value == 0.0) {
+    put(std::signbit(value) ? "-0.0" : "0.0");
+    return at;
+  }
+  char spelled[kNumberRoom];
   const char* const end =
       std::to_chars(spelled, spelled + sizeof spelled, value, std::chars_format::scientific).ptr;
   // -d.ddde-dd: the digits, and how many of them stand before the point
   const char* first = spelled;
-  if (*first == '-') text += *first++;
+  if (*first == '-') *at++ = *first++;
   const char* mark = end;
   while (*--mark != 'e') {
   }
   int exponent = 0;
-  for (const char* at = mark + 2; at < end; ++at) exponent = 10 * exponent + (*at - '0');
+  for (const char* digit = mark + 2; digit < end; ++digit)
+    exponent = 10 * exponent + (*digit - '0');
   if (mark[1] == '-') exponent = -exponent;
   if (exponent >= 16 || exponent < -4) {
-    text.append(first, end);
-    return;
+    put({first, end});
+    return at;
   }
   const char lead = *first;
   const std::string_view rest =
       mark - first > 1 ? std::string_view(first + 2, mark) : std::string_view();
   if (exponent < 0) {
-    text += "0.";
-    text.append(static_cast<std::size_t>(-exponent - 1), '0');
-    text += lead;
-    text += rest;
-    return;
+    put("0.");
+    at = std::fill_n(at, -exponent - 1, '0');
+    *at++ = lead;
+    put(rest);
+    return at;
   }
   const auto before = static_cast<std::size_t>(exponent);
-  text += lead;
-  text += rest.substr(0, before);
-  if (rest.size() < before) text.append(before - rest.size(), '0');
-  text += '.';
+  *at++ = lead;
+  put(rest.substr(0, before));
+  if (rest.size() < before) at = std::fill_n(at, before - rest.size(), '0');
+  *at++ = '.';
   if (rest.size() > before) {
-    text += rest.substr(before);
+    put(rest.substr(before));
   } else {
-    text += '0';
+    *at++ = '0';
   }
+  return at;
+}
+
+inline void append_number(std::string& text, double value) {
+  char spelled[kNumberRoom];
+  text.append(spelled, put_number(spelled, value));
 }
 
 }  // namespace lattices

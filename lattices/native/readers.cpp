@@ -4,10 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "lattices/native/arrow_rows.hpp"
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/border.hpp"
+#include "lattices/native/columns.hpp"
 #include "lattices/native/distinct.hpp"
 #include "lattices/native/fst_bytes.hpp"
 #include "lattices/native/fst_text.hpp"
@@ -22,6 +25,7 @@
 #include "lattices/native/kaldi_costs.hpp"
 #include "lattices/native/kaldi_text.hpp"
 #include "lattices/native/moses_lists.hpp"
+#include "lattices/native/picked_lattice.hpp"
 #include "lattices/native/slf_lines.hpp"
 
 namespace lattices {
@@ -297,6 +301,43 @@ auto sound_matrices(const Column<bool>& wanted, const Ints& height_at, const Int
       unlocked([&] { return sound_rows(lists, view(wanted), view(height_at), view(width_at)); }));
 }
 
+using MatrixArrays = std::tuple<Ints, Ints, Floats>;
+
+std::optional<FeatureRows> rows_of(const std::optional<MatrixArrays>& arrays) {
+  if (!arrays) return {};
+  const auto& [bounds, columns, values] = *arrays;
+  return FeatureRows{view(bounds), view(columns), view(values)};
+}
+
+auto lattice_of_columns(const Ints& src, const Ints& dst, const Ints& label, const Floats& score,
+                        const Floats& final, Index start, Index words,
+                        const FeatureColumns::Names& names,
+                        const std::optional<MatrixArrays>& features,
+                        const std::optional<MatrixArrays>& final_features,
+                        const std::string& called) {
+  using Found = std::pair<nb::object, nb::object>;
+  const auto rows = rows_of(features), ends = rows_of(final_features);
+  const ArcParts parts{view(src), view(dst), view(label), view(score), view(final)};
+  const auto width = names.size();
+  OwnedRows own_rows, own_ends;
+  auto made = unlocked([&]() -> std::optional<PickedLattice> {
+    if ((rows && !is_sound(*rows, parts.src.size(), width)) ||
+        (ends && !is_sound(*ends, parts.final.size(), width))) {
+      return {};
+    }
+    auto found = picked(parts, start, words);
+    if (!found) return {};
+    if (rows) own_rows = picked(*rows, found->order ? &*found->order : nullptr);
+    if (ends) own_ends = picked(*ends, nullptr);
+    return found;
+  });
+  if (!made) return std::optional<Found>();
+  nb::object held = nb::none();
+  if (rows) held = nb::cast(new FeatureColumns(names, std::move(own_rows), std::move(own_ends)));
+  return std::optional<Found>(
+      Found(nb::cast(new LatticeColumns(std::move(made->lattice), called)), held));
+}
+
 }  // namespace
 
 void bind_readers(nb::module_& module) {
@@ -304,6 +345,19 @@ void bind_readers(nb::module_& module) {
              "Return the arcs of a JSON object: where they stand, src, dst, word, score, the\n"
              "offsets, columns and values of features, words and names, and whether any has an\n"
              "escape. None if anything is unusual.");
+  module.def("lattice_of_columns", lattice_of_columns, nb::arg("src"), nb::arg("dst"),
+             nb::arg("label"), nb::arg("score"), nb::arg("final"), nb::arg("start"),
+             nb::arg("words"), nb::arg("names"), nb::arg("features").none(),
+             nb::arg("final_features").none(), nb::arg("called"),
+             nb::sig("def lattice_of_columns(src: NDArray[numpy.int32], dst: NDArray[numpy.int32], "
+                     "label: NDArray[numpy.int32], score: NDArray[numpy.float64], final: "
+                     "NDArray[numpy.float64], start: int, words: int, names: tuple[str, ...], "
+                     "features: tuple[NDArray[numpy.int32], NDArray[numpy.int32], "
+                     "NDArray[numpy.float64]] | None, final_features: tuple[NDArray[numpy.int32], "
+                     "NDArray[numpy.int32], NDArray[numpy.float64]] | None, called: str) -> "
+                     "tuple[LatticeColumns, FeatureColumns | None] | None"),
+             "Return columns and features in normal form; None if states are in no topological\n"
+             "order, or anything is wrong.");
   module.def("kaldi_text", kaldi_text, nb::arg("record"),
              "Return what the lines of a lattice say: problem, line, compact, start, src, dst,\n"
              "frames, graph, acoustic, final_graph, final_acoustic, label, the different labels\n"

@@ -1,6 +1,7 @@
 // Lines of text archives, made of columns.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -15,10 +16,35 @@
 
 namespace lattices {
 
-inline void append_index(std::string& text, Index value) {
-  char spelled[16];
-  text.append(spelled, std::to_chars(spelled, spelled + sizeof spelled, value).ptr);
-}
+// Text in the making. Room is made once for each line, which then is written without looking.
+class TextRoom {
+ public:
+  explicit TextRoom(std::size_t expected) { text_.resize(expected); }
+  // Make room for so many bytes more.
+  void reserve(std::size_t bytes) {
+    if (text_.size() - used_ < bytes) text_.resize(2 * text_.size() + bytes);
+  }
+  void put(char byte) { text_[used_++] = byte; }
+  void put(std::string_view text) {
+    std::copy(text.begin(), text.end(), text_.data() + used_);
+    used_ += text.size();
+  }
+  void index(Index value) {
+    char* const at = text_.data() + used_;
+    used_ += static_cast<std::size_t>(std::to_chars(at, at + kIndexRoom, value).ptr - at);
+  }
+  void number(double value) {
+    char* const at = text_.data() + used_;
+    used_ += static_cast<std::size_t>(put_number(at, value) - at);
+  }
+  std::string_view view() const { return {text_.data(), used_}; }
+
+  static constexpr std::size_t kIndexRoom = 16;
+
+ private:
+  std::string text_;
+  std::size_t used_ = 0;
+};
 
 // Costs of arcs and of ends; those are infinite where no path ends.
 struct KaldiCosts {
@@ -27,48 +53,54 @@ struct KaldiCosts {
 
 // A lattice of a Kaldi archive as lattices/formats/kaldi/text.py has it: the start state first.
 // `name` counts in `names`.
-inline std::string kaldi_lines(std::string_view key, const Lattice& lattice,
-                               std::span<const Index> name,
-                               const std::vector<std::string_view>& names, const KaldiCosts& costs,
-                               bool compact) {
+inline TextRoom kaldi_lines(std::string_view key, const Lattice& lattice,
+                            std::span<const Index> name, const std::vector<std::string_view>& names,
+                            const KaldiCosts& costs, bool compact) {
   // a Lattice has the transition-id, which is epsilon here, in a column of its own
   const std::string_view before = compact ? "" : "0\t", behind = compact ? ",\n" : "\n";
-  std::string text;
-  text.reserve(key.size() + 56 * lattice.src.size() + 24 * lattice.final.size());
-  text += key;
-  text += " \n";
+  constexpr std::string_view never = "Infinity,Infinity";
+  constexpr std::size_t line = 2 * TextRoom::kIndexRoom + 2 * kNumberRoom + never.size() + 8;
+  TextRoom text(key.size() + 56 * lattice.src.size() + 24 * lattice.final.size() + line);
+  text.reserve(key.size() + line);
+  text.put(key);
+  text.put(" \n");
   const auto weight = [&](double graph, double acoustic) {
-    append_number(text, graph);
-    text += ',';
-    append_number(text, acoustic);
-    text += behind;
+    text.number(graph);
+    text.put(',');
+    text.number(acoustic);
+    text.put(behind);
   };
   const auto state_lines = [&](Index state) {
     for (const Index arc : lattice.outgoing(state)) {
-      append_index(text, state);
-      text += '\t';
-      append_index(text, lattice.dst[arc]);
-      text += '\t';
-      text += before;
-      text += names[name[arc]];
-      text += '\t';
+      const auto word = names[name[arc]];
+      text.reserve(word.size() + line);
+      text.index(state);
+      text.put('\t');
+      text.index(lattice.dst[arc]);
+      text.put('\t');
+      text.put(before);
+      text.put(word);
+      text.put('\t');
       weight(costs.graph[arc], costs.acoustic[arc]);
     }
+    text.reserve(line);
     if (costs.final_graph[state] < std::numeric_limits<double>::infinity()) {
-      append_index(text, state);
-      text += '\t';
+      text.index(state);
+      text.put('\t');
       weight(costs.final_graph[state], costs.final_acoustic[state]);
     } else if (lattice.outgoing(state).empty()) {
-      append_index(text, state);
-      text += "\tInfinity,Infinity";
-      text += behind;
+      text.index(state);
+      text.put('\t');
+      text.put(never);
+      text.put(behind);
     }
   };
   state_lines(lattice.start);
   for (Index state = 0; state < lattice.num_nodes(); ++state) {
     if (state != lattice.start) state_lines(state);
   }
-  text += '\n';
+  text.reserve(line);
+  text.put('\n');
   return text;
 }
 

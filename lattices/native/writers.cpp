@@ -1,7 +1,9 @@
 // Text of lattices and lists, made of columns: the bindings.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -32,7 +34,7 @@ std::vector<std::string_view> utf8_of_all(const Texts& texts) {
   return found;
 }
 
-nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
 
 void check_below(std::span<const Index> column, std::size_t bound, const char* what) {
   const auto is_below = [&](Index each) {
@@ -55,16 +57,71 @@ nb::bytes kaldi_lattice_lines(const nb::str& key, const LatticeColumns& lattice,
   check_below(view(name), names.size(), "a label has no name");
   const auto spelled = utf8_of_all(names);
   const auto spelled_key = utf8_of(key);
-  return bytes_of(unlocked(
-      [&] { return kaldi_lines(spelled_key, lattice, view(name), spelled, costs, compact); }));
+  const auto text = unlocked(
+      [&] { return kaldi_lines(spelled_key, lattice, view(name), spelled, costs, compact); });
+  return bytes_of(text.view());
 }
 
-auto costs_of_features(const LatticeColumns& lattice, const FeatureColumns& features, Index graph,
-                       Index acoustic, double tolerance) {
-  if (!features.fit(lattice)) throw space_error("the features have not one row an arc");
-  auto found = unlocked([&] {
-    return feature_costs(lattice, features.edges, features.ends, graph, acoustic, tolerance);
+// Costs are two of the features, or made of scores where there are none.
+FeatureCosts written_costs(const LatticeColumns& lattice, const FeatureColumns* features,
+                           Index graph, Index acoustic, double tolerance) {
+  if (features == nullptr) return score_costs(lattice);
+  if (!features->fit(lattice)) throw space_error("the features have not one row an arc");
+  return feature_costs(lattice, features->edges, features->ends, graph, acoustic, tolerance);
+}
+
+// The labels of a lattice as they are spelled.
+struct LabelNames {
+  std::vector<Index> name;  // one entry an arc, into `names`
+  std::vector<std::string_view> names;
+};
+
+// Words for labels; nothing if they would not all be read as they are: where one has a blank in it
+// or is epsilon's name, or all are digits.
+std::optional<LabelNames> plain_names(std::span<const Index> label, const Texts& strings) {
+  constexpr std::string_view epsilon = "<eps>", blanks = " \t\n\v\f\r", digits = "0123456789";
+  LabelNames found;
+  std::vector<Index> number(strings.size(), -1);
+  found.name.reserve(label.size());
+  bool numbers = true;
+  for (const Index each : label) {
+    auto& place = number[each];
+    if (place < 0) {
+      const auto word = each == 0 ? epsilon : utf8_of(strings[each]);
+      const bool is_odd = each > 0 && (word == epsilon || word.find_first_of(blanks) != word.npos);
+      if (is_odd) return {};
+      numbers = numbers && word.find_first_not_of(digits) == word.npos;
+      place = static_cast<Index>(found.names.size());
+      found.names.push_back(word);
+    }
+    found.name.push_back(place);
+  }
+  if (numbers) return {};
+  return found;
+}
+
+std::optional<nb::bytes> plain_kaldi_lines(const nb::str& key, const LatticeColumns& lattice,
+                                           const FeatureColumns* features, Index graph,
+                                           Index acoustic, double tolerance, const Texts& strings,
+                                           bool compact) {
+  check_below(lattice.label, strings.size(), "a label has no word");
+  const auto spelled = plain_names(lattice.label, strings);
+  if (!spelled) return {};
+  const auto spelled_key = utf8_of(key);
+  const auto text = unlocked([&]() -> std::optional<TextRoom> {
+    const auto costs = written_costs(lattice, features, graph, acoustic, tolerance);
+    if (!costs.summed) return {};
+    const KaldiCosts columns{costs.graph, costs.acoustic, costs.final_graph, costs.final_acoustic};
+    return kaldi_lines(spelled_key, lattice, spelled->name, spelled->names, columns, compact);
   });
+  if (!text) return {};
+  return bytes_of(text->view());
+}
+
+auto costs_of_lattice(const LatticeColumns& lattice, const FeatureColumns* features, Index graph,
+                      Index acoustic, double tolerance) {
+  auto found =
+      unlocked([&] { return written_costs(lattice, features, graph, acoustic, tolerance); });
   return std::tuple(found.summed, give(std::move(found.graph)), give(std::move(found.acoustic)),
                     give(std::move(found.final_graph)), give(std::move(found.final_acoustic)));
 }
@@ -107,10 +164,16 @@ void bind_writers(nb::module_& module) {
              nb::arg("name"), nb::arg("names"), nb::arg("graph"), nb::arg("acoustic"),
              nb::arg("final_graph"), nb::arg("final_acoustic"), nb::arg("compact"),
              "Return a lattice of a Kaldi text archive; `name` says which of `names` an arc has.");
-  module.def("kaldi_costs", costs_of_features, nb::arg("lattice"), nb::arg("features"),
+  module.def(
+      "plain_kaldi_lines", plain_kaldi_lines, nb::arg("key"), nb::arg("lattice"),
+      nb::arg("features").none(), nb::arg("graph"), nb::arg("acoustic"), nb::arg("tolerance"),
+      nb::arg("strings"), nb::arg("compact"),
+      "Return a lattice of a Kaldi text archive, with words of a vocabulary, and two features\n"
+      "or negated scores for costs. None if anything is unusual.");
+  module.def("kaldi_costs", costs_of_lattice, nb::arg("lattice"), nb::arg("features").none(),
              nb::arg("graph"), nb::arg("acoustic"), nb::arg("tolerance"),
-             "Return whether scores are the sums of two features, and the costs: graph, acoustic,\n"
-             "final_graph, final_acoustic.");
+             "Return whether scores are the sums of costs, and the costs: graph, acoustic,\n"
+             "final_graph, final_acoustic. They are two features, or else of scores alone.");
   module.def("moses_lines", moses_list_lines, nb::arg("id"), nb::arg("word"), nb::arg("offset"),
              nb::arg("words"), nb::arg("score"), nb::arg("features").none(), nb::arg("group_names"),
              nb::arg("group_column"), nb::arg("group_offset"), nb::arg("extra"),

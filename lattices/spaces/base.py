@@ -115,7 +115,8 @@ class SpaceBase:
         if "references" in changes:
             changes["references"] = tuple(changes["references"])
         result.__dict__.update(changes)
-        result._check_values()
+        if not changes.keys().isdisjoint(self._scores):
+            result._check_values()
         return result
 
     def reweighted(self: S, weights: Weights) -> S:

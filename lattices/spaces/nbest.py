@@ -116,6 +116,34 @@ class NBest(SpaceBase):
             **rest,
         )
 
+    @classmethod
+    def from_columns(
+        cls,
+        vocabulary: Vocabulary,
+        label: IntColumn,
+        offset: IntColumn,
+        score: FloatColumn,
+        features: FeatureColumns | None,
+        **about: Any,
+    ) -> NBest:
+        """Return a list of columns that native code has made: nothing is checked or copied.
+
+        ``about`` has ``feature_names`` and what else is known of the segment.
+        """
+        return cls.from_normal_form(
+            vocabulary=vocabulary,
+            label=label,
+            offset=offset,
+            score=score,
+            feature_columns=features,
+            **about,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: arrays, whoever owns them."""
+        rows_of(self)
+        return super().__getstate__()
+
     @cached_property
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""

@@ -8,18 +8,17 @@ model's history, and every word is scored as the model defines it.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from lattices.arrays import floats
 from lattices.errors import FormatError, SpaceError
+from lattices.formats.arpa import ArpaModel, read_arpa
 from lattices.formats.base import split_words, text_lines
-from lattices.formats.fields import finite_number
 from lattices.formats.streams import opened
 from lattices.spaces import Lattice
 from lattices.tokens.transduction import End, Move, transduce
@@ -30,97 +29,7 @@ from lattices.vocabulary import EPSILON, Vocabulary
 Lexicon: TypeAlias = "Mapping[str, Any] | str | os.PathLike[str]"
 LanguageModel: TypeAlias = "ArpaModel | str | os.PathLike[str]"
 
-_LN10 = math.log(10.0)
-_START, _END, _UNKNOWN = "<s>", "</s>", "<unk>"
-
-
-@dataclass(frozen=True)
-class ArpaModel:
-    """A back-off n-gram model.
-
-    Attributes
-    ----------
-    order : int
-    scores : mapping of tuples of words to float
-        Natural logarithms of the probabilities of n-grams.
-    backoffs : mapping of tuples of words to float
-        Natural logarithms of the weights of histories; 0 where there is none.
-    """
-
-    order: int
-    scores: Mapping[tuple[str, ...], float]
-    backoffs: Mapping[tuple[str, ...], float]
-
-    def score(self, history: tuple[str, ...], word: str) -> float:
-        """Return ``log p(word | history)``: of the longest n-gram that is known, after back-off.
-
-        Raises
-        ------
-        SpaceError
-            If the word is not known, and the model has no ``<unk>``.
-        """
-        total = 0.0
-        while True:
-            found = self.scores.get((*history, word))
-            if found is not None:
-                return total + found
-            if not history:
-                break
-            total += self.backoffs.get(history, 0.0)
-            history = history[1:]
-        unknown = self.scores.get((_UNKNOWN,))
-        if unknown is None:
-            raise SpaceError(f"the word {word!r} is not in the language model, nor is {_UNKNOWN}")
-        return total + unknown
-
-    def after(self, history: tuple[str, ...], word: str) -> tuple[str, ...]:
-        """Return the history after a word: the longest that the model tells from others."""
-        if (word,) not in self.scores:
-            word = _UNKNOWN
-        longer = (*history, word)[-(self.order - 1) :] if self.order > 1 else ()
-        while longer and longer not in self.scores:
-            longer = longer[1:]
-        return longer
-
-
-def read_arpa(path: str | os.PathLike[str]) -> ArpaModel:
-    """Return the model of a file in ARPA's format, plain or gzip.
-
-    Raises
-    ------
-    FormatError
-        If it is no such file; with its line.
-    """
-    name = os.fspath(path)
-    scores: dict[tuple[str, ...], float] = {}
-    backoffs: dict[tuple[str, ...], float] = {}
-    order = 0
-    ended = False
-    with opened(name) as (_, stream):
-        for line, data in text_lines(stream):
-            try:
-                text = data.decode("utf-8").strip()
-            except UnicodeDecodeError as problem:
-                raise FormatError(f"invalid UTF-8: {problem.reason}", name, line) from problem
-            if text.startswith("\\"):
-                ended = text == "\\end\\"
-                order = int(text[1:-7]) if text[1:-7].isdigit() and text[-7:] == "-grams:" else 0
-            elif text and order:
-                columns = split_words(text)
-                words = tuple(columns[1 : order + 1])
-                numbers = [finite_number(each) for each in (columns[0], *columns[order + 1 :])]
-                if len(words) < order or len(numbers) > 2 or None in numbers:
-                    raise FormatError(
-                        f"{text!r:.60}, expected a log-probability, {order} words and at most a "
-                        "back-off weight", name, line,
-                    )  # fmt: skip
-                probability, *weight = (number * _LN10 for number in numbers if number is not None)
-                scores[words] = probability
-                if weight:
-                    backoffs[words] = weight[0]
-    if not ended or not scores:
-        raise FormatError("no ARPA model: it does not end in \\end\\, or has no n-grams", name)
-    return ArpaModel(max(map(len, scores)), scores, backoffs)
+_START, _END = "<s>", "</s>"
 
 
 def apply_language_model(

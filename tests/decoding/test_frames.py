@@ -114,7 +114,7 @@ def test_every_public_result_has_plain_data() -> None:
         "Search",
     }
     learners = {"MERT", "MIRA", "PRO", "Perceptron", "Risk", "SoftmaxMargin"}
-    assert without <= inputs | methods | learners | {"InfoJob", "MBRJob", "OracleJob"}
+    assert without <= inputs | methods | learners | {"InfoTask", "MBRTask", "OracleTask"}
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])

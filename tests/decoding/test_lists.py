@@ -10,10 +10,11 @@ from scipy.sparse import csr_array
 
 import lattices
 from decoding import oracle, oracle_kbest, worst
-from decoding.lists import listed, rerank
+from decoding.lists import rerank
 from fstmetrics import BLEU, GRR, WER
 from lattices import Forest, Hypothesis, Lattice, NBest, SpaceError
 from lattices.algorithms import k_best_paths
+from lattices.algorithms.kbest import list_of_paths
 from tests.strategies import small_lattices
 
 texts = st.lists(st.sampled_from("abc"), max_size=5).map(tuple)
@@ -119,6 +120,6 @@ def test_features_of_paths_are_the_sums_of_those_of_their_arcs(lattice, k):
     )
     judge = csr_array(used @ lattice.features + lattice.final_features[ends])
     judge.sort_indices()
-    found = listed(lattice, paths).features
+    found = list_of_paths(lattice, paths).features
     for name in ("data", "indices", "indptr", "shape"):
         assert np.array_equal(getattr(found, name), getattr(judge, name))

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fstmetrics import (
-    WER,
-    WRR,
-    corpus_score,
-    corpus_stats,
-)
-from lattices import OptionError
+from fstmetrics import BLEU, GRR, WER, WRR, Normalised, corpus_score, corpus_stats, nbest_stats
+from fstmetrics.alignment.metric import AlignmentEvaluator
+from fstmetrics.contract import Abilities, abilities_of, metric_abilities_of, rounding_of
+from lattices import Hypothesis, NBest, OptionError
 
 
 def test_corpus_scores_are_sums_over_sums():
@@ -31,3 +28,41 @@ def test_corpus_scores_are_sums_over_sums():
 def test_a_mismatch_in_length_is_an_error():
     with pytest.raises(OptionError, match="2 hypotheses, but references for 1 segments"):
         corpus_score(WER(), ["a", "b"], [["a"]])
+
+
+def offered(evaluator) -> set[str]:
+    found = abilities_of(evaluator)
+    return {name for name in Abilities._fields if getattr(found, name) is not None}
+
+
+def test_what_evaluators_can_do():
+    lists = {"list_stats"}
+    alignment = {"machine", "list_values", "rounded", "judge", "word_alignment"} | lists
+    assert offered(WER().against(["a"])) == alignment
+    assert offered(BLEU().against(["a"])) == {"clipped_matches"} | lists
+    normalised = {"machine", "judge", "rounded", "inner"} | lists
+    assert offered(Normalised(WER(), "lower").against(["a"])) == normalised
+    assert offered(Normalised(BLEU(), "lower").against(["a"])) == {"rounded", "inner"} | lists
+
+
+def test_a_subclass_that_changes_what_an_ability_rests_on_has_lost_it():
+    class Lenient(AlignmentEvaluator):
+        def stats(self, hypothesis):
+            return super().stats("a b")
+
+    class LenientWER(WER):
+        def against(self, references):
+            return Lenient(self, tuple(references))
+
+    evaluator = LenientWER().against(["a b"])
+    assert offered(evaluator).isdisjoint({"list_stats", "list_values"})
+    nbest = NBest.from_hypotheses([Hypothesis(("c",))])
+    assert WER().scores(nbest_stats(evaluator, nbest)).tolist() == [0.0]
+    changed = metric_abilities_of(LenientWER())
+    assert changed.pair_scores is None
+    assert changed.fractions is not None
+
+
+def test_costs_that_are_rounded_leave_no_rounding():
+    some = [GRR(), GRR(alpha=2**0.5), Normalised(GRR(alpha=2**0.5), "lower")]
+    assert [rounding_of(metric.against(["a b"])) > 0 for metric in some] == [True, False, False]

@@ -15,11 +15,10 @@ from fstmetrics import (
     WER,
     WRR,
     AffixSimilarity,
-    ListEvaluator,
-    RowScorer,
     nbest_stats,
     scores_of,
 )
+from fstmetrics.contract import abilities_of, metric_abilities_of
 from lattices import Hypothesis, Lattice, NBest, Vocabulary
 from tests.strategies import sentences
 
@@ -43,8 +42,8 @@ nbests = st.lists(sentences(WORDS), max_size=6).map(
 
 def check(metric, references, nbest):
     evaluator = metric.against(references)
-    assert isinstance(evaluator, ListEvaluator)
-    assert isinstance(metric, RowScorer)
+    assert abilities_of(evaluator).list_stats is not None
+    assert metric_abilities_of(metric).scores is not None
     rows = nbest_stats(evaluator, nbest)
     assert rows.shape == (len(nbest), len(metric.stat_names))
     scores = scores_of(metric, rows)

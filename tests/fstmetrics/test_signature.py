@@ -42,7 +42,7 @@ def test_specifications_read_and_write(specification, metric):
     ("specification", "message"),
     [
         ("grr:n=0", "n is a whole number"),
-        ("grr:n=2.5", "expected int"),
+        ("grr:n=2.5", "grr: n is a whole number, not '2.5'"),
         ("grr:alpha=nan", "finite"),
         ("grr:n", "key=value"),
         ("grr:n=", "key=value"),

@@ -21,6 +21,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "native-fst": (),
     "native-fst-text": ("openfst-text",),
     "native-json": ("jsonl",),
+    "native-kaldi-binary": ("kaldi-binary",),
     "native-kaldi-text": ("kaldi",),
     "native-moses": ("moses-nbest",),
     "native-numbers": (),
@@ -62,6 +63,8 @@ def native_seeds(name: str) -> list[bytes]:
     if name == "native-fst":
         return found + [_states(layout) for layout in range(8)]
     files = [data for each in READERS[name] for data in seeds(each)]
+    if name == "native-kaldi-binary":
+        return found + files
     if name in ("native-fst-text", "native-slf"):
         # the first byte says which options
         return found + [bytes([option]) + data for data in files for option in (0, 1, 130)]

@@ -16,6 +16,7 @@
 #include "lattices/native/fst_bytes.hpp"
 #include "lattices/native/fst_text.hpp"
 #include "lattices/native/json_arcs.hpp"
+#include "lattices/native/kaldi_binary.hpp"
 #include "lattices/native/kaldi_costs.hpp"
 #include "lattices/native/kaldi_text.hpp"
 #include "lattices/native/moses_lists.hpp"
@@ -101,6 +102,46 @@ void kaldi_text(Input data) {
   promise(found.final_graph.size() == found.final_acoustic.size(), "columns are equally long");
   check_kaldi(found.src, found.dst, found.frames, found.graph, found.acoustic, found.start,
               found.final_graph.size());
+}
+
+// The ends of an archive's lattices, and the first of them as columns.
+void kaldi_binary(Input data) {
+  Poll poll;
+  std::size_t before = 0;
+  for (const auto end : kaldi_ends(data, poll)) {
+    promise(before < end && end <= data.size(), "lattices stand one after the other");
+    before = end;
+  }
+  KaldiRecord record(data);
+  if (!record.read(poll)) return;
+  LabelNumbers numbers;
+  Index words = 1;
+  for (const Index label : record.unknown(numbers)) {
+    promise(label >= 0, "labels are numbers from 0");
+    if (label > 1 << 16) return;
+    if (static_cast<std::size_t>(label) >= numbers.size()) numbers.resize(label + 1, -1);
+    numbers[label] = label == 0 ? 0 : words++;
+  }
+  promise(record.unknown(numbers).empty(), "labels that have numbers are known");
+  const auto made = record.make(numbers, words, 1.0, 0.1, 0.01);
+  if (!made) return;
+  const auto& lattice = made->lattice;
+  const auto arcs = lattice.src.size(), states = lattice.final.size();
+  promise(!made->key.empty() && made->key.size() < data.size(), "a key is within the bytes");
+  promise(lattice.dst.size() == arcs && lattice.label.size() == arcs &&
+              lattice.score.size() == arcs && lattice.in_arc.size() == arcs,
+          "columns are equally long");
+  promise(lattice.in_offset.size() == states + 1 && lattice.out_offset.size() == states + 1,
+          "offsets for every state");
+  promise(static_cast<std::size_t>(lattice.start) < states, "the start is a state");
+  all_below(lattice.src, states, "sources are states");
+  all_below(lattice.dst, states, "targets are states");
+  all_below(lattice.label, words, "labels are words");
+  all_below(lattice.in_arc, arcs, "arcs into states are arcs");
+  promise(made->features.view().num_rows() == static_cast<Index>(arcs) &&
+              made->final_features.view().num_rows() == static_cast<Index>(states),
+          "features for every arc and state");
+  promise(made->times.empty() || made->times.size() == states, "a time for every state");
 }
 
 void check_slf(const SlfRows& rows) {
@@ -226,9 +267,16 @@ void arrow(Input data) {
 }
 
 const std::map<std::string_view, void (*)(Input)> READERS = {
-    {"numbers", numbers}, {"json", json},         {"kaldi-text", kaldi_text},
-    {"fst", fst},         {"symbols", symbols},   {"arrow", arrow},
-    {"slf", slf},         {"fst-text", fst_text}, {"moses", moses},
+    {"numbers", numbers},
+    {"json", json},
+    {"kaldi-text", kaldi_text},
+    {"kaldi-binary", kaldi_binary},
+    {"fst", fst},
+    {"symbols", symbols},
+    {"arrow", arrow},
+    {"slf", slf},
+    {"fst-text", fst_text},
+    {"moses", moses},
 };
 
 void (*reader)(Input) = nullptr;

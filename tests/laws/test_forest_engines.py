@@ -173,6 +173,14 @@ def test_what_cannot_be_searched(monkeypatch):
         oracle(forest, WER().against(["a"]), memory=10)
 
 
+def test_a_message_names_a_forest_once():
+    rows = [(0, [], ["a"], 0.0)] + [(node, [node - 1] * 2, [0, 1], 0.0) for node in range(1, 23)]
+    forest = Forest.from_edges(rows, id="huge")
+    with pytest.raises(EngineError, match="1048576 edges or words") as problem:
+        oracle(forest, WER().against(["a"]))
+    assert str(problem.value).count("forest 'huge'") == 1
+
+
 def test_the_oracle_of_a_forest_carries_what_that_of_a_lattice_does():
     forest = Forest.from_edges(
         [

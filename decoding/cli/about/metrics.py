@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import inspect
 import textwrap
 from typing import Any
@@ -61,15 +60,6 @@ def _documentation(metric: Any) -> str:
 
 def _options(metric: Any) -> list[str]:
     """Return the options of a metric with their defaults, as a specification has them."""
-    return [_spelled(each.name, each.default) for each in dataclasses.fields(metric)]
+    from lattices.options import option_texts
 
-
-def _spelled(name: str, default: object) -> str:
-    # what is left out by default has no value to show
-    return name if default is None else f"{name}={_value(default)}"
-
-
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return option_texts(metric)

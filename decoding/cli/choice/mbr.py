@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from decoding.cli.arguments import (
     LINES,
@@ -17,6 +17,7 @@ from decoding.cli.arguments import (
     add_references,
     check_inputs,
     finite,
+    lower_name,
     opened_calibration,
     opened_references,
     option,
@@ -27,21 +28,22 @@ from decoding.cli.running import (
     SENTENCE_ORACLES,
     add_resuming,
     add_running,
+    check_one_sentence,
     check_running,
     file_stamps,
-    line_format,
     oracle_heading,
     scores_table,
     segments_line,
     sentences_taken,
-    task_over_corpus,
+    stamp_of,
     unscored_lines,
-    write_summarised,
+    write_results,
 )
-from decoding.cli.terminal import say
+from decoding.cli.terminal import print_summary, say
 
 if TYPE_CHECKING:
     from decoding.cli.running import Outcome
+    from decoding.corpus.writers import Writer
     from decoding.minimum_risk.results import Method
     from fstmetrics import Metric
     from lattices.formats.references import References
@@ -90,10 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         metavar="NAME",
-        type=str.lower,
+        type=lower_name,
         default="auto",
-        help="auto, pairwise, linear, consensus, edit, exact, search or rover (default: auto: edit "
-        "for wer and wrr over lattices, pairwise for all else)",
+        help="auto, pairwise, linear, consensus, edit, exact, search or rover, with options as in "
+        "linear:p=0.7,r=0.8 (default: auto: edit for wer and wrr over lattices, pairwise for all "
+        "else)",
     )
     add_calibration(parser)
     parser.add_argument(
@@ -213,11 +216,10 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
-    from decoding.cli.output.lines import Tally
-    from decoding.cli.output.mbr import COUNTS, KINDS, MBRLines, conclude
-    from decoding.corpus.outcomes import Done
-    from decoding.minimum_risk.evidence import system_shares
-    from decoding.minimum_risk.results import Method
+    from decoding.corpus.writers import writer_of
+    from decoding.minimum_risk.results import Method, system_shares
+    from decoding.tasks.confusion import CtmWriter
+    from decoding.tasks.mbr import MBRTask, matrix_lines
     from lattices.formats.streams import created
 
     # an expectation may be had without what it takes to score against references
@@ -239,76 +241,80 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     system_shares(arguments.system_weights, 1 + len(arguments.systems))
     if references is None:
         references = opened_references(arguments)
-    decision = {
-        "scale": arguments.scale,
-        "k": arguments.k,
-        "system_weights": arguments.system_weights,
-        "oracles": not arguments.no_oracle,
-    }
-    weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
-    systems = tuple(
-        _table(path, arguments.systems_format, references) for path in arguments.systems
-    )
-    tables = {
-        "method": method,
-        "evidence": _table(arguments.evidence) if arguments.evidence else None,
-        "systems": systems,
-    }
-    job = MBRLines(
+    check_one_sentence(arguments)
+    task = MBRTask(
         metrics,
         references,
-        line_format(arguments),
-        {**decision, **tables},
-        arguments.confidences,
-        arguments.channel,
-        calibration,
+        method,
+        arguments.scale,
+        arguments.k,
+        arguments.system_weights,
+        oracles=not arguments.no_oracle,
+        evidence=_table(arguments.evidence) if arguments.evidence else None,
+        systems=tuple(
+            _table(path, arguments.systems_format, references) for path in arguments.systems
+        ),
+        confidences=arguments.confidences,
+        calibration=calibration,
     )
     others = [path for path in (arguments.evidence, arguments.calibration) if path]
-    others += arguments.systems
+    writers: dict[str, Writer] = {
+        "lines": CtmWriter(arguments.channel, calibration)
+        if arguments.format == "ctm"
+        else writer_of(arguments.format, "expected")
+    }
+    if arguments.matrix:
+        writers["matrix"] = matrix_lines
+    weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
+    settings = {"scale": arguments.scale, "k": arguments.k, **weighted, **options}
     with ExitStack() as stack:
         beside = stack.enter_context(created(arguments.matrix)) if arguments.matrix else None
-
-        def noting(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
-            """Write the lines that stand beside the results, in their order."""
-            met = set()
-            for outcome in outcomes:
-                if systems:
-                    met.add(outcome.id)
-                if beside is not None and isinstance(outcome, Done):
-                    beside.write(outcome.result.beside.encode("utf-8"))
-                yield outcome
-            if not arguments.resume:
-                for path, table in zip(arguments.systems, systems, strict=True):
-                    if absent := [id for id in table if id not in met]:
-                        say(
-                            f"{path}: {len(absent)} segments that the first system lacks are left "
-                            f"out, such as {absent[0]!r}"
-                        )
-
-        return write_summarised(
+        summary = write_results(
             arguments,
-            job,
-            Tally(metrics, COUNTS, KINDS),
-            references,
-            task={
-                **task_over_corpus(arguments, metrics),
-                "input options": sorted(map(list, arguments.option)),
+            task,
+            writers,
+            stamp={
+                **stamp_of(arguments, task, "method", "evidence", "systems", "calibration"),
                 **({"systems format": name} if (name := arguments.systems_format) else {}),
                 "evidence": bool(arguments.evidence),
-                "others": file_stamps(others),
-                "format": arguments.format,
+                "others": file_stamps([*others, *arguments.systems]),
                 **({"channel": arguments.channel} if arguments.format == "ctm" else {}),
-                **({"confidences": True} if arguments.confidences else {}),
                 "method": arguments.method,
                 "options": options,
-                **decision,
             },
-            settings={"scale": arguments.scale, "k": arguments.k, **weighted, **options},
             done="decoded",
-            for_people=lambda summary: _for_people(summary, metrics),
-            decide=noting,
-            conclude=conclude,
+            watch=lambda outcomes: _watch(outcomes, arguments, task.systems, beside),
+            conclude=lambda totals: {**task.summary(totals), **settings},
         )
+    if not arguments.quiet:
+        print_summary(_for_people(summary, metrics))
+    return 1 if summary["failed"] else 0
+
+
+def _watch(
+    outcomes: Iterator[Outcome],
+    arguments: argparse.Namespace,
+    systems: Sequence[Mapping[str, Space]],
+    matrix: BinaryIO | None,
+) -> Iterator[Outcome]:
+    """Write the lines of the matrix, and tell of segments that only other systems have."""
+    from decoding.corpus.outcomes import Done
+
+    met = set()
+    for outcome in outcomes:
+        if systems:
+            met.add(outcome.id)
+        if matrix is not None and isinstance(outcome, Done):
+            matrix.write("".join(outcome.result["matrix"]).encode("utf-8"))
+        yield outcome
+    if arguments.resume:
+        return
+    for path, table in zip(arguments.systems, systems, strict=True):
+        if absent := [id for id in table if id not in met]:
+            say(
+                f"{path}: {len(absent)} segments that the first system lacks are left out, such as "
+                f"{absent[0]!r}"
+            )
 
 
 def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -340,40 +346,41 @@ def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tup
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the method, from the arguments of their own and from --set."""
+    """Return the options of the method: those with arguments of their own, of its name, of --set.
+
+    The method is left with its name alone.
+    """
+    from decoding.minimum_risk.mbr import method_class, no_such_option
+    from lattices.errors import argument
+    from lattices.options import option_fields, read_options, split_named
+
+    arguments.method, given = split_named(arguments.method)
+    given += arguments.set
     options = {
         name: value
         for name in ("candidates", "samples")
         if (value := getattr(arguments, name)) is not None
     }
-    for key, text in arguments.set:
+    kind = method_class(_method_with_options(arguments))
+    known = option_fields(kind)
+    for key, _ in given:
         if key in options:
             arguments.parser.error(f"{key} is given twice")
-        options[key] = _value(text)
-    return options
+        if key not in known:
+            raise no_such_option(kind, key)
+    return options | read_options(kind, given, f"method {kind.name}", spell=argument)
 
 
-def _value(text: str) -> Any:
-    """Return what an option's text means: a number, numbers between slashes, true, false."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    try:
-        return [float(part) for part in text.split("/")]
-    except ValueError:
-        return text
+def _method_with_options(arguments: argparse.Namespace) -> str:
+    """Return the name of the method that options are for: auto has those of what takes anything."""
+    return "pairwise" if arguments.method == "auto" else arguments.method
 
 
 def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> str | Method:
     """Return the method with its options, or auto; refuse others before any file is read."""
     from decoding.minimum_risk.mbr import method_with, no_such_option
 
-    # auto has the options of the method that takes anything
-    method = method_with("pairwise" if arguments.method == "auto" else arguments.method, options)
+    method = method_with(_method_with_options(arguments), options)
     if arguments.evidence and not method.takes_evidence:
         raise no_such_option(method, "evidence")
     if arguments.k > 1 and not method.ranks:

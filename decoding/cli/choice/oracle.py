@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
@@ -16,13 +16,14 @@ from decoding.cli.arguments import (
     add_metrics,
     add_output,
     add_references,
+    add_search,
     check_inputs,
     counts,
     finite,
     opened_references,
     parsed_metrics,
     positive,
-    size,
+    search_of,
     values,
     write_report,
 )
@@ -30,21 +31,24 @@ from decoding.cli.running import (
     SENTENCE_ORACLES,
     add_resuming,
     add_running,
+    check_one_sentence,
     check_running,
-    line_format,
     oracle_heading,
     scores_table,
-    tallied,
-    task_over_corpus,
+    stamp_of,
+    sum_up,
     unscored_lines,
-    write_summarised,
+    write_results,
 )
-from decoding.cli.terminal import note
+from decoding.cli.terminal import note, print_summary
 
 if TYPE_CHECKING:
     from decoding.cli.output.breakdown import Breakdown
-    from decoding.corpus.runner import Job
+    from decoding.cli.tables import Report
+    from decoding.corpus.table import Totals
     from decoding.extraction.search import Search
+    from decoding.plots import Panel
+    from decoding.tasks.curve import CurveTask
     from fstmetrics import Metric
     from lattices.formats.references import References
 
@@ -95,12 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser, "LATTICES")
     add_references(parser)
     add_metrics(parser, "; the first one searches, the others score what it finds")
-    parser.add_argument(
-        "--engine",
-        metavar="NAME",
-        default="auto",
-        help="search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
-    )
+    add_search(parser)
     parser.add_argument(
         "-k",
         metavar="K",
@@ -142,20 +141,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         help="search for metric + W * model score (default: 0)",
     )
-    parser.add_argument(
-        "--budget",
-        metavar="N",
-        type=positive,
-        help="maximum number of labels kept in a search under BLEU, and of prefixes in one for k "
-        "best or worst; beyond it, a result is not proven (default: 1 million)",
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=size,
-        help="maximum memory of a search, such as 500M (default: 2G); beyond it, a result is not "
-        "proven where that has a meaning, and the segment fails elsewhere",
-    )
     add_breakdown(parser)
     add_running(parser)
     add_resuming(parser)
@@ -196,7 +181,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
         "--resume": arguments.resume,
         "--summary": arguments.summary,
         # nothing is searched: the k best of the model are scored
-        "--engine": arguments.at and arguments.engine != "auto",
+        "--engine": arguments.at and arguments.engine not in (None, "auto"),
         "--budget": arguments.at and arguments.budget is not None,
         "--memory": arguments.at and arguments.memory is not None,
         **_breakdown_options(arguments),
@@ -247,70 +232,56 @@ def run(arguments: argparse.Namespace) -> int:
     _check_curve(arguments)
     _check_corpus(arguments)
     looks_into = _check_breakdown(arguments)
-    from decoding.cli.output import oracle as output
-    from decoding.cli.output.lines import Tally
-    from decoding.corpus.jobs import CandidatesJob, OracleJob
-    from decoding.extraction.search import DEFAULT_BUDGET, Search
-    from lattices.intersection import ENGINES
-    from lattices.registry import check_requirements
+    from decoding.corpus.writers import writer_of
+    from decoding.tasks.oracle import KINDS, OracleTask
 
-    if arguments.engine != "auto":
-        check_requirements(ENGINES.get(arguments.engine))
     metrics = parsed_metrics(arguments)
     references = opened_references(arguments)
-    limits: dict[str, Any] = {
-        "engine": arguments.engine,
-        "budget": arguments.budget or DEFAULT_BUDGET,
-    }
-    # only if given: a run without it resumes what a version without it began
-    if arguments.memory is not None:
-        limits["memory"] = arguments.memory
-    search = Search(**limits)
+    search = search_of(arguments)
     if arguments.at or arguments.densities:
         return _write_curve(arguments, metrics, references, search)
+    check_one_sentence(arguments)
     settings = {name: getattr(arguments, name) for name in ("k", "worst", "model_weight")}
-    format = line_format(arguments)
-    job: Job[Any] = (
-        output.CorpusLines(CandidatesJob(metrics, references, search), format)
-        if arguments.corpus
-        else output.OracleLines(
-            OracleJob(metrics, references, **settings, search=search), format, looks_into
-        )
-    )
-    decision = output.CorpusDecision(metrics)
-    decide: Callable[[Iterator[Any]], Iterator[Any]] = iter
-    conclude: Callable[[dict[str, Any]], dict[str, Any]] = output.conclude
+    task = OracleTask(metrics, references, **settings, search=search)
+    running: dict[str, Any] = {
+        "stamp": stamp_of(arguments, task),
+        "done": "searched",
+        "required": True,
+    }
+    writers = {"lines": writer_of(arguments.format)}
     breakdown = None
-    if looks_into:
-        from decoding.cli.output.breakdown import Breakdown
+    if arguments.corpus:
+        from decoding.tasks.corpus_oracle import KEPT, CandidatesTask, CorpusDecision
+
+        candidates = CandidatesTask(metrics, references, search)
+        decision = CorpusDecision(candidates)
+        summary = write_results(
+            arguments, candidates, writers, **running,
+            kept=KEPT, watch=decision.choose, conclude=decision.summary,
+        )  # fmt: skip
+    elif looks_into:
+        from decoding.cli.output.breakdown import Breakdown, write_alignments
 
         searched = oracle_heading(metrics, what="worst" if arguments.worst else "")
-        kinds = dict(zip(output.KINDS, (searched, "1-best"), strict=True))
-        breakdown = Breakdown(metrics, kinds, arguments.by, arguments.top, output.conclude)
-        decide, conclude = breakdown.watch, _concluded(breakdown, arguments)
-    elif arguments.corpus:
-        decide, conclude = decision.decide, decision.conclude
-    return write_summarised(
-        arguments,
-        job,
-        Tally(metrics, output.COUNTS, output.KINDS),
-        references,
-        task={
-            **task_over_corpus(arguments, metrics),
-            "options": sorted(map(list, arguments.option)),
-            "format": arguments.format,
-            **({"corpus": True} if arguments.corpus else settings),
-            **limits,
-        },
-        settings=settings,
-        done="searched",
-        for_people=lambda summary: "\n".join(
-            [*_looked_into(breakdown, arguments), _for_people(summary, metrics, references)]
-        ),
-        decide=decide,
-        conclude=conclude,
-        required=True,
-    )
+        kinds = dict(zip(KINDS, (searched, "1-best"), strict=True))
+        breakdown = Breakdown(metrics, kinds, arguments.by, arguments.top)
+
+        def conclude(totals: Totals) -> dict[str, Any]:
+            found = breakdown.conclude(task.summary(totals))
+            # nothing else has its name yet
+            write_alignments(arguments, [each.system for each in breakdown.details])
+            return found
+
+        summary = write_results(
+            arguments, task, writers, **running,
+            kept=("sentences", "references"), watch=breakdown.watch, conclude=conclude,
+        )  # fmt: skip
+    else:
+        summary = write_results(arguments, task, writers, **running)
+    if not arguments.quiet:
+        shown = [*_looked_into(breakdown, arguments), _for_people(summary, metrics, references)]
+        print_summary("\n".join(shown))
+    return 1 if summary["failed"] else 0
 
 
 def _write_curve(
@@ -320,33 +291,73 @@ def _write_curve(
     search: Search,
 ) -> int:
     """Write the table of oracles among more and more sentences or arcs."""
-    from decoding.cli.output.oracle import CurveSums
-    from decoding.corpus.jobs import CurveJob
     from decoding.plots import line_plots, plot_format
+    from decoding.tasks.curve import CurveTask
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
-    curve = CurveSums(CurveJob(metrics, references, sizes, densities, search))
-    summary = tallied(arguments, curve, curve.tally(), references, "searched")
-    picture = line_plots(curve.panels(summary), picture_format) if arguments.plot else b""
-    write_report(arguments, curve.report(summary).written(arguments.format), picture)
+    task = CurveTask(metrics, references, sizes, densities, search)
+    summary = sum_up(arguments, task, "searched")
+    picture = line_plots(_curve_panels(task, summary), picture_format) if arguments.plot else b""
+    write_report(arguments, _curve_report(task, summary).written(arguments.format), picture)
     for line in unscored_lines(summary, "the order of sentences"):
         note(line)
     return 1 if summary["failed"] else 0
 
 
-def _concluded(
-    breakdown: Breakdown, arguments: argparse.Namespace
-) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return what makes the summary, and writes alignments while nothing else is written yet."""
-    from decoding.cli.output.breakdown import write_alignments
+def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
+    """Return the table: a line for each point, with the corpus scores of its oracles."""
+    from decoding.cli.tables import Report, headings
 
-    def conclude(summary: dict[str, Any]) -> dict[str, Any]:
-        found = breakdown.conclude(summary)
-        write_alignments(arguments, [each.system for each in breakdown.details])
-        return found
+    labels, notes = headings(task.metrics)
+    points, names = summary["points"], [str(metric) for metric in task.metrics]
+    name, size = ("k", "sentences") if task.at else ("density", "arcs a word")
+    if len(task.metrics) > 1:
+        notes.append(f"oracles under {labels[0]}, scored under every metric")
+    if summary["decomposing"] < summary["segments"]:
+        notes.append(SENTENCE_ORACLES)
+    return Report(
+        [name, size, *labels],
+        [
+            [f"{point:g}", f"{mean:.1f}", *(f"{score:.4f}" for score in scores)]
+            for point, mean, *scores in points
+        ],
+        [*notes, f"{summary['segments']} segments, {summary['failed']} failed"],
+        tsv_rows=lambda: [
+            [name, size.replace(" ", "_"), *names],
+            *([repr(cell) for cell in row] for row in points),
+        ],
+        content=lambda: {
+            "segments": summary["segments"],
+            "failed": summary["failed"],
+            "points": [
+                {
+                    name: point,
+                    size.replace(" ", "_"): mean,
+                    "scores": dict(zip(names, scores, strict=True)),
+                }
+                for point, mean, *scores in points
+            ],
+        },
+        left=(),
+    )
 
-    return conclude
+
+def _curve_panels(task: CurveTask, summary: dict[str, Any]) -> list[Panel]:
+    """Return a picture for each metric: densities are drawn where they were attained."""
+    from decoding.cli.tables import headings
+    from decoding.plots import BEST_K, oracle_panel
+
+    labels, _ = headings(task.metrics)
+    return [
+        oracle_panel(
+            label,
+            BEST_K if task.at else "arcs a word",
+            [(row[0] if task.at else row[1], row[2 + place]) for row in summary["points"]],
+            "" if metric.higher_is_better else " (lower is better)",
+        )
+        for place, (label, metric) in enumerate(zip(labels, task.metrics, strict=True))
+    ]
 
 
 def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> list[str]:

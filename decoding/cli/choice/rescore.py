@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
     LINES,
@@ -21,22 +21,17 @@ from decoding.cli.running import (
     add_resuming,
     add_running,
     check_running,
-    corpus_outcomes,
-    line_format,
-    say_unweighted,
     scores_table,
     segments_line,
-    task_over_corpus,
+    stamp_of,
     unscored_lines,
-    write_summarised,
+    write_results,
 )
-from decoding.cli.writing import add_target, made_ready, target_of, write_outcomes
+from decoding.cli.terminal import print_summary
+from decoding.cli.writing import add_target, transform_and_write
 
 if TYPE_CHECKING:
-    from decoding.corpus.runner import Done, Failure
     from fstmetrics import Metric
-
-R = TypeVar("R")
 
 SUMMARY = "what the model says under other weights: 1-best, n-best or whole spaces"
 DESCRIPTION = """\
@@ -138,70 +133,32 @@ def _check_usage(arguments: argparse.Namespace) -> None:
 
 def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write n-best lists, or the spaces themselves."""
-    from decoding.corpus.encoding import SYMBOLS, ReadyJob, SpacesJob
-    from decoding.corpus.jobs import UnweightedNoted
     from decoding.corpus.transforms import KBest, Rescored
 
     then = KBest(arguments.k, arguments.unique) if arguments.k else None
     transform = Rescored(weights, arguments.missing, then)
-    target = target_of(arguments)
-    names: dict[str, None] = {}
-    if SYMBOLS not in target.options:
-        job = UnweightedNoted(ReadyJob(transform, target), weights)
-        with corpus_outcomes(job, arguments) as outcomes:
-            code = write_outcomes(arguments, target, _noted(outcomes, names))
-    else:
-        # a table that every segment may extend: no two processes may do that
-        spaces = UnweightedNoted(SpacesJob(transform), weights)
-        with corpus_outcomes(spaces, arguments) as found:
-            ready = made_ready(_noted(found, names), target.ready)
-            code = write_outcomes(arguments, target, ready)
-    say_unweighted(list(names))
-    return code
-
-
-def _noted(
-    outcomes: Iterator[Done[tuple[R, tuple[str, ...]]] | Failure], names: dict[str, None]
-) -> Iterator[Done[R] | Failure]:
-    """Iterate over the results alone, and remember the features without weights."""
-    from decoding.corpus.runner import Done, Failure
-
-    for outcome in outcomes:
-        if isinstance(outcome, Failure):
-            yield outcome
-            continue
-        result, some = outcome.result
-        names.update(dict.fromkeys(some))
-        yield Done(outcome.position, outcome.path, outcome.line, outcome.id, result)
+    return transform_and_write(arguments, transform, weights=weights)
 
 
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
-    from decoding.cli.output.lines import Tally
-    from decoding.cli.output.rescore import COUNTS, KINDS, RescoreLines, conclude
-    from decoding.corpus.jobs import RescoreJob
+    from decoding.corpus.writers import writer_of
+    from decoding.tasks.rescore import RescoreTask
 
     metrics = parsed_metrics(arguments)
-    references = opened_references(arguments)
-    format = line_format(arguments)
-    job = RescoreLines(RescoreJob(weights, arguments.missing, metrics, references), format)
-    return write_summarised(
+    arguments.format = arguments.format or "tsv"
+    task = RescoreTask(weights, arguments.missing, metrics, opened_references(arguments))
+    summary = write_results(
         arguments,
-        job,
-        Tally(metrics, COUNTS, KINDS),
-        references,
-        task={
-            **task_over_corpus(arguments, metrics),
-            "options": sorted(map(list, arguments.option)),
-            "format": format,
-            "weights": sorted(map(list, weights.items())),
-            "missing": arguments.missing,
-        },
-        settings={"weights": arguments.weights},
+        task,
+        {"lines": writer_of(arguments.format)},
+        stamp=stamp_of(arguments, task),
         done="rescored",
-        for_people=lambda summary: _for_people(summary, metrics),
-        conclude=conclude,
+        conclude=lambda totals: {**task.summary(totals), "weights": arguments.weights},
     )
+    if not arguments.quiet:
+        print_summary(_for_people(summary, metrics))
+    return 1 if summary["failed"] else 0
 
 
 def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:

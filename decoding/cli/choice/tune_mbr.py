@@ -95,18 +95,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot == STANDARD:
         arguments.parser.error("--plot is a file")
     from decoding.corpus.outcomes import Failure, Failures
-    from decoding.minimum_risk.tuning import TuningJob, tuning_table
+    from decoding.minimum_risk.tuning import TuningTask, tuning_table
     from decoding.plots import line_plots, plot, plot_format
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     metric = parsed_metric(arguments.metric)
     grid = _grid(arguments)
     references = opened_references(arguments)
-    job = TuningJob(grid, metric, references)
+    task = TuningTask(grid, metric, references)
     failures = Failures()
     rows, segments, records = None, 0, 0
     first = settling(references, arguments, required=True)
-    with corpus_outcomes(job, arguments, first=first) as outcomes:
+    with corpus_outcomes(task, arguments, first=first) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
             if isinstance(outcome, Failure):

@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.minimum_risk.calibration import (
         PLAIN_SCALE,
         SCALES,
-        CalibrationJob,
+        CalibrationTask,
         SegmentWords,
         fit_calibration,
     )
@@ -104,15 +104,15 @@ def run(arguments: argparse.Namespace) -> int:
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
     references = opened_references(arguments)
     scales = tuple(dict.fromkeys([*(arguments.scales or SCALES), PLAIN_SCALE]))
-    job = CalibrationJob(scales, references, arguments.normalise)
-    check_requirements(*job.metrics)
+    task = CalibrationTask(scales, references, arguments.normalise)
+    check_requirements(*task.metrics)
     failures = Failures()
     found: list[SegmentWords] = []
     records = 0
     first = settling(references, arguments, required=True)
     with (
         sentences_taken(arguments, references) as taken,
-        corpus_outcomes(job, arguments, first=first) as outcomes,
+        corpus_outcomes(task, arguments, first=first) as outcomes,
     ):
         _check_confidences(taken)
         for outcome in outcomes:

@@ -82,8 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
     human = read_human(arguments.human, one_system=len(arguments.paths) == 1)
     files = _matched(human, arguments.paths)
     systems, references = read_systems(arguments, metrics, list(files.values()))
-    # over segments of several systems there is a tau of their pairs, too
-    coefficients = len(METHODS) + (human.by_segment and len(systems) > 1)
+    # an accuracy over pairs of systems; of their outputs a tau, too
+    pairwise = 1 if not human.by_segment else 2 if len(systems) > 1 else 0
+    coefficients = len(METHODS) + pairwise
     total = len(metrics) * coefficients * arguments.samples
     with resampling_progress(total, arguments) as on_drawn:
         found = correlate_human(

@@ -178,7 +178,7 @@ def _outcomes(
 ) -> Iterator[Iterator[Done[SegmentReport] | Failure]]:
     """Search spaces, or take the results that files have."""
     from decoding.report.saved import is_saved, read_saved, saved_outcomes
-    from decoding.report.segments import DENSITIES, SIZES, ReportJob
+    from decoding.report.segments import DENSITIES, SIZES, ReportTask
     from lattices.errors import OptionError
 
     saved = [path for path in arguments.paths if os.path.isfile(path) and is_saved(path)]
@@ -192,7 +192,7 @@ def _outcomes(
         references.settle(found)
         yield saved_outcomes(found, failures, metrics, references)
         return
-    job = ReportJob(
+    task = ReportTask(
         metrics,
         references,
         method=arguments.method,
@@ -203,7 +203,7 @@ def _outcomes(
     first = settling(references, arguments, required=True)
     with (
         sentences_taken(arguments, references),
-        corpus_outcomes(job, arguments, first=first) as outcomes,
+        corpus_outcomes(task, arguments, first=first) as outcomes,
     ):
         yield outcomes
 

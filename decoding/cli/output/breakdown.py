@@ -23,7 +23,7 @@ from fstmetrics.statistics.systems import Sentence, System
 from lattices.errors import OptionError
 
 if TYPE_CHECKING:
-    from decoding.cli.output.lines import Lines
+    from decoding.corpus.table import Results
     from fstmetrics import Metric
     from fstmetrics.alignment.metric import Edit
 
@@ -197,8 +197,6 @@ class Breakdown:
         From the kinds of the summary, in the order of the sentences of lines, to their names.
     by, top
         As in :func:`details_of`.
-    conclude_otherwise : function
-        What the summary would be made by without it.
     details : list of Details
         Of the kinds, when all segments are there.
     """
@@ -207,7 +205,6 @@ class Breakdown:
     kinds: Mapping[str, str]
     by: str | None
     top: int | None
-    conclude_otherwise: Callable[[dict[str, Any]], dict[str, Any]]
     details: list[Details] = field(default_factory=list)
     _systems: list[System] = field(init=False)
     _group_of: Callable[[str], str] | None = field(init=False)
@@ -217,26 +214,27 @@ class Breakdown:
         self._group_of = grouping(self.by) if self.by and self.by != LENGTH else None
         self._systems = [System(name, self.metrics) for name in self.kinds.values()]
 
-    def watch(self, outcomes: Iterator[Done[Lines] | Failure]) -> Iterator[Done[Lines] | Failure]:
+    def watch(
+        self, outcomes: Iterator[Done[Results] | Failure]
+    ) -> Iterator[Done[Results] | Failure]:
         """Iterate over the outcomes, and keep what is looked into."""
         for outcome in outcomes:
             if isinstance(outcome, Done):
-                found = outcome.result
+                references = outcome.result["references"]
                 id = outcome.id or str(outcome.position + 1)
                 if self._group_of is not None:
                     # one that has none is told before its line is written
                     self._group_of(id)
-                evaluators = [metric.against(found.references) for metric in self.metrics]
-                for system, words in zip(self._systems, found.sentences, strict=True):
-                    system.sentences[id] = Sentence(words, found.references)
+                evaluators = [metric.against(references) for metric in self.metrics]
+                for system, words in zip(self._systems, outcome.result["sentences"], strict=True):
+                    system.sentences[id] = Sentence(words, references)
                     system.stats[id] = [evaluator.stats(words) for evaluator in evaluators]
             yield outcome
 
     def conclude(self, summary: dict[str, Any]) -> dict[str, Any]:
-        """Return the summary as it is written, with what was found."""
-        whole = self.conclude_otherwise(summary)
+        """Return the summary with what was found."""
         self.details = details_of(self._systems, self.by, self.top)
         contents = {
             kind: found.content() for kind, found in zip(self.kinds, self.details, strict=True)
         }
-        return {**whole, "breakdown": contents} if self.by or self.top else whole
+        return {**summary, "breakdown": contents} if self.by or self.top else summary

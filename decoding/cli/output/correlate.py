@@ -10,6 +10,7 @@ from decoding.cli.tables import Report, headings, number_cell, resampling_note
 from decoding.plots import Scatter
 from fstmetrics.statistics.correlation import Correlation
 from fstmetrics.statistics.human import HumanCorrelations, short_names
+from fstmetrics.statistics.pairwise import CalibratedAccuracy
 
 
 def report_of(found: HumanCorrelations, arguments: argparse.Namespace) -> Report:
@@ -68,6 +69,7 @@ def _content(found: HumanCorrelations, resampling: dict[str, Any]) -> dict[str, 
                 else [each.interval.low, each.interval.high],
                 "p_value": each.p_value,
                 "points": each.points,
+                **({"epsilon": each.epsilon} if isinstance(each, CalibratedAccuracy) else {}),
                 **({"note": each.note} if each.note else {}),
             }
             for one in found.found

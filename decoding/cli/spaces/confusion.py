@@ -11,18 +11,14 @@ from decoding.cli.arguments import (
     add_inputs,
     add_output,
     check_inputs,
-    nothing_done,
     opened_calibration,
     positive,
-    report_failures,
-    settling,
 )
-from decoding.cli.running import add_running, check_running, corpus_outcomes
+from decoding.cli.running import add_running, check_running, write_results
 from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
-    from decoding.corpus.outcomes import Failures
-    from lattices.formats.references import References
+    from decoding.corpus.writers import Writer
 
 SUMMARY = "confusion networks and word confidences, by expected edits"
 DESCRIPTION = """\
@@ -102,11 +98,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.starts > 1 and (arguments.start is not None or arguments.no_decode):
         arguments.parser.error("--starts goes neither with --start nor with --no-decode")
     check_running(arguments)
-    from decoding.cli.output.confusion import ConfusionJob
-    from decoding.corpus.outcomes import Failure, Failures
+    from decoding.corpus.writers import json_lines
     from decoding.minimum_risk.edit import MOST_CHANGES
+    from decoding.tasks.confusion import ConfusionTask, CtmWriter, NetworkWriter
     from lattices.formats.references import read_references
-    from lattices.formats.streams import created
 
     calibration = opened_calibration(arguments, arguments.format in ("jsonl", "ctm"))
     sentences = None
@@ -120,41 +115,17 @@ def run(arguments: argparse.Namespace) -> int:
         "iterations": arguments.iterations or MOST_CHANGES,
         "decode": not arguments.no_decode,
     }
-    job = ConfusionJob(arguments.format, arguments.channel, sentences, options, calibration)
-    failures = Failures()
-    segments = records = words = 0
-    edits = 0.0
-    with (
-        created(arguments.output) as stream,
-        corpus_outcomes(job, arguments, first=settling(sentences, arguments)) as outcomes,
-    ):
-        for outcome in outcomes:
-            records += outcome.position >= 0
-            if isinstance(outcome, Failure):
-                failures.append(outcome)
-                continue
-            segments += 1
-            words += outcome.result.words
-            edits += outcome.result.expected
-            stream.write(outcome.result.data)
-        _check(segments, records, failures, sentences)
-    report_failures(failures)
+    writer: Writer
+    if arguments.format == "jsonl":
+        writer = json_lines
+    elif arguments.format == "ctm":
+        writer = CtmWriter(arguments.channel, calibration)
+    else:
+        writer = NetworkWriter(arguments.format)
+    task = ConfusionTask(sentences, options, calibration)
+    found = write_results(arguments, task, {"lines": writer}, done="written")
+    words, edits = found["words"], found["expected_edits"]
     share = f" ({edits / words:.2%})" if words else ""
-    print_summary(f"{segments} segments, {len(failures)} failed")
+    print_summary(f"{found['segments']} segments, {found['failed']} failed")
     print_summary(f"{edits:.1f} edits expected in {words} words{share}")
-    return 1 if failures else 0
-
-
-def _check(segments: int, records: int, failures: Failures, sentences: References | None) -> None:
-    """Refuse to write results if there are none, or if they may belong to other sentences."""
-    from lattices.errors import FormatError
-
-    if sentences is not None and records:
-        try:
-            sentences.finish(records)
-        except FormatError:
-            # a file that could not be read may be what makes the numbers differ
-            report_failures(failures)
-            raise
-    if not segments:
-        raise nothing_done(failures, "nothing could be written")
+    return 1 if found["failed"] else 0

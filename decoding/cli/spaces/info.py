@@ -14,14 +14,13 @@ from decoding.cli.arguments import (
     check_inputs,
     nothing_done,
     report_failures,
-    tsv_cell,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes, unscored_lines
 from decoding.cli.terminal import note
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
-    from decoding.corpus.jobs import SpaceInfo
+    from decoding.corpus.table import Results
 
 SUMMARY = "states, arcs, paths, density, depth and vocabulary of lattices"
 DESCRIPTION = """\
@@ -59,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
     check_running(arguments)
-    from decoding.corpus.jobs import InfoJob
     from decoding.corpus.outcomes import Failure, Failures
+    from decoding.tasks.info import InfoTask
     from lattices.formats.streams import created
 
     failures = Failures()
@@ -68,20 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
     with (
         created(arguments.output) as output,
         _all_digits(),
-        corpus_outcomes(InfoJob(), arguments) as outcomes,
+        corpus_outcomes(InfoTask(), arguments) as outcomes,
     ):
         write = _WRITERS[arguments.format](output)
         for outcome in outcomes:
             if isinstance(outcome, Failure):
                 failures.append(outcome)
             else:
-                info = outcome.result
-                total.add(info)
-                values = (info.states, info.arcs, info.paths, info.density)
-                depth = (info.shortest, info.longest)
-                write(
-                    outcome.id, dict(zip(COLUMNS, (*values, *depth, len(info.words)), strict=True))
-                )
+                total.add(outcome.result)
+                write(outcome.id, {name: outcome.result[name] for name in COLUMNS})
         if not total.segments:
             raise nothing_done(failures, "nothing could be measured")
         write(None, total.row())
@@ -119,19 +113,20 @@ class _Total:
         self._words: set[str] = set()
         self.unscored = 0
 
-    def add(self, info: SpaceInfo) -> None:
+    def add(self, info: Results) -> None:
         self.segments += 1
-        if info.states is not None and info.arcs is not None:
-            self._states = info.states + (self._states or 0)
-            self._arcs = info.arcs + (self._arcs or 0)
-        self._paths += info.paths
-        if info.density:
-            self._best_words += (info.arcs or 0) / info.density
-        if info.shortest is not None and info.longest is not None:
-            seen = (*self._lengths, info.shortest, info.longest)
+        arcs, density = info["arcs"], info["density"]
+        if arcs is not None:
+            self._states = info["states"] + (self._states or 0)
+            self._arcs = arcs + (self._arcs or 0)
+        self._paths += info["paths"]
+        if density:
+            self._best_words += (arcs or 0) / density
+        if info["shortest"] is not None:
+            seen = (*self._lengths, info["shortest"], info["longest"])
             self._lengths = [min(seen), max(seen)]
-        self._words |= info.words
-        self.unscored += info.unscored
+        self._words |= info["words"]
+        self.unscored += info["unscored"]
 
     def row(self) -> dict[str, Any]:
         shortest, longest = self._lengths or (None, None)
@@ -180,6 +175,8 @@ class _Tsv:
 
     def __call__(self, name: str | None, row: dict[str, Any]) -> None:
         cells = ["" if row[column] is None else str(row[column]) for column in COLUMNS]
+        from decoding.corpus.writers import tsv_cell
+
         line = [tsv_cell("total" if name is None else name), *cells]
         self._output.write(("\t".join(line) + "\n").encode("utf-8"))
 

@@ -63,16 +63,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _join(arguments: argparse.Namespace, target: Target, shown: Progress) -> int:
-    from decoding.corpus.encoding import SpacesJob
     from decoding.corpus.runner import run as run_corpus
     from decoding.corpus.transforms import unchanged
     from decoding.lists import joined
+    from decoding.tasks.spaces import SpacesTask
 
     for path in arguments.paths:
         detail(f"reading {path}")
     inputs = [
         run_corpus(
-            SpacesJob(unchanged),
+            SpacesTask(unchanged),
             [path],
             format=arguments.input_format,
             options=dict(arguments.option),

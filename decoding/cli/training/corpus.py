@@ -41,12 +41,12 @@ class TrainingSegment:
 
 @dataclass(frozen=True)
 class _Referenced:
-    """The job that refuses, one by one, segments that nobody can train on."""
+    """The task that refuses, one by one, segments that nobody can train on."""
 
     references: References | None
     metrics: tuple[Metric, ...]
 
-    def __call__(self, segments: Sequence[Segment]) -> list[TrainingSegment]:
+    def process(self, segments: Sequence[Segment]) -> list[TrainingSegment]:
         return [self._checked(segment) for segment in segments]
 
     def _checked(self, segment: Segment) -> TrainingSegment:
@@ -120,9 +120,9 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
     segments: list[TrainingSegment] = []
     failures = Failures()
     records = 0
-    job = _Referenced(references, tuple(map(parse_metric, arguments.metric or [])))
+    task = _Referenced(references, tuple(map(parse_metric, arguments.metric or [])))
     first = settling(references, arguments, required=True)
-    with corpus_outcomes(job, arguments, first=first) as outcomes:
+    with corpus_outcomes(task, arguments, first=first) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
             if isinstance(outcome, Done):

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from collections.abc import Iterable
+from typing import Any
 
 from decoding.training.learner import Learner, TrainingTask
-from lattices.errors import OptionError
+from lattices.errors import OptionError, argument
+from lattices.options import read_options
 
 #: options with arguments of their own
 _APART = ("start", "seed")
-_KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
 def learner_options(kind: type[Learner], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return options of a learner, as its fields say what they are.
-
-    Numbers, ``true`` and ``false`` and text are written as they are, ``none`` where there may be
-    none, lists with commas between their items, and all else as JSON.
+    """Return options of a learner from text, as its fields say what they are.
 
     Raises
     ------
@@ -39,52 +34,11 @@ def learner_options(kind: type[Learner], given: Iterable[tuple[str, str]]) -> di
     ...
     lattices.errors.OptionError: learner mert has no option 'restart' (it has restarts, spread, ...
     """
-    hints = get_type_hints(kind)
-    known = [each.name for each in fields(kind) if each.init and each.name not in _APART]
-    options: dict[str, Any] = {}
-    for name, text in given:
+    options = list(given)
+    for name, _ in options:
         if name in _APART:
             raise OptionError(f"{name} is given by --{name}")
-        if name not in known:
-            raise OptionError(
-                f"learner {kind.name} has no option {name!r} (it has {', '.join(known)})"
-            )
-        if name in options:
-            raise OptionError(f"option {name} of {kind.name} is given twice")
-        try:
-            options[name] = _value(hints[name], text)
-        except ValueError:
-            wanted = _KINDS.get(_plain(hints[name]), "a list, or else JSON")
-            raise OptionError(f"option {name} of {kind.name} is {wanted}, not {text!r}") from None
-    return options
-
-
-def _plain(hint: Any) -> Any:
-    """Return what an optional thing is if it is there."""
-    some = get_args(hint)
-    if NoneType in some and len(some) == 2:
-        return next(each for each in some if each is not NoneType)
-    return hint
-
-
-def _value(hint: Any, text: str) -> Any:
-    plain = _plain(hint)
-    if plain is not hint and text == "none":
-        return None
-    if plain is bool:
-        if text not in ("true", "false"):
-            raise ValueError(text)
-        return text == "true"
-    if plain in (int, float):
-        return plain(text)
-    inside = get_args(plain)
-    if plain is str or (inside and all(isinstance(each, str) for each in inside)):
-        return text
-    origin = get_origin(plain)
-    is_list = isinstance(origin, type) and issubclass(origin, Iterable)
-    if is_list and not issubclass(origin, Mapping) and inside[0] in (str, int, float):
-        return [inside[0](each) for each in text.split(",") if each]
-    return json.loads(text)
+    return read_options(kind, options, f"learner {kind.name}", skip=_APART, spell=argument)
 
 
 def resume(learner: Learner, path: str, task: TrainingTask) -> Learner:

@@ -15,6 +15,7 @@ from decoding.cli.arguments import (
     add_output,
     add_references,
     check_inputs,
+    lower_name,
     opened_references,
     option,
     parsed_metrics,
@@ -69,9 +70,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--learner",
         metavar="NAME",
-        type=str.lower,
+        type=lower_name,
         default="mert",
-        help="learner: mert, mira, pro, perceptron, softmax-margin or risk (default: mert)",
+        help="learner: mert, mira, pro, perceptron, softmax-margin or risk, with options as in "
+        "mira:C=0.01,epochs=20 (default: mert)",
     )
     parser.add_argument(
         "--set",
@@ -167,11 +169,13 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.cli.training.options import learner_options
     from decoding.training.learners import learner as learner_named
     from lattices.formats.weights import read_weights
+    from lattices.options import split_named
 
     metrics = parsed_metrics(arguments)
-    kind = learner_named(arguments.learner)
+    name, given = split_named(arguments.learner)
+    kind = learner_named(name)
     start = None if arguments.start is None else dict(read_weights(arguments.start))
-    options = learner_options(kind, arguments.set)
+    options = learner_options(kind, [*given, *arguments.set])
     learner = kind(start=start, seed=arguments.seed, **options)
     dev = _held_out(arguments)
     if arguments.decoder is not None:

@@ -36,15 +36,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from decoding import _native
-from decoding.extraction.search import DEFAULT_BUDGET
 from decoding.training.risk.graphs import DerivationGraph
 from decoding.training.risk.lists import DerivationList, list_expectation
-from decoding.training.risk.problem import Beyond, RiskProblem, checked_options
+from decoding.training.risk.problem import Estimation, EstimationOptions, RiskProblem
 from fstmetrics import Evaluator
 from fstmetrics.contract import EVALUATOR, EVALUATORS
 from lattices.arrays import FloatColumn, floats
@@ -52,6 +51,9 @@ from lattices.errors import OptionError
 from lattices.spaces import Lattice, Space
 from lattices.spaces.arguments import SPACE, SPACES, takes
 from lattices.spaces.features import Weights
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +181,7 @@ def risk(
     space: Space,
     evaluator: Evaluator,
     weights: Weights | None = None,
-    *,
-    temperature: float = 1.0,
-    budget: int = DEFAULT_BUDGET,
-    beyond: Beyond = "k-best",
-    k: int = 1000,
-    samples: int = 1000,
-    seed: int = 0,
+    **options: Unpack[EstimationOptions],
 ) -> RiskEstimate:
     """Return the expected metric of a random sentence of a space, and its gradient.
 
@@ -200,15 +196,9 @@ def risk(
         lists, and is always ``beyond`` the budget on lattices and forests.
     weights : mapping or column, optional
         Weights of the features; without them the scores of the space are the model's.
-    temperature : float
-        Scores are divided by it: towards 0 the best path takes all, at infinity all paths are
-        equally likely. Greater than 0.
-    budget : int
-        The most pairs of a state (or node) and a row (or matrix of rows).
-    beyond : {"k-best", "sample", "raise"}
-        What to do beyond the budget.
-    k, samples, seed : int
-        How many paths are looked at then, and the seed of those that are drawn.
+    **options
+        The fields of :class:`decoding.training.risk.problem.Estimation`: ``temperature``,
+        ``budget``, ``beyond``, ``k``, ``samples``, ``seed``.
 
     Raises
     ------
@@ -229,10 +219,7 @@ def risk(
     >>> found.gradient.tolist(), found.arc_gradient.tolist(), found.estimator
     ([-0.125], [-0.125, 0.125, 0.0], 'rows')
     """
-    return risks(
-        [space], [evaluator], weights, temperature=temperature, budget=budget, beyond=beyond,
-        k=k, samples=samples, seed=seed,
-    )[0]  # fmt: skip
+    return risks([space], [evaluator], weights, **options)[0]
 
 
 @takes(spaces=SPACES, evaluators=EVALUATORS)
@@ -241,13 +228,8 @@ def risks(
     evaluators: Sequence[Evaluator],
     weights: Weights | None = None,
     *,
-    temperature: float = 1.0,
-    budget: int = DEFAULT_BUDGET,
-    beyond: Beyond = "k-best",
-    k: int = 1000,
-    samples: int = 1000,
-    seed: int = 0,
     workers: int = 1,
+    **options: Unpack[EstimationOptions],
 ) -> list[RiskEstimate]:
     """Return :func:`risk` of each space of a batch, in ``workers`` threads.
 
@@ -266,15 +248,13 @@ def risks(
         raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
     if workers < 1:
         raise OptionError(f"at least 1 worker, not {workers}")
-    checked_options(temperature, budget, beyond, k, samples)
+    how = Estimation(**options)
 
     def one(place: int) -> RiskEstimate:
-        problem = RiskProblem(spaces[place], evaluators[place], budget=budget)
+        problem = RiskProblem(spaces[place], evaluators[place], budget=how.budget)
         score = problem.scores(weights)
-        some = problem.some(
-            score, temperature, beyond=beyond, k=k, samples=samples, seed=(seed, place)
-        )
-        return estimate(problem, score, temperature, some)
+        some = problem.some(score, how, (how.seed, place))
+        return estimate(problem, score, how.temperature, some)
 
     places = range(len(spaces))
     if workers == 1:

@@ -22,7 +22,8 @@ from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import SpaceError
-from lattices.intersection.rows import MEMORY, RowMachine, forest_row_product
+from lattices.intersection.rows import RowMachine, forest_row_product
+from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice, NBest
 
 

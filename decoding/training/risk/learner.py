@@ -13,7 +13,7 @@ from decoding.training.margin_updates import Constraint, PairLearner, risk_pulls
 from decoding.training.online import Descent, minimised
 from decoding.training.risk.corpus import RiskTerms, RiskValue, denominators, has_denominator
 from decoding.training.risk.lists import DerivationList, joined
-from decoding.training.risk.problem import Beyond, checked_options
+from decoding.training.risk.problem import Beyond, Estimation
 from decoding.training.training_corpus import LearnerCorpus
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -131,7 +131,7 @@ class Risk(PairLearner):
         if not self.temperatures:
             raise OptionError("at least one temperature is needed")
         for temperature in self.temperatures:
-            checked_options(temperature, self.budget, self.beyond, self.k, self.samples)
+            self._estimation(temperature)
         for name, choices in (("optimiser", OPTIMISERS), ("weighting", WEIGHTINGS)):
             if getattr(self, name) not in choices:
                 raise OptionError(
@@ -149,6 +149,12 @@ class Risk(PairLearner):
             raise OptionError(f"entropy is finite, not {self.entropy}")
         if self.optimiser == "lbfgs" and self.beyond == "sample":
             raise OptionError("samples are for adagrad and sgd; lbfgs needs a function: k-best")
+
+    def _estimation(self, temperature: float) -> Estimation:
+        return Estimation(
+            temperature=temperature, budget=self.budget, beyond=self.beyond, k=self.k,
+            samples=self.samples,
+        )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""
@@ -290,13 +296,10 @@ class Risk(PairLearner):
         self, weights: FloatColumn, places: Sequence[int], temperature: float, seed: list[int]
     ) -> dict[int, DerivationList]:
         """Return what stands in, under the weights, for segments beyond the budget."""
-        terms = self._ready_terms
+        terms, how = self._ready_terms, self._estimation(temperature)
         found = {}
         for place in terms.beyond(places):
-            some = terms.problems[place].some(
-                terms.scores(place, weights), temperature, beyond=self.beyond,
-                k=self.k, samples=self.samples, seed=[*seed, place],
-            )  # fmt: skip
+            some = terms.problems[place].some(terms.scores(place, weights), how, [*seed, place])
             if some is not None:
                 found[place] = some
         return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast, get_args
+from dataclasses import dataclass
+from typing import Literal, TypedDict, cast, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -30,25 +31,57 @@ from lattices.spaces.features import FeatureMatrix, Weights
 Beyond = Literal["k-best", "sample", "raise"]
 
 
-def checked_options(temperature: float, budget: int, beyond: str, k: int, samples: int) -> None:
-    """Refuse options that mean nothing.
+class EstimationOptions(TypedDict, total=False):
+    """The fields of :class:`Estimation`, as functions take them by name."""
 
-    Raises
-    ------
-    OptionError
+    temperature: float
+    budget: int
+    beyond: Beyond
+    k: int
+    samples: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimation:
+    """Of what distribution risk is the mean, and what to do where it cannot be exact.
+
+    Attributes
+    ----------
+    temperature : float
+        Scores are divided by it: towards 0 the best path takes all, at infinity all paths are
+        equally likely. Greater than 0.
+    budget : int
+        The most pairs of a state (or node) and a row (or matrix of rows).
+    beyond : {"k-best", "sample", "raise"}
+        What to do beyond the budget.
+    k, samples, seed : int
+        How many paths are looked at then, and the seed of those that are drawn.
     """
-    for name, number in (("budget", budget), ("k", k), ("samples", samples)):
-        WHOLE.check("risk", name, number)
-    if not 0.0 < temperature < np.inf:
-        raise OptionError(f"a temperature is finite and greater than 0, not {temperature}")
-    if budget < 1:
-        raise OptionError(f"a budget is at least 1, not {budget}")
-    if beyond not in get_args(Beyond):
-        raise OptionError(f"beyond={beyond}: expected one of {', '.join(get_args(Beyond))}")
-    if k < 1:
-        raise OptionError(f"k is at least 1, not {k}")
-    if samples < 2:
-        raise OptionError(f"at least 2 samples are drawn, not {samples}")
+
+    temperature: float = 1.0
+    budget: int = DEFAULT_BUDGET
+    beyond: Beyond = "k-best"
+    k: int = 1000
+    samples: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse options that mean nothing."""
+        for name in ("budget", "k", "samples"):
+            WHOLE.check("risk", name, getattr(self, name))
+        if not 0.0 < self.temperature < np.inf:
+            raise OptionError(f"a temperature is finite and greater than 0, not {self.temperature}")
+        if self.budget < 1:
+            raise OptionError(f"a budget is at least 1, not {self.budget}")
+        if self.beyond not in get_args(Beyond):
+            raise OptionError(
+                f"beyond={self.beyond}: expected one of {', '.join(get_args(Beyond))}"
+            )
+        if self.k < 1:
+            raise OptionError(f"k is at least 1, not {self.k}")
+        if self.samples < 2:
+            raise OptionError(f"at least 2 samples are drawn, not {self.samples}")
 
 
 class RiskProblem:
@@ -194,11 +227,7 @@ class RiskProblem:
     def some(
         self,
         score: FloatColumn,
-        temperature: float,
-        *,
-        beyond: Beyond,
-        k: int,
-        samples: int,
+        how: Estimation,
         seed: int | Sequence[int] | np.random.Generator,
     ) -> DerivationList | None:
         """Return derivations that stand in for the space; None if it is within the budget.
@@ -208,12 +237,12 @@ class RiskProblem:
         OptionError
             If it is not, and ``beyond`` is ``"raise"``.
         """
-        if self.graph is not None or beyond == "raise":
+        if self.graph is not None or how.beyond == "raise":
             self.exact_graph()
             return None
         # lists are always within the budget
         space = cast("Lattice | Forest", self.scored(score))
-        if beyond == "k-best":
-            return best_list(space, self.evaluator, k)
-        scale = self.scale(score, temperature)
-        return drawn_list(space, self.evaluator, samples, np.random.default_rng(seed), scale)
+        if how.beyond == "k-best":
+            return best_list(space, self.evaluator, how.k)
+        scale = self.scale(score, how.temperature)
+        return drawn_list(space, self.evaluator, how.samples, np.random.default_rng(seed), scale)

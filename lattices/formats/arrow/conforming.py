@@ -20,9 +20,10 @@ from lattices.formats.arrow.schema import (
     pyarrow,
     table_schema,
 )
+from lattices.formats.space_fields import KINDS, NEEDED, OTHER_REFERENCES
 
 #: what every table of segments has
-REQUIRED = ("label", "score")
+REQUIRED = tuple(name for name in NEEDED[KINDS[0]] if all(name in NEEDED[kind] for kind in KINDS))
 
 
 def check_schema(schema: Schema) -> None:
@@ -60,7 +61,7 @@ def conformed(batch: RecordBatch) -> RecordBatch:
     columns = []
     for field in schema:
         found = batch.schema.get_all_field_indices(field.name)
-        if field.name == "references" and not found:
+        if field.name == OTHER_REFERENCES and not found:
             # as JSON lines call them
             found = batch.schema.get_all_field_indices("refs")
         if len(found) > 1:

@@ -1,14 +1,14 @@
 """Arrow IPC files (Feather version 2): segments as rows of a table that is mapped, not read.
 
-The columns are those of :mod:`lattices.formats.arrow.schema`; any tool that knows Arrow can query
+The columns are those of :mod:`lattices.formats.space_fields`; any tool that knows Arrow can query
 them. Columns of other names are not read, and those that are missing are null. A column may
 have another type if Arrow can cast it, but only the types that are written are taken without
 a copy.
 
 The words of the whole file are one dictionary, written first and in full. Arrow would also
 let it grow from batch to batch, but the readers in Rust (polars, arrow-rs before 2025) refuse
-such files. As the words are known at the end only, the writer keeps the batches in a
-temporary file, in ``TMPDIR``, of the size of the result.
+such files. As the words are known at the end only, the writer keeps the batches, in memory
+up to ``MOST_HELD`` bytes, and in a temporary file in ``TMPDIR`` if they are more.
 
 Plain files are mapped into memory and read from any row on; compressed ones and pipes are
 read from beginning to end, one batch at a time.
@@ -19,6 +19,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, BinaryIO
 
 from lattices.errors import FormatError
@@ -39,6 +40,8 @@ from lattices.optional import require
 MAGIC = b"ARROW1"
 #: bytes of a file that may stay in the memory of a process that has read them
 MOST_MAPPED = 64_000_000
+#: bytes of batches that the writer holds in memory
+MOST_HELD = 64_000_000
 #: the magic number and what fills it up to eight bytes; a stream of Arrow follows
 _HEADER = MAGIC + b"\0\0"
 
@@ -114,20 +117,35 @@ class ArrowIPC(ColumnarFormat):
             raise FormatError("the file is cut short")
 
     def assemble(self, stream: BinaryIO, parts: Iterable[Row], **options: Any) -> None:
-        """Write the batches to a temporary file, and then the words and the batches."""
+        """Keep the batches until all words are known, and then write words and batches."""
         ipc = require("pyarrow.ipc", "arrow")
         numbering = Numbering()
+        numbered = (numbered_batch(piece, numbering) for piece in in_batches(parts))
         with tempfile.TemporaryFile() as spool:
-            with ipc.new_stream(spool, numbered_schema()) as writer:
-                for piece in in_batches(parts):
-                    writer.write_batch(numbered_batch(piece, numbering))
-            spool.seek(0)
-            with (
-                ipc.open_stream(spool) as reader,
-                ipc.new_file(Sink(stream), table_schema()) as writer,
-            ):
-                for batch in numbering.named(reader):
+            kept = _keep(numbered, spool)
+            with ipc.new_file(Sink(stream), table_schema()) as writer:
+                for batch in numbering.named(kept):
                     writer.write_batch(batch)
+
+
+def _keep(batches: Iterator[RecordBatch], spool: BinaryIO) -> Iterable[RecordBatch]:
+    """Read all batches, and return them from memory or, if they are many, from a file."""
+    held: list[RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size > MOST_HELD:
+            break
+    else:
+        return held
+    ipc = require("pyarrow.ipc", "arrow")
+    with ipc.new_stream(spool, numbered_schema()) as writer:
+        for batch in chain(held, batches):
+            writer.write_batch(batch)
+    spool.seek(0)
+    reader: Iterable[RecordBatch] = ipc.open_stream(spool)
+    return reader
 
 
 FORMAT = ArrowIPC()

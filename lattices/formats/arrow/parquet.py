@@ -1,6 +1,6 @@
 """Parquet files: segments as rows of a table, five times smaller than Arrow's own files.
 
-The columns are those of :mod:`lattices.formats.arrow.schema`, with words as dictionary-encoded
+The columns are those of :mod:`lattices.formats.space_fields`, with words as dictionary-encoded
 strings; any tool that knows Parquet can query them. Columns of other names are not read, and
 those that are missing are null. A table without labels may have rows as
 :mod:`lattices.formats.lists.rows` knows them, such as the results of commands.

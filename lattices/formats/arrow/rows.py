@@ -1,4 +1,4 @@
-"""Spaces from rows of Arrow tables; see :mod:`lattices.formats.arrow.schema` for the schema.
+"""Spaces from rows of Arrow tables; see :mod:`lattices.formats.space_fields` for the columns.
 
 Whoever made the table, nothing in it is trusted. Arrow checks that the lists are within
 their buffers, one pass over the batch checks that lattices are in normal form and features
@@ -9,7 +9,7 @@ another order is built the long way, which sorts it or says what is wrong.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -20,21 +20,26 @@ from lattices.arrays import Array, IntColumn, ints
 from lattices.caching import cached_property
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.arrow.conforming import ListColumn, conformed, list_column
-from lattices.formats.arrow.schema import (
-    FOREST,
-    LATTICE,
-    NBEST,
-    WORD_COLUMNS,
-    RecordBatch,
-    pyarrow,
-)
+from lattices.formats.arrow.schema import LIST_COLUMNS, RecordBatch, pyarrow
 from lattices.formats.base import Record
 from lattices.formats.json.fields import ENCODER
-from lattices.formats.json.lines import FORMAT as JSON_LINES
-from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.base import check_count
+from lattices.formats.space_fields import (
+    FIELDS,
+    FOREST,
+    HEIGHTS,
+    INT,
+    LATTICE,
+    MATRICES,
+    NBEST,
+    NEEDED,
+    TEXT,
+    TEXTS,
+    space_of,
+    symbols_of,
+)
+from lattices.spaces import Lattice, NBest, Space
 from lattices.spaces.features import FeatureRows
-from lattices.vocabulary import EPSILON, Vocabulary
+from lattices.vocabulary import Vocabulary
 
 #: what damaged bytes and foreign types make pyarrow, numpy and json raise
 DAMAGE = (
@@ -54,16 +59,6 @@ def _no_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
-#: the lists that forests alone have, but for words
-FOREST_LISTS = ("head", "tail", "tail_offset", "slot", "span")
-#: the lists that a forest may not lack
-FOREST_NEEDED = ("label", "score", "offset", "head", "tail", "tail_offset", "slot")
-#: what the rows of each kind may not lack
-_NEEDED = {
-    LATTICE: "label, score, src, dst and final",
-    NBEST: "label, score and offset",
-    FOREST: f"{', '.join(FOREST_NEEDED)} and nodes",
-}
 
 
 class Rows:
@@ -95,29 +90,19 @@ class Rows:
     def _take_columns(self, vocabulary: Vocabulary) -> None:
         batch = self._batch
         self._vocabulary = vocabulary
-        lists = ("src", "dst", "score", "final", "times", "offset", *FOREST_LISTS, *WORD_COLUMNS)
-        matrices = [
-            f"{which}_{part}"
-            for which in ("feature", "final_feature")
-            for part in ("offset", "index", "value")
-        ]
-        self._lists = {name: list_column(batch, name) for name in (*lists, *matrices)}
+        self._lists = {name: list_column(batch, name) for name in LIST_COLUMNS}
         label = self._lists["label"]
         self._lists["label"] = replace(label, values=_translated(label, vocabulary))
         self._plain = {
-            name: batch.column(name).to_pylist()
-            for name in ("id", "kind", "source", "references", "reference_lattices", "metadata")
+            field.name: batch.column(field.name).to_pylist()
+            for field in FIELDS
+            if field.type in (TEXT, TEXTS, INT)
         }
-        self._nodes, self._root = (batch.column(name).to_pylist() for name in ("nodes", "root"))
-        self._start = ints(batch.column("start").fill_null(0).to_numpy())
+        self._start = ints([start or 0 for start in self._plain["start"]])
         self._names: dict[bytes, tuple[str, ...]] = {}
-        present = {name: column.present for name, column in self._lists.items()}
-        in_columns = present["label"] & present["score"]
         self._complete = {
-            LATTICE: in_columns & present["src"] & present["dst"] & present["final"],
-            NBEST: in_columns & present["offset"],
-            FOREST: np.logical_and.reduce([present[name] for name in FOREST_NEEDED])
-            & batch.column("nodes").is_valid().to_numpy(zero_copy_only=False),
+            kind: np.logical_and.reduce([self._present(name) for name in names])
+            for kind, names in NEEDED.items()
         }
         self._normal, self._in_arc, self._in_offset, self._out_offset = normal_lattices(
             self._complete[LATTICE],
@@ -130,6 +115,12 @@ class Rows:
             len(vocabulary),
         )
 
+    def _present(self, name: str) -> Array:
+        """Return which rows have a field."""
+        if name in self._lists:
+            return self._lists[name].present
+        return np.array([value is not None for value in self._plain[name]])
+
     def _both(self, name: str) -> tuple[IntColumn, Array]:
         column = self._lists[name]
         return column.at, column.values
@@ -138,16 +129,12 @@ class Rows:
     def _sound(self) -> dict[str, Array]:
         """Which rows have features, and features of ending, that are matrices."""
         found = {}
-        for which, height in (("feature", "score"), ("final_feature", "final")):
-            found[which] = sound_matrices(
-                self._lists[f"{which}_offset"].present
-                & self._lists[f"{which}_index"].present
-                & self._lists[f"{which}_value"].present,
-                self._lists[height].at,
+        for name, parts in MATRICES.items():
+            found[name] = sound_matrices(
+                np.logical_and.reduce([self._present(part) for part in parts]),
+                self._lists[HEIGHTS[name]].at,
                 self._lists["feature_names"].at,
-                self._both(f"{which}_offset"),
-                self._both(f"{which}_index"),
-                self._both(f"{which}_value"),
+                *map(self._both, parts),
             )
         return found
 
@@ -166,32 +153,34 @@ class Rows:
                 yield SpaceError(str(problem) or type(problem).__name__)
 
     def _space(self, row: int) -> Space:
-        plain = {name: values[row] for name, values in self._plain.items()}
-        kind = plain["kind"]
+        fields: dict[str, Any] = {name: values[row] for name, values in self._plain.items()}
+        kind = fields["kind"]
         if kind is None:
             kind = self._kind(row)
-        if kind not in _NEEDED:
-            raise SpaceError(f"kind {kind!r:.40}, expected {' or '.join(map(repr, _NEEDED))}")
+        if kind not in NEEDED:
+            raise SpaceError(f"kind {kind!r:.40}, expected {' or '.join(map(repr, NEEDED))}")
         if not self._complete[kind][row]:
-            raise SpaceError(f"a null where a row of kind {kind!r} needs {_NEEDED[kind]}")
-        fields: dict[str, Any] = {
-            "vocabulary": self._vocabulary,
-            "score": self._lists["score"].of(row),
-            "features": self._matrix("feature", "score", row),
-            "feature_names": self._feature_names(row),
-            "id": plain["id"] or "",
-            "source": plain["source"] or "",
-            "references": self._references(
-                plain["references"] or (), plain["reference_lattices"] or ()
-            ),
-            "metadata": _metadata(plain["metadata"]),
-        }
-        if kind == FOREST:
-            return forest_of(self._lists, row, self._nodes[row], self._root[row], fields)
-        fields["label"] = self._lists["label"].of(row)
+            *most, last = NEEDED[kind]
+            raise SpaceError(
+                f"a null where a row of kind {kind!r} needs {', '.join(most)} and {last}"
+            )
+        for name in ("label", "score"):
+            fields[name] = self._lists[name].of(row)
+        fields["id"] = fields["id"] or ""
+        fields["source"] = fields["source"] or ""
+        fields["references"] = self._references(
+            fields["references"] or (), fields["reference_lattices"] or ()
+        )
+        fields["metadata"] = _metadata(fields["metadata"])
+        fields["feature_names"] = self._feature_names(row)
+        fields["features"] = self._matrix("features", row)
         if kind == NBEST:
-            return NBest(offset=self._lists["offset"].of(row), **fields)
-        return self._lattice(row, fields)
+            fields["offset"] = self._lists["offset"].of(row)
+        elif kind == FOREST:
+            self._add_forest(row, fields)
+        else:
+            return self._lattice(row, fields)
+        return space_of(kind, fields, self._vocabulary)
 
     def _kind(self, row: int) -> str:
         """Return what a row must be that does not say it."""
@@ -199,45 +188,48 @@ class Rows:
             return FOREST
         return NBEST if self._lists["offset"].present[row] else LATTICE
 
-    def _lattice(self, row: int, fields: dict[str, Any]) -> Lattice:
-        final = self._lists["final"]
-        times = self._lists["times"]
-        fields |= {
-            "src": self._lists["src"].of(row),
-            "dst": self._lists["dst"].of(row),
-            "final": final.of(row),
-            "start": int(self._start[row]),
-            "times": times.of(row) if times.present[row] else None,
-            "final_features": self._matrix("final_feature", "final", row),
-        }
-        if fields["times"] is not None:
-            if not np.isfinite(fields["times"]).all():
-                raise SpaceError("a time is not finite")
-            if len(fields["times"]) != len(fields["final"]):
-                raise SpaceError(f"{len(fields['times'])} times for {len(fields['final'])} states")
-        if not self._normal[row]:
-            return Lattice(**fields)
-        arcs = self._lists["src"].bounds
-        states = slice(final.bounds[row] + row, final.bounds[row + 1] + row + 1)
-        return Lattice.from_normal_form(
-            in_arc=self._in_arc[arcs[row] : arcs[row + 1]],
-            in_offset=self._in_offset[states],
-            out_offset=self._out_offset[states],
-            **fields,
-        )
+    def _lattice(self, row: int, fields: dict[str, Any]) -> Space:
+        final, times = self._lists["final"], self._lists["times"]
+        for name in ("src", "dst", "final"):
+            fields[name] = self._lists[name].of(row)
+        fields["start"] = fields["start"] or 0
+        fields["times"] = times.of(row) if times.present[row] else None
+        fields["final_features"] = self._matrix("final_features", row)
+        form = None
+        if self._normal[row]:
+            arcs = self._lists["src"].bounds
+            states = slice(final.bounds[row] + row, final.bounds[row + 1] + row + 1)
+            form = {
+                "in_arc": self._in_arc[arcs[row] : arcs[row + 1]],
+                "in_offset": self._in_offset[states],
+                "out_offset": self._out_offset[states],
+            }
+        return space_of(LATTICE, fields, self._vocabulary, form)
 
-    def _matrix(self, which: str, height: str, row: int) -> FeatureRows | None:
-        offset, index, value = (
-            self._lists[f"{which}_{part}"] for part in ("offset", "index", "value")
-        )
+    def _add_forest(self, row: int, fields: dict[str, Any]) -> None:
+        for name in ("offset", "head", "tail", "tail_offset"):
+            fields[name] = self._lists[name].of(row)
+        fields["symbol"] = symbols_of(fields["label"], self._lists["slot"].of(row))
+        category, span = self._lists["category"], self._lists["span"]
+        fields["category"] = category.texts(row) if category.present[row] else None
+        fields["span"] = None
+        if span.present[row]:
+            flat = span.of(row)
+            if len(flat) != 2 * fields["nodes"]:
+                raise SpaceError(f"{len(flat)} numbers in 'span', expected two for each node")
+            fields["span"] = flat.reshape(-1, 2)
+
+    def _matrix(self, name: str, row: int) -> FeatureRows | None:
+        offset, index, value = (self._lists[part] for part in MATRICES[name])
         present = offset.present[row], index.present[row], value.present[row]
         if not any(present):
             return None
-        parts = f"{which}_offset, {which}_index and {which}_value"
+        first, second, third = MATRICES[name]
+        parts = f"{first}, {second} and {third}"
         if not all(present):
             raise SpaceError(f"one of {parts} is null, and another is not")
-        shape = self._lists[height].size(row), self._lists["feature_names"].size(row)
-        if not self._sound[which][row]:
+        shape = self._lists[HEIGHTS[name]].size(row), self._lists["feature_names"].size(row)
+        if not self._sound[name][row]:
             raise SpaceError(
                 f"{parts} are no matrix of {shape[0]} rows and {shape[1]} columns "
                 "with finite values, in the order of the columns"
@@ -265,6 +257,8 @@ class Rows:
             line = next(rest, None)
             if line is None:
                 raise SpaceError("more nulls among 'references' than 'reference_lattices'")
+            from lattices.formats.json.lines import FORMAT as JSON_LINES
+
             lattice = JSON_LINES.parse(Record(line.encode("utf-8"), "", 0, 0), self._vocabulary)
             if not isinstance(lattice, Lattice):
                 other = "an n-best list" if isinstance(lattice, NBest) else "a forest"
@@ -273,54 +267,6 @@ class Rows:
         if next(rest, None) is not None:
             raise SpaceError("fewer nulls among 'references' than 'reference_lattices'")
         return tuple(found)
-
-
-def forest_of(
-    lists: Mapping[str, ListColumn],
-    row: int,
-    nodes: int,
-    root: int | None,
-    fields: Mapping[str, Any],
-) -> Forest:
-    """Return the forest of a row, checked; ``fields`` is what all kinds of segments have.
-
-    Raises
-    ------
-    SpaceError
-        If the columns are no forest.
-    """
-    head = lists["head"].of(row)
-    check_count(nodes, "nodes", len(head), "edges")
-    spans = None
-    if lists["span"].present[row]:
-        flat = lists["span"].of(row)
-        if len(flat) != 2 * nodes:
-            raise SpaceError(f"{len(flat)} numbers in 'span', expected two for each node")
-        spans = flat.reshape(nodes, 2)
-    return Forest(
-        symbol=_symbols(lists["label"].of(row), lists["slot"].of(row)),
-        symbol_offset=lists["offset"].of(row),
-        head=head,
-        tail=lists["tail"].of(row),
-        tail_offset=lists["tail_offset"].of(row),
-        num_nodes=nodes,
-        root=nodes - 1 if root is None else root,
-        categories=lists["category"].texts(row) if lists["category"].present[row] else (),
-        spans=spans,
-        **fields,
-    )
-
-
-def _symbols(label: IntColumn, slot: IntColumn) -> IntColumn:
-    """Return words and slots in one column, as :class:`lattices.Forest` has them."""
-    places = np.flatnonzero(label == EPSILON)
-    if len(places) != len(slot):
-        raise SpaceError(f"{len(slot)} in 'slot', but {len(places)} empty words in 'label'")
-    if len(slot) and slot.min() < 0:
-        raise SpaceError(f"{slot.min()} in 'slot', expected the index of a tail")
-    symbol = label.copy()
-    symbol[places] = -1 - slot
-    return ints(symbol)
 
 
 def _translated(column: ListColumn, vocabulary: Vocabulary) -> IntColumn:

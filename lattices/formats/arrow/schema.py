@@ -1,71 +1,50 @@
-"""Spaces as rows of Arrow tables: the schema, and the way from spaces to record batches.
+"""Arrow tables of segments: the schema, and the way from segments to record batches.
 
-One row a segment. Columns that a kind of space does not have are null in its rows.
-
-==================== ================ =======================================================
-column               type             content
-==================== ================ =======================================================
-id                   string           name of the segment
-kind                 string           ``lattice``, ``nbest`` or ``forest``
-source               string           the input
-references           list<string>     null in the place of a reference that is a lattice
-reference_lattices   list<string>     those lattices, as objects of the format ``jsonl``
-metadata             string           a JSON object
-label                list<word>       lattices: word of each arc, ``""`` for epsilon;
-                                      n-best lists: the words of all entries; forests:
-                                      those of all target sides, ``""`` for the slot of a tail
-score                list<double>     log-score of each arc, of each entry, or of each edge
-src, dst             list<int32>      lattices: states each arc leaves and enters
-start                int32            lattices: the initial state, 0 if null
-final                list<double>     lattices: log-score of ending in each state, or -inf
-times                list<double>     lattices: seconds of each state
-offset               list<int32>      n-best lists and forests: entry or edge ``i`` has the
-                                      words from ``offset[i]`` up to ``offset[i + 1]``
-nodes, root          int32            forests: how many nodes; the root, the last one if null
-head                 list<int32>      forests: the node each edge makes
-tail, tail_offset    list<int32>      forests: edge ``i`` has the tails ``tail[tail_offset[i]
-                                      : tail_offset[i + 1]]``
-slot                 list<int32>      forests: for each ``""`` of ``label`` in turn, which tail
-                                      of its edge stands there, from 0
-category             list<word>       forests: category of each node, or null
-span                 list<int32>      forests: begin and end of each node in turn, or null
-feature_names        list<word>       the columns of the features
-feature_offset       list<int32>      features of arcs, entries or edges, a sparse matrix: row
-feature_index        list<int32>      ``i`` has the columns ``feature_index[feature_offset[i]
-feature_value        list<double>     : feature_offset[i + 1]]``, and values likewise
-final_feature_offset list<int32>      lattices: features of ending in each state, likewise
-final_feature_index  list<int32>
-final_feature_value  list<double>
-==================== ================ =======================================================
-
-A ``word`` is ``dictionary<int32, string>``: a string to those who query the table, a number
-to us. The metadata of the schema has ``fstmetrics.format``, the version of all this.
+One row a segment, one column for each of :data:`lattices.formats.space_fields.FIELDS`, null in the
+rows of segments that do not have it. A word is ``dictionary<int32, string>``: a string to those
+who query the table, a number to us. The metadata of the schema has ``fstmetrics.format``, the
+version of all this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from lattices._native import distinct_labels
-from lattices.arrays import Array, ints
+from lattices._native import distinct_labels, sound_matrices
+from lattices.arrays import Array, IntColumn, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Unsupported
 from lattices.formats.json.fields import ENCODER
-from lattices.formats.json.lines import json_line
+from lattices.formats.space_fields import (
+    FIELDS,
+    FLOATS,
+    FOREST,
+    HEIGHTS,
+    INT,
+    INTS,
+    MATRICES,
+    TEXT,
+    TEXTS,
+    WORDS,
+    fields_of,
+    labels_and_slots,
+)
 from lattices.optional import require
-from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import FeatureRows, rows_of
-from lattices.vocabulary import EPSILON, Vocabulary
+from lattices.spaces import Space
+from lattices.spaces.features import FeatureRows
+from lattices.vocabulary import Vocabulary
 
 VERSION_KEY = b"fstmetrics.format"
 VERSION = b"1"
-LATTICE, NBEST, FOREST = "lattice", "nbest", "forest"
 #: the columns of words
-WORD_COLUMNS = ("label", "feature_names", "category")
+WORD_COLUMNS = tuple(field.name for field in FIELDS if field.type == WORDS)
+#: the columns of lists that are taken as they are
+LIST_COLUMNS = tuple(field.name for field in FIELDS if field.type in (INTS, FLOATS, WORDS))
 #: a batch is full at so many rows, or at so many bytes
 BATCH_ROWS = 128
 BATCH_BYTES = 16_000_000
@@ -73,7 +52,6 @@ BATCH_BYTES = 16_000_000
 #: ``pyarrow.RecordBatch`` and ``pyarrow.Schema``; pyarrow ships no types
 RecordBatch: TypeAlias = Any
 Schema: TypeAlias = Any
-Row: TypeAlias = dict[str, Any]
 
 
 def pyarrow() -> Any:
@@ -85,39 +63,16 @@ def pyarrow() -> Any:
 def table_schema() -> Schema:
     """Return the schema of tables and files: see the module."""
     pa = pyarrow()
-    word = pa.dictionary(pa.int32(), pa.string())
     types = {
-        "id": pa.string(),
-        "kind": pa.string(),
-        "source": pa.string(),
-        "references": pa.list_(pa.string()),
-        "reference_lattices": pa.list_(pa.string()),
-        "metadata": pa.string(),
-        "label": pa.list_(word),
-        "score": pa.list_(pa.float64()),
-        "src": pa.list_(pa.int32()),
-        "dst": pa.list_(pa.int32()),
-        "start": pa.int32(),
-        "final": pa.list_(pa.float64()),
-        "times": pa.list_(pa.float64()),
-        "offset": pa.list_(pa.int32()),
-        "nodes": pa.int32(),
-        "root": pa.int32(),
-        "head": pa.list_(pa.int32()),
-        "tail": pa.list_(pa.int32()),
-        "tail_offset": pa.list_(pa.int32()),
-        "slot": pa.list_(pa.int32()),
-        "category": pa.list_(word),
-        "span": pa.list_(pa.int32()),
-        "feature_names": pa.list_(word),
-        "feature_offset": pa.list_(pa.int32()),
-        "feature_index": pa.list_(pa.int32()),
-        "feature_value": pa.list_(pa.float64()),
-        "final_feature_offset": pa.list_(pa.int32()),
-        "final_feature_index": pa.list_(pa.int32()),
-        "final_feature_value": pa.list_(pa.float64()),
+        TEXT: pa.string(),
+        TEXTS: pa.list_(pa.string()),
+        WORDS: pa.list_(pa.dictionary(pa.int32(), pa.string())),
+        INT: pa.int32(),
+        INTS: pa.list_(pa.int32()),
+        FLOATS: pa.list_(pa.float64()),
     }
-    return pa.schema(types.items(), metadata={VERSION_KEY: VERSION})
+    columns = [(field.name, types[field.type]) for field in FIELDS]
+    return pa.schema(columns, metadata={VERSION_KEY: VERSION})
 
 
 @cache
@@ -130,11 +85,108 @@ def numbered_schema() -> Schema:
     return schema
 
 
+class Row:
+    """A segment on its way into a batch.
+
+    Attributes
+    ----------
+    fields : dict
+        Those of :mod:`lattices.formats.space_fields`, with ``label`` in the numbers of ``words``.
+    words : Vocabulary
+    size : int
+        About how many bytes of a batch it takes.
+    """
+
+    __slots__ = ("fields", "size", "words")
+
+    def __init__(self, fields: dict[str, Any], words: Vocabulary) -> None:
+        self.fields, self.words = fields, words
+        features = fields["features"]
+        # what an arc takes, an entry or an edge; it may be a few times more
+        self.size = 20 * len(fields["label"]) + 12 * (0 if features is None else features.nnz)
+
+    def __reduce__(self) -> tuple[type[Row], tuple[dict[str, Any], Vocabulary]]:
+        """Pickle it with no words but its own."""
+        distinct, label = distinct_labels(self.fields["label"])
+        words = [word for word in map(self.words.word, distinct.tolist()) if word]
+        numbers = np.cumsum(distinct != 0) * (distinct != 0)
+        return Row, (self.fields | {"label": ints(numbers[label])}, Vocabulary(words))
+
+
+def row_of(space: Space, losses: Unsupported) -> Row:
+    """Return a segment as it goes into a batch.
+
+    Raises
+    ------
+    FormatError
+        For a text that is no Unicode, and what ``losses`` does not allow.
+    """
+    fields = fields_of(space, losses)
+    texts: list[str | None] = []
+    lattices: list[str] = []
+    for reference in fields["references"]:
+        if isinstance(reference, str):
+            texts.append(reference)
+        else:
+            from lattices.formats.json.lines import json_line
+
+            texts.append(None)
+            lattices.append(json_line(reference, losses).decode("utf-8").rstrip("\n"))
+    fields["references"], fields["reference_lattices"] = texts, lattices or None
+    fields["metadata"] = ENCODER.encode(fields["metadata"]) if fields["metadata"] else None
+    for name, some in (("id", [space.id]), ("source", [space.source]), ("references", texts)):
+        try:
+            for text in some:
+                # a text that was decoded has to be encoded to know
+                if text is not None and not text.isascii():
+                    text.encode()
+        except UnicodeEncodeError as problem:
+            raise FormatError(f"{name!r} is no Unicode text: {problem}") from problem
+    _check_words(fields["feature_names"])
+    if space.kind == FOREST:
+        fields["label"], fields["slot"] = labels_and_slots(fields.pop("symbol"))
+        _check_words(fields["category"] or ())
+        if fields["span"] is not None:
+            fields["span"] = fields["span"].ravel()
+    return Row(fields, space.vocabulary)
+
+
+@lru_cache
+def _check_words(words: tuple[str, ...]) -> None:
+    """Raise SpaceError for what is no word."""
+    Vocabulary(words)
+
+
 class Numbering:
     """The words, the feature names and the categories of a table, numbered as they come."""
 
     def __init__(self) -> None:
-        self.words, self.names, self.categories = Vocabulary(), Vocabulary(), Vocabulary()
+        self.vocabularies = {name: Vocabulary() for name in WORD_COLUMNS}
+
+    def numbers(self, name: str, words: Iterable[str]) -> IntColumn:
+        """Return the numbers of words in a column, which are added."""
+        return ints(self.vocabularies[name].add_all(words))
+
+    def labels(self, rows: Sequence[Row]) -> Array:
+        """Return the labels of rows in the numbers of the table, one row after the other.
+
+        Words are numbered in the order of the labels: that of a vocabulary depends on what was read
+        before.
+        """
+        found = [np.empty(0, np.int32)]
+        for _, some in groupby(rows, lambda row: id(row.words)):
+            alike = list(some)
+            words = alike[0].words
+            label = np.concatenate([row.fields["label"] for row in alike])
+            # of the places that are put in one slot the last one stays, which is the first label
+            first = np.full(len(words), -1)
+            first[label[::-1]] = np.arange(len(label))[::-1]
+            used = np.flatnonzero(first >= 0)
+            used = used[np.argsort(first[used])]
+            table = np.zeros(len(words), np.int32)
+            table[used] = self.numbers("label", map(words.strings.__getitem__, used.tolist()))
+            found.append(table[label])
+        return np.concatenate(found)
 
     def named(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         """Iterate over batches of :func:`numbered_schema` with their words in the place of numbers.
@@ -142,16 +194,22 @@ class Numbering:
         All share one dictionary, so the numbering has to be complete.
         """
         pa = pyarrow()
-        known = dict(zip(WORD_COLUMNS, (self.words, self.names, self.categories), strict=True))
-        dictionaries = {name: pa.array(["", *words], pa.string()) for name, words in known.items()}
+        dictionaries = {
+            name: pa.array(words.strings, pa.string()) for name, words in self.vocabularies.items()
+        }
         for batch in batches:
             columns = batch.columns
             for name, dictionary in dictionaries.items():
                 place = batch.schema.get_field_index(name)
-                columns[place] = pa.ListArray.from_arrays(
-                    columns[place].offsets,
-                    pa.DictionaryArray.from_arrays(columns[place].values, dictionary),
-                    mask=columns[place].is_null(),
+                column = columns[place]
+                words = pa.DictionaryArray.from_arrays(column.values, dictionary, safe=False)
+                columns[place] = pa.Array.from_buffers(
+                    table_schema().field(place).type,
+                    len(column),
+                    column.buffers()[:2],
+                    column.null_count,
+                    column.offset,
+                    [words],
                 )
             yield pa.record_batch(columns, schema=table_schema())
 
@@ -162,8 +220,7 @@ def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     size = 0
     for row in rows:
         batch.append(row)
-        # what an arc takes, an entry or an edge; it may be a few times more
-        size += 20 * len(row["label"]) + 12 * len(row.get("feature_value", ()))
+        size += row.size
         if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -171,145 +228,92 @@ def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield batch
 
 
-def numbered_batch(rows: Iterable[Row], numbering: Numbering) -> RecordBatch:
-    """Return rows as a batch of :func:`numbered_schema`; ``numbering`` grows by their words."""
+def numbered_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
+    """Return rows as a batch of :func:`numbered_schema`; ``numbering`` grows by their words.
+
+    Each column is put together in one go.
+    """
     pa = pyarrow()
     schema = numbered_schema()
-    numbered = [row | _numbers(row, numbering) for row in rows]
-    columns = []
-    for field in schema:
-        entries = [row.get(field.name) for row in numbered]
-        numeric = pa.types.is_list(field.type) and not pa.types.is_string(field.type.value_type)
-        columns.append(
-            _lists(entries, field.type.value_type) if numeric else pa.array(entries, field.type)
-        )
+    lists: dict[str, _Lists] = {}
+    for name in ("feature_names", "category"):
+        texts = [row.fields.get(name) for row in rows]
+        # nearly all rows have the same
+        numbers = {some: numbering.numbers(name, some) for some in dict.fromkeys(texts) if some}
+        lists[name] = _Lists.joined([numbers.get(some) for some in texts], np.int32)
+    for field in FIELDS:
+        if field.type in (INTS, FLOATS) and field.name not in _PARTS:
+            dtype = np.int32 if field.type == INTS else np.float64
+            lists[field.name] = _Lists.joined([row.fields.get(field.name) for row in rows], dtype)
+    label = _Lists.joined([row.fields["label"] for row in rows], None)
+    lists["label"] = _Lists(label.at, label.present, numbering.labels(rows))
+    for name, height in HEIGHTS.items():
+        matrices = [row.fields.get(name) for row in rows]
+        lists |= _matrix_lists(name, matrices, lists[height].at, lists["feature_names"].at)
+    columns = [
+        lists[field.name].array(field.type)
+        if field.name in lists
+        else pa.array([row.fields.get(field.name) for row in rows], field.type)
+        for field in schema
+    ]
     return pa.record_batch(columns, schema=schema)
 
 
-def _numbers(row: Row, numbering: Numbering) -> Row:
-    """Return the columns of words in the numbers of a table."""
-    categories = row.get("category")
-    return {
-        "label": ints(numbering.words.add_all(row["words"]))[row["label"]],
-        "feature_names": ints(numbering.names.add_all(row["feature_names"])),
-        "category": None if categories is None else ints(numbering.categories.add_all(categories)),
-    }
+_PARTS = frozenset(part for parts in MATRICES.values() for part in parts)
 
 
-def _lists(entries: Sequence[Array | None], value_type: Any) -> Any:
-    """Return a list array; None is null."""
-    pa = pyarrow()
-    filled = [entry for entry in entries if entry is not None]
-    dtype = value_type.to_pandas_dtype()
-    lengths = [0 if entry is None else len(entry) for entry in entries]
-    return pa.ListArray.from_arrays(
-        pa.array(np.cumsum([0, *lengths]), pa.int32()),
-        pa.array(np.concatenate([np.empty(0, dtype), *filled]), value_type),
-        mask=pa.array([entry is None for entry in entries]),
-    )
+class _Lists:
+    """One list column of a batch: ``values[at[row] : at[row + 1]]`` is the list of a row."""
+
+    __slots__ = ("at", "present", "values")
+
+    def __init__(self, at: IntColumn, present: Array, values: Array) -> None:
+        self.at, self.present, self.values = at, present, values
+
+    @classmethod
+    def joined(cls, entries: Sequence[Array | None], dtype: Any) -> _Lists:
+        """Return the lists, None being null; without a type, values are left to the caller."""
+        filled = [entry for entry in entries if entry is not None]
+        at = np.zeros(len(entries) + 1, np.int32)
+        if not filled:
+            return cls(at, np.zeros(len(entries), bool), np.empty(0, dtype))
+        np.cumsum([0 if entry is None else len(entry) for entry in entries], out=at[1:])
+        present = np.array([entry is not None for entry in entries], bool)
+        values = np.concatenate(filled) if dtype else np.empty(0)
+        return cls(at, present, values)
+
+    def array(self, type: Any) -> Any:
+        """Return the column, whose numbers are not copied."""
+        pa = pyarrow()
+        rows, missing = len(self.present), int((~self.present).sum())
+        if missing == rows:
+            return pa.nulls(rows, type)
+        bits = np.packbits(self.present, bitorder="little") if missing else None
+        values = pa.Array.from_buffers(
+            type.value_type, len(self.values), [None, pa.py_buffer(self.values)]
+        )
+        validity = None if bits is None else pa.py_buffer(bits)
+        buffers = [validity, pa.py_buffer(self.at)]
+        return pa.Array.from_buffers(type, rows, buffers, missing, children=[values])
 
 
-def row_of(space: Space, losses: Unsupported) -> Row:
-    """Return a segment by columns; ``label`` counts in ``words``, and other words are spelt.
-
-    Raises
-    ------
-    FormatError
-        For a text that is no Unicode, and what ``losses`` does not allow.
-    """
-    distinct, label = distinct_labels(_labels(space))
-    row: Row = {
-        "id": space.id,
-        "source": space.source,
-        "metadata": _metadata(space, losses),
-        "label": label,
-        # in the order of the space: that of its vocabulary depends on what was read before
-        "words": [space.vocabulary.word(each) for each in distinct.tolist()],
-        "score": space.score,
-        "feature_names": space.feature_names,
-        **_references(space, losses),
-        **_matrix("feature", rows_of(space)),
-    }
-    _check_texts(row, getattr(space, "categories", ()))
-    if isinstance(space, Lattice):
-        return row | {
-            "kind": LATTICE,
-            "src": space.src,
-            "dst": space.dst,
-            "start": space.start,
-            "final": space.final,
-            "times": space.times,
-            **_matrix("final_feature", rows_of(space, "final_features")),
-        }
-    if isinstance(space, NBest):
-        return row | {"kind": NBEST, "offset": space.offset}
-    return row | {
-        "kind": FOREST,
-        "offset": space.symbol_offset,
-        "nodes": space.num_nodes,
-        "root": space.root,
-        "head": space.head,
-        "tail": space.tail,
-        "tail_offset": space.tail_offset,
-        "slot": -1 - space.symbol[space.symbol < 0],
-        "category": space.categories or None,
-        "span": None if space.spans is None else space.spans.ravel(),
-    }
+def _matrix_lists(
+    name: str, matrices: Sequence[FeatureRows | None], height_at: IntColumn, width_at: IntColumn
+) -> Mapping[str, _Lists]:
+    """Return the three columns of matrices, whose rows are put in order where they are not."""
+    made = _joined_matrices(matrices)
+    present = made[0].present
+    pairs = ((part.at, part.values) for part in made)
+    odd = present & ~sound_matrices(present, height_at, width_at, *pairs).astype(bool)
+    if odd.any():
+        both = zip(matrices, odd.tolist(), strict=True)
+        made = _joined_matrices([each.canonical() if each and bad else each for each, bad in both])
+    return dict(zip(MATRICES[name], made, strict=True))
 
 
-def _labels(space: Space) -> Array:
-    """Return the words of a segment, with epsilon for the slots of forests."""
-    return np.maximum(space.symbol, EPSILON) if isinstance(space, Forest) else space.label
-
-
-def _check_texts(row: Row, categories: Sequence[str]) -> None:
-    for name in ("id", "source", "references"):
-        texts = row[name] if name == "references" else [row[name]]
-        try:
-            for text in texts:
-                # a text that was decoded has to be encoded to know
-                if text is not None and not text.isascii():
-                    text.encode()
-        except UnicodeEncodeError as problem:
-            raise FormatError(f"{name!r} is no Unicode text: {problem}") from problem
-    # which refuses words that are none
-    Vocabulary((*row["feature_names"], *categories))
-
-
-def _matrix(name: str, matrix: FeatureRows | None) -> Row:
-    if matrix is None:
-        return {}
-    matrix = matrix.canonical()
-    return {
-        f"{name}_offset": matrix.indptr.astype(np.int32, copy=False),
-        f"{name}_index": matrix.indices.astype(np.int32, copy=False),
-        f"{name}_value": matrix.data,
-    }
-
-
-def _references(space: Space, losses: Unsupported) -> Row:
-    texts: list[str | None] = []
-    lattices: list[str] = []
-    for reference in space.references:
-        if isinstance(reference, Lattice):
-            texts.append(None)
-            lattices.append(json_line(reference, losses).decode("utf-8").rstrip("\n"))
-        elif isinstance(reference, str):
-            texts.append(reference)
-        else:
-            losses.add(f"references of type {type(reference).__name__}", f"segment {space.id!r}")
-    return {"references": texts, "reference_lattices": lattices or None}
-
-
-def _metadata(space: Space, losses: Unsupported) -> str | None:
-    kept: dict[str, Any] = {}
-    for key, value in space.metadata.items():
-        try:
-            if not isinstance(key, str):
-                raise TypeError("a key that is no string")
-            ENCODER.encode(value)
-        except (TypeError, ValueError):
-            losses.add(f"metadata {key!r}", f"segment {space.id!r}")
-        else:
-            kept[key] = value
-    return ENCODER.encode(kept) if kept else None
+def _joined_matrices(matrices: Sequence[FeatureRows | None]) -> list[_Lists]:
+    parts = [(each.indptr, each.indices, each.data) if each else (None,) * 3 for each in matrices]
+    return [
+        _Lists.joined([each[part] for each in parts], dtype)
+        for part, dtype in enumerate((np.int32, np.int32, np.float64))
+    ]

@@ -59,6 +59,7 @@ import numpy as np
 
 from lattices.arrays import Array, FloatColumn, floats, ints
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, note_losses
+from lattices.formats.building import build_lattice
 from lattices.formats.htk.lines import (
     KEEP_TAGS,
     NULL,
@@ -381,7 +382,7 @@ class _Reader(Tables):
             metadata["weights"] = weights
         final = np.full(states, -np.inf)
         final[end] = 0.0
-        return Lattice(
+        return build_lattice(
             vocabulary=vocabulary,
             src=ints(src),
             dst=ints(dst),

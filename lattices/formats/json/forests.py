@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -19,19 +19,12 @@ from lattices.formats.json.fields import (
     strings,
     typed,
 )
-from lattices.spaces import Forest
 from lattices.spaces.base import check_count
-from lattices.spaces.features import rows_of
 from lattices.vocabulary import Vocabulary
 
-#: Keys that mean something in all kinds of segments, be it that it is of another kind.
-COMMON_KEYS = frozenset(("id", "src", "refs", "feature_names", "nbest", "arcs", "edges"))
-#: Keys with a meaning of their own; metadata cannot have these names.
-FOREST_KEYS = COMMON_KEYS | {"nodes", "root"}
 
-
-def forest_of(fields: dict[str, Any], vocabulary: Vocabulary, about: dict[str, Any]) -> Forest:
-    """Return the forest of an object; ``about`` is what all kinds of segments have."""
+def read_forest(fields: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return the fields of a forest, but for those that all kinds of segments have."""
     edges = typed(fields, "edges", list)
     check_types(edges, {dict}, "an edge")
     count, position, described = _nodes(fields, len(edges))
@@ -52,21 +45,19 @@ def forest_of(fields: dict[str, Any], vocabulary: Vocabulary, about: dict[str, A
     }
     names = strings(fields, "feature_names")
     features = feature_rows([edge.get("features") for edge in edges], names)
-    return Forest(
-        vocabulary=vocabulary,
-        head=ints(_numbers(_column(edges, "head"), position, count, "head")),
-        tail=ints(_numbers(list(chain.from_iterable(tails)), position, count, "tail")),
-        tail_offset=ints(np.cumsum([0, *map(len, tails)])),
-        symbol=ints([number[part] for part in flat]),
-        symbol_offset=ints(np.cumsum([0, *map(len, sides)])),
-        score=number_column([edge.get("score", 0.0) for edge in edges], "scores of edges"),
-        num_nodes=count,
-        root=count - 1 if root is None else _numbers([root], position, count, "root")[0],
-        features=features if names else None,
-        feature_names=tuple(names),
+    return {
+        "head": ints(_numbers(_column(edges, "head"), position, count, "head")),
+        "tail": ints(_numbers(list(chain.from_iterable(tails)), position, count, "tail")),
+        "tail_offset": ints(np.cumsum([0, *map(len, tails)])),
+        "symbol": ints([number[part] for part in flat]),
+        "offset": ints(np.cumsum([0, *map(len, sides)])),
+        "score": number_column([edge.get("score", 0.0) for edge in edges], "scores of edges"),
+        "nodes": count,
+        "root": None if root is None else _numbers([root], position, count, "root")[0],
+        "features": features if names else None,
+        "feature_names": tuple(names),
         **described,
-        **about,
-    )
+    }
 
 
 def _column(edges: Sequence[dict[str, Any]], key: str) -> list[Any]:
@@ -85,7 +76,7 @@ def _nodes(fields: dict[str, Any], edges: int) -> tuple[int, dict[int, int] | No
     nodes = fields.get("nodes")
     if type(nodes) is int:
         check_count(nodes, "nodes", edges, "edges")
-        return nodes, None, {}
+        return nodes, None, {"category": None, "span": None}
     if type(nodes) is not list:
         raise SpaceError(f"{nodes!r:.40} for 'nodes', expected a list, or how many there are")
     check_types(nodes, {dict}, "a node")
@@ -95,16 +86,15 @@ def _nodes(fields: dict[str, Any], edges: int) -> tuple[int, dict[int, int] | No
     if len(position) < len(ids):
         raise SpaceError("two nodes have one id")
     described: dict[str, Any] = {}
-    for key, name in (("cat", "categories"), ("span", "spans")):
+    for key, name in (("cat", "category"), ("span", "span")):
         found = [node[key] for node in nodes if key in node]
         if found and len(found) < len(nodes):
             raise SpaceError(f"{key!r} of {len(found)} of {len(nodes)} nodes, expected all or none")
-        if found:
-            described[name] = found
-    if "categories" in described:
-        check_types(described["categories"], {str}, "the category of a node")
-    if "spans" in described:
-        described["spans"] = _spans(described["spans"])
+        described[name] = found or None
+    if described["category"]:
+        check_types(described["category"], {str}, "the category of a node")
+    if described["span"]:
+        described["span"] = _spans(described["span"])
     return len(nodes), None if ids == list(range(len(ids))) else position, described
 
 
@@ -133,24 +123,24 @@ def _numbers(found: list[Any], position: dict[int, int] | None, count: int, what
     return found
 
 
-def forest_fields(forest: Forest) -> dict[str, Any]:
-    """Return what forests alone have, as fields."""
-    nodes: Any = forest.num_nodes
-    if forest.categories or forest.spans is not None:
-        nodes = [{"id": node} for node in range(forest.num_nodes)]
-        for node, category in zip(nodes, forest.categories, strict=bool(forest.categories)):
+def write_forest(fields: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
+    """Return what forests alone have, as an object of JSON's."""
+    nodes: Any = fields["nodes"]
+    categories, spans = fields["category"] or (), fields["span"]
+    if categories or spans is not None:
+        nodes = [{"id": node} for node in range(nodes)]
+        for node, category in zip(nodes, categories, strict=bool(categories)):
             node["cat"] = category
-        if forest.spans is not None:
-            for node, span in zip(nodes, forest.spans.tolist(), strict=True):
+        if spans is not None:
+            for node, span in zip(nodes, spans.tolist(), strict=True):
                 node["span"] = span
-    words = ["", *forest.vocabulary]
-    parts = [words[part] if part > 0 else -1 - part for part in forest.symbol.tolist()]
-    tails = forest.tail.tolist()
+    parts = [words[part] if part > 0 else -1 - part for part in fields["symbol"].tolist()]
+    tails = fields["tail"].tolist()
     columns = zip(
-        forest.head.tolist(),
-        [tails[low:high] for low, high in pairwise(forest.tail_offset.tolist())],
-        [parts[low:high] for low, high in pairwise(forest.symbol_offset.tolist())],
-        forest.score.tolist(),
+        fields["head"].tolist(),
+        [tails[low:high] for low, high in pairwise(fields["tail_offset"].tolist())],
+        [parts[low:high] for low, high in pairwise(fields["offset"].tolist())],
+        fields["score"].tolist(),
         strict=True,
     )
     edges: list[dict[str, Any]] = [
@@ -158,10 +148,9 @@ def forest_fields(forest: Forest) -> dict[str, Any]:
         for head, below, side, score in columns
     ]
     rows: list[dict[str, float]] = []
-    features = rows_of(forest)
-    if features is not None:
-        rows = feature_objects(features, forest.feature_names)
+    if fields["features"] is not None:
+        rows = feature_objects(fields["features"], fields["feature_names"])
         for edge, row in zip(edges, rows, strict=True):
             edge["features"] = row
-    names = order_of_names(forest.feature_names, rows)
-    return {**names, "nodes": nodes, "root": forest.root, "edges": edges}
+    names = order_of_names(fields["feature_names"], rows)
+    return {**names, "nodes": nodes, "root": fields["root"], "edges": edges}

@@ -38,7 +38,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -60,16 +60,23 @@ from lattices.formats.json.fields import (
     strings,
     typed,
 )
-from lattices.formats.json.forests import COMMON_KEYS, FOREST_KEYS, forest_fields, forest_of
+from lattices.formats.json.forests import read_forest, write_forest
 from lattices.formats.lists.recognisers import is_recogniser
 from lattices.formats.lists.rows import is_row
-from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.formats.space_fields import (
+    FOREST,
+    JSON_KEYS,
+    LATTICE,
+    NBEST,
+    OTHER_REFERENCES,
+    fields_of,
+    space_of,
+)
+from lattices.spaces import Lattice, Space
 from lattices.spaces.base import check_count
-from lattices.spaces.features import FeatureRows, matrix_columns, rows_of
+from lattices.spaces.features import FeatureRows, matrix_columns
 from lattices.vocabulary import Vocabulary
 
-#: read as ``refs`` where there are none, and never written
-_ALSO_REFS = "references"
 #: more than the columns of lattices can hold
 _HUGE = 2**31
 
@@ -223,94 +230,73 @@ def _unescaped(texts: list[str]) -> list[str]:
     return found
 
 
-#: Keys with a meaning of their own; metadata cannot have these names.
-KEYS = COMMON_KEYS | {"states", "start", "finals", "final_features", "times"}
-
-
 def json_line(space: Space, losses: Unsupported) -> bytes:
     """Return one segment as a line."""
-    if isinstance(space, Lattice):
-        fields = _lattice_fields(space)
-    elif isinstance(space, NBest):
-        fields = _nbest_fields(space)
-    else:
-        fields = forest_fields(space)
-    return ENCODER.encode({**_common_fields(space, losses), **fields}).encode("utf-8") + b"\n"
+    return ENCODER.encode(_object_of(space, losses)).encode("utf-8") + b"\n"
 
 
-def _common_fields(space: Space, losses: Unsupported) -> dict[str, Any]:
-    where = f"segment {space.id!r}"
-    taken = FOREST_KEYS if isinstance(space, Forest) else KEYS
-    fields: dict[str, Any] = {"id": space.id}
-    if space.source:
-        fields["src"] = space.source
-    references: list[Any] = []
-    for reference in space.references:
-        if isinstance(reference, Lattice):
-            references.append({**_common_fields(reference, losses), **_lattice_fields(reference)})
-        elif isinstance(reference, str):
-            references.append(reference)
-        else:
-            losses.add(f"references of type {type(reference).__name__}", where)
-    if references:
-        fields["refs"] = references
-    for key, value in space.metadata.items():
-        try:
-            if not isinstance(key, str) or key in taken or (key == _ALSO_REFS and not references):
-                raise TypeError("a key that is taken")
-            ENCODER.encode(value)
-        except (TypeError, ValueError):
-            losses.add(f"metadata {key!r}", where)
-        else:
-            fields[key] = value
-    return fields
+def _object_of(space: Space, losses: Unsupported) -> dict[str, Any]:
+    """Return a segment as an object of JSON's."""
+    keys = JSON_KEYS[space.kind]
+    # the other name of references is theirs only where there are none
+    fields = fields_of(space, losses, keys if space.references else keys | {OTHER_REFERENCES})
+    made: dict[str, Any] = {"id": fields["id"]}
+    if fields["source"]:
+        made["src"] = fields["source"]
+    if fields["references"]:
+        made["refs"] = [
+            each if isinstance(each, str) else _object_of(each, losses)
+            for each in fields["references"]
+        ]
+    write = {LATTICE: _write_lattice, NBEST: _write_nbest, FOREST: write_forest}[space.kind]
+    return {**made, **fields["metadata"], **write(fields, space.vocabulary.strings)}
 
 
-def _lattice_fields(lattice: Lattice) -> dict[str, Any]:
-    words = ["", *lattice.vocabulary]
+def _write_lattice(fields: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
     columns: list[Iterable[Any]] = [
-        lattice.src.tolist(),
-        lattice.dst.tolist(),
-        [words[label] for label in lattice.label.tolist()],
-        lattice.score.tolist(),
+        fields["src"].tolist(),
+        fields["dst"].tolist(),
+        [words[label] for label in fields["label"].tolist()],
+        fields["score"].tolist(),
     ]
     rows: list[dict[str, float]] = []
     last: dict[str, dict[str, float]] = {}
-    features, ends = rows_of(lattice), rows_of(lattice, "final_features")
-    if features is not None:
-        rows = feature_objects(features, lattice.feature_names)
+    names, final = fields["feature_names"], fields["final"]
+    ending = np.flatnonzero(final > -np.inf).tolist()
+    if fields["features"] is not None:
+        rows = feature_objects(fields["features"], names)
         columns.append(rows)
-    if ends is not None:
-        objects = feature_objects(ends, lattice.feature_names)
-        last = {str(state): objects[state] for state in lattice.finals.tolist() if objects[state]}
-    fields: dict[str, Any] = {
-        "states": lattice.num_states,
-        "start": lattice.start,
-        "finals": {str(state): float(lattice.final[state]) for state in lattice.finals.tolist()},
+    if fields["final_features"] is not None:
+        objects = feature_objects(fields["final_features"], names)
+        last = {str(state): objects[state] for state in ending if objects[state]}
+    made: dict[str, Any] = {
+        "states": len(final),
+        "start": fields["start"],
+        "finals": {str(state): float(final[state]) for state in ending},
     }
     if last:
-        fields["final_features"] = last
-    fields |= order_of_names(lattice.feature_names, chain(rows, last.values()))
-    if lattice.times is not None:
-        fields["times"] = lattice.times.tolist()
-    fields["arcs"] = list(zip(*columns, strict=True))
-    return fields
+        made["final_features"] = last
+    made |= order_of_names(names, chain(rows, last.values()))
+    if fields["times"] is not None:
+        made["times"] = fields["times"].tolist()
+    made["arcs"] = list(zip(*columns, strict=True))
+    return made
 
 
-def _nbest_fields(nbest: NBest) -> dict[str, Any]:
+def _write_nbest(fields: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
     entries: list[dict[str, Any]] = []
-    for entry, score in enumerate(nbest.score.tolist()):
-        tokens = nbest.tokens(entry)
+    spoken = [words[label] for label in fields["label"].tolist()]
+    bounds = pairwise(fields["offset"].tolist())
+    for (low, high), score in zip(bounds, fields["score"].tolist(), strict=True):
+        tokens = spoken[low:high]
         text = " ".join(tokens)
-        words = text if split_words(text) == list(tokens) else list(tokens)
-        entries.append({"words": words, "score": score})
+        entries.append({"words": text if split_words(text) == tokens else tokens, "score": score})
     rows: list[dict[str, float]] = []
-    features = rows_of(nbest)
-    if features is not None:
-        rows = feature_objects(features, nbest.feature_names)
-        for fields, row in zip(entries, rows, strict=True):
-            fields["features"] = row
-    return {**order_of_names(nbest.feature_names, rows), "nbest": entries}
+    if fields["features"] is not None:
+        rows = feature_objects(fields["features"], fields["feature_names"])
+        for entry, row in zip(entries, rows, strict=True):
+            entry["features"] = row
+    return {**order_of_names(fields["feature_names"], rows), "nbest": entries}
 
 
 _OPENING = re.compile(rb'\s*\{\s*["}]')
@@ -367,28 +353,36 @@ def careful_space(record: Record, vocabulary: Vocabulary) -> Space:
     return _space(fields, vocabulary)
 
 
-def _space(fields: dict[str, Any], vocabulary: Vocabulary, arcs: ArcColumns | None = None) -> Space:
-    which = [key for key in ("arcs", "nbest", "edges") if key in fields]
+def _space(object: dict[str, Any], vocabulary: Vocabulary, arcs: ArcColumns | None = None) -> Space:
+    """Return the segment of an object, whose arcs may have been read already."""
+    which = [key for key in _KIND_OF if key in object]
     if len(which) > 1:
         raise SpaceError(f"both {which[0]!r} and {which[1]!r} in one object")
-    if "nbest" in fields:
-        return _nbest(fields, vocabulary)
-    if "edges" in fields:
-        return forest_of(fields, vocabulary, _common(fields, vocabulary, FOREST_KEYS))
-    return _lattice(fields, vocabulary, arcs)
+    kind = _KIND_OF[which[0]] if which else LATTICE
+    if kind == LATTICE:
+        fields = _read_lattice(object, vocabulary, arcs)
+    elif kind == NBEST:
+        fields = _read_nbest(object, vocabulary)
+    else:
+        fields = read_forest(object, vocabulary)
+    return space_of(kind, _common(object, vocabulary, JSON_KEYS[kind]) | fields, vocabulary)
 
 
-def _lattice(
-    fields: dict[str, Any], vocabulary: Vocabulary, apart: ArcColumns | None = None
-) -> Lattice:
-    """Return the lattice of an object, whose arcs may have been read already."""
+#: what tells the kind of a segment
+_KIND_OF = {"arcs": LATTICE, "nbest": NBEST, "edges": FOREST}
+
+
+def _read_lattice(
+    object: dict[str, Any], vocabulary: Vocabulary, apart: ArcColumns | None = None
+) -> dict[str, Any]:
+    """Return the fields of a lattice, but for those that all kinds of segments have."""
     for key in ("arcs", "finals"):
-        if key not in fields:
+        if key not in object:
             raise SpaceError(f"no {key!r} in the object")
-    arcs = apart or ArcColumns.of_lists(typed(fields, "arcs", list))
-    ending, final_rows = _finals(fields)
-    start = typed(fields, "start", int, 0)
-    states = typed(fields, "states", int, None)
+    arcs = apart or ArcColumns.of_lists(typed(object, "arcs", list))
+    ending, final_rows = _finals(object)
+    start = typed(object, "start", int, 0)
+    states = typed(object, "states", int, None)
     if states is None:
         states = 1 + max((start, arcs.highest, *ending))
     check_count(states, "states", arcs.count, "arcs")
@@ -396,32 +390,26 @@ def _lattice(
         raise SpaceError(f"final states {sorted(ending)}, expected numbers from 0 to {states - 1}")
     final = np.full(states, -np.inf)
     final[list(ending)] = list(ending.values())
-    names = strings(fields, "feature_names")
+    names = strings(object, "feature_names")
     features = arcs.features(names)
     ends = sorted(final_rows)
     last = feature_rows([final_rows[end] for end in ends], names, ends, states) if ends else None
     if features.shape[1] < len(names):
         # the finals have brought names that no arc uses
         features = features.widened(len(names))
-    times = typed(fields, "times", list, None)
-    if times is not None:
-        times = number_column(times, "times")
-        if not np.isfinite(times).all():
-            raise SpaceError("a time is not finite")
-    return Lattice(
-        vocabulary=vocabulary,
-        src=arcs.src,
-        dst=arcs.dst,
-        label=arcs.labels(vocabulary),
-        score=arcs.score,
-        final=floats(final),
-        start=start,
-        features=features if names else None,
-        final_features=last if last is not None and last.nnz else None,
-        feature_names=tuple(names),
-        times=times,
-        **_common(fields, vocabulary),
-    )
+    times = typed(object, "times", list, None)
+    return {
+        "src": arcs.src,
+        "dst": arcs.dst,
+        "label": arcs.labels(vocabulary),
+        "score": arcs.score,
+        "final": floats(final),
+        "start": start,
+        "features": features if names else None,
+        "final_features": last if last is not None and last.nnz else None,
+        "feature_names": tuple(names),
+        "times": None if times is None else number_column(times, "times"),
+    }
 
 
 def _finals(fields: dict[str, Any]) -> tuple[dict[int, float], dict[int, Mapping[str, float]]]:
@@ -449,22 +437,21 @@ def _state(key: str) -> int:
     return int(key)
 
 
-def _nbest(fields: dict[str, Any], vocabulary: Vocabulary) -> NBest:
+def _read_nbest(fields: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return the fields of an n-best list, but for those that all kinds of segments have."""
     entries = typed(fields, "nbest", list)
     if not {dict}.issuperset(map(type, entries)):
         raise SpaceError("an entry of 'nbest' is not an object")
     words = [_entry_words(entry) for entry in entries]
     names = strings(fields, "feature_names")
     features = feature_rows([entry.get("features") for entry in entries], names)
-    return NBest(
-        vocabulary=vocabulary,
-        label=ints(vocabulary.add_all(chain.from_iterable(words))),
-        offset=ints(np.cumsum([0, *map(len, words)])),
-        score=number_column([entry.get("score", 0.0) for entry in entries], "scores"),
-        features=features if names else None,
-        feature_names=tuple(names),
-        **_common(fields, vocabulary),
-    )
+    return {
+        "label": ints(vocabulary.add_all(chain.from_iterable(words))),
+        "offset": ints(np.cumsum([0, *map(len, words)])),
+        "score": number_column([entry.get("score", 0.0) for entry in entries], "scores"),
+        "features": features if names else None,
+        "feature_names": tuple(names),
+    }
 
 
 def _entry_words(entry: dict[str, Any]) -> list[str]:
@@ -476,22 +463,26 @@ def _entry_words(entry: dict[str, Any]) -> list[str]:
     raise SpaceError(f"{words!r} for the words of an entry, expected a string or a list of words")
 
 
-def _common(
-    fields: dict[str, Any], vocabulary: Vocabulary, keys: frozenset[str] = KEYS
-) -> dict[str, Any]:
-    name = fields.get("id", "")
+def _common(object: dict[str, Any], vocabulary: Vocabulary, keys: frozenset[str]) -> dict[str, Any]:
+    """Return the fields that all kinds of segments have."""
+    name = object.get("id", "")
     if type(name) not in (str, int):
         raise SpaceError(f"{name!r} for 'id', expected a string")
-    key = "refs" if "refs" in fields else _ALSO_REFS
+    key = "refs" if "refs" in object else OTHER_REFERENCES
     references = [
-        _lattice(entry, vocabulary) if isinstance(entry, dict) else entry
-        for entry in typed(fields, key, list, [])
+        _reference(each, vocabulary) if isinstance(each, dict) else each
+        for each in typed(object, key, list, [])
     ]
-    if not all(isinstance(entry, str | Lattice) for entry in references):
+    if not all(isinstance(each, str | Lattice) for each in references):
         raise SpaceError("a reference is neither a string nor a lattice")
     return {
         "id": str(name),
-        "source": typed(fields, "src", str, ""),
+        "source": typed(object, "src", str, ""),
         "references": tuple(references),
-        "metadata": {name: fields[name] for name in fields if name not in keys and name != key},
+        "metadata": {name: object[name] for name in object if name not in keys and name != key},
     }
+
+
+def _reference(object: dict[str, Any], vocabulary: Vocabulary) -> Space:
+    fields = _common(object, vocabulary, JSON_KEYS[LATTICE]) | _read_lattice(object, vocabulary)
+    return space_of(LATTICE, fields, vocabulary)

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from lattices._native import kaldi_costs, kaldi_frames, kaldi_scores
+from lattices._native import FeatureColumns, kaldi_costs, kaldi_frames, kaldi_scores
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Unsupported, note_losses
+from lattices.formats.building import build_lattice
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureRows, rows_of
-from lattices.spaces.lattice import NORMAL, normal_form
 from lattices.vocabulary import Vocabulary
 
 FEATURES = ("graph", "acoustic")
@@ -120,33 +120,19 @@ def lattice_of(
     score, features = kaldi_scores(costs.graph, costs.acoustic, *scales)
     final, final_features = kaldi_scores(costs.final_graph, costs.final_acoustic, *scales)
     frames = kaldi_frames(arcs.src, arcs.dst, arcs.frames, arcs.start, len(final))
-    fields: dict[str, Any] = {
-        "vocabulary": vocabulary,
-        "src": arcs.src,
-        "dst": arcs.dst,
-        "label": label,
-        "score": score,
-        "final": final,
-        "start": arcs.start,
-        "features": _two_features(features),
-        "final_features": _two_features(final_features),
-        "feature_names": FEATURES,
-        "times": None if frames is None else floats(frames * shift),
-        "id": name,
-    }
-    form, _, in_arc, in_offset, out_offset = normal_form(
-        arcs.src, arcs.dst, label, score, final, len(vocabulary)
-    )
-    if form != NORMAL:
-        return Lattice(**fields)
-    return Lattice.from_normal_form(
-        **fields,
-        source="",
-        references=(),
-        metadata={},
-        in_arc=ints(in_arc),
-        in_offset=ints(in_offset),
-        out_offset=ints(out_offset),
+    return build_lattice(
+        vocabulary=vocabulary,
+        src=arcs.src,
+        dst=arcs.dst,
+        label=label,
+        score=score,
+        final=final,
+        start=arcs.start,
+        features=_two_features(features),
+        final_features=_two_features(final_features),
+        feature_names=FEATURES,
+        times=None if frames is None else floats(frames * shift),
+        id=name,
     )
 
 
@@ -173,6 +159,24 @@ def key_of(lattice: Lattice, number: int) -> str:
     return lattice.id or str(number)
 
 
+def cost_features(
+    lattice: Lattice, losses: Unsupported
+) -> tuple[FeatureColumns | None, int, int, float]:
+    """Return what costs are made of, after giving to ``losses`` what an archive cannot hold.
+
+    These are the features and the places of ``graph`` and ``acoustic`` among them, None where the
+    negated score is the graph cost; and how far scores may be from the sums of costs.
+    """
+    names = lattice.feature_names
+    both = "graph" in names and "acoustic" in names and rows_of(lattice) is not None
+    others = len(names) > len(FEATURES) if both else bool(names)
+    note_losses(lattice, losses, "" if others else "features")
+    if not both:
+        return None, 0, 0, _TOLERANCE
+    graph, acoustic = map(names.index, FEATURES)
+    return lattice.feature_columns, graph, acoustic, _TOLERANCE
+
+
 def costs_of(lattice: Lattice, losses: Unsupported) -> Costs:
     """Return the costs to write, after giving to ``losses`` what an archive cannot hold.
 
@@ -180,25 +184,12 @@ def costs_of(lattice: Lattice, losses: Unsupported) -> Costs:
     the graph cost. A lattice with them whose scores are no weighted sum of them loses its
     scores.
     """
-    where = f"segment {lattice.id!r}"
-    rows = lattice.feature_columns
-    both = rows_of(lattice) is not None and set(FEATURES) <= set(lattice.feature_names)
-    others = set(lattice.feature_names) - set(FEATURES if both else ())
-    note_losses(lattice, losses, "" if others else "features")
-    ending = lattice.final > -np.inf
-    if both and rows is not None:
-        first, second = map(lattice.feature_names.index, FEATURES)
-        summed, *columns = kaldi_costs(lattice.columns, rows, first, second, _TOLERANCE)
-        costs = Costs(*columns)
-        if not summed and not _is_weighted_sum(lattice, costs):
-            losses.add("scores that are no weighted sums of graph and acoustic", where)
-        return costs
-    return Costs(
-        graph=floats(0.0 - lattice.score),
-        acoustic=floats(np.zeros(lattice.num_arcs)),
-        final_graph=floats(0.0 - lattice.final),
-        final_acoustic=floats(np.where(ending, 0.0, np.inf)),
-    )
+    summed, *columns = kaldi_costs(lattice.columns, *cost_features(lattice, losses))
+    costs = Costs(*columns)
+    if not summed and not _is_weighted_sum(lattice, costs):
+        where = f"segment {lattice.id!r}"
+        losses.add("scores that are no weighted sums of graph and acoustic", where)
+    return costs
 
 
 def _is_weighted_sum(lattice: Lattice, costs: Costs) -> bool:

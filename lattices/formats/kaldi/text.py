@@ -42,7 +42,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from lattices._native import distinct_labels, empty_line_ends, kaldi_lines, kaldi_text
+from lattices._native import (
+    distinct_labels,
+    empty_line_ends,
+    kaldi_lines,
+    kaldi_text,
+    plain_kaldi_lines,
+)
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, of_kind
@@ -51,6 +57,7 @@ from lattices.formats.kaldi.costs import (
     READ_OPTIONS,
     Costs,
     KaldiArcs,
+    cost_features,
     costs_of,
     key_of,
     lattice_of,
@@ -176,13 +183,24 @@ class KaldiArchive(Format):
     ) -> None:
         """Write the start state first, then the others in order."""
         compact = choice(options, "type", ("compact", "lattice")) == "compact"
+        table = options.get("symbols")
         for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
-            key, costs = key_of(lattice, number), costs_of(lattice, losses)
-            names = label_names(lattice, options.get("symbols"))
-            distinct, name = distinct_labels(lattice.label)
-            spelled = [names[label] for label in distinct.tolist()]
-            parts = costs.graph, costs.acoustic, costs.final_graph, costs.final_acoustic
-            stream.write(kaldi_lines(key, lattice.columns, name, spelled, *parts, compact))
+            key, text = key_of(lattice, number), None
+            if table is None:
+                costs, words = cost_features(lattice, losses), lattice.vocabulary.strings
+                text = plain_kaldi_lines(key, lattice.columns, *costs, words, compact)
+            stream.write(text or _lines(lattice, key, losses, table, compact))
+
+
+def _lines(
+    lattice: Lattice, key: str, losses: Unsupported, table: str | None, compact: bool
+) -> bytes:
+    """Return a lattice whose labels are numbers of a table, or in which anything is unusual."""
+    costs, names = costs_of(lattice, losses), label_names(lattice, table)
+    distinct, name = distinct_labels(lattice.label)
+    spelled = [names[label] for label in distinct.tolist()]
+    parts = costs.graph, costs.acoustic, costs.final_graph, costs.final_acoustic
+    return kaldi_lines(key, lattice.columns, name, spelled, *parts, compact)
 
 
 FORMAT = KaldiArchive()

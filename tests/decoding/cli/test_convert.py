@@ -152,8 +152,8 @@ def test_where_all_is_lost_there_is_no_file(
         (FULL, ["--to", "jsnl"], "no format named 'jsnl'; did you mean jsonl"),
         (FULL, ["--to", "sphinx"], "format sphinx can be read, but not written"),
         (FULL, ["--input-format", "hkt"], "no format named 'hkt'; did you mean htk"),
-        (FULL, ["--option", "colour=red"], "format jsonl has no option colour"),
-        (FULL, ["--write-option", "colour=red"], "the writer of format jsonl has no option colour"),
+        (FULL, ["--option", "colour=red"], "format jsonl has no option 'colour'"),
+        (FULL, ["--write-option", "colour=red"], "writer of format jsonl has no option 'colour'"),
         (FULL, ["--to", "plf", "--write-option", "scores=x"], "scores='x', expected one of"),
     ],
 )

@@ -12,7 +12,15 @@ import pytest
 
 from decoding.plots import Scatter, plot_format, scatter_plots
 from fstmetrics import GRR, WER, corpus_stats
-from fstmetrics.statistics import correlate, correlate_systems, graded_kappa, wmt_tau
+from fstmetrics.statistics import (
+    calibrated_accuracy,
+    correlate,
+    correlate_systems,
+    graded_kappa,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+    wmt_tau,
+)
 from fstmetrics.statistics.human import match_systems, read_human, short_names
 from lattices.errors import FormatError, OptionError
 from tests.decoding.cli.commandline import command, words
@@ -78,6 +86,18 @@ def test_systems_as_json(systems, refs, tmp_path, capsys: pytest.CaptureFixture[
                 assert row["value"] == pytest.approx(judge.value)
                 assert row["value"] > 0.5
                 assert row["interval"] == pytest.approx([judge.interval.low, judge.interval.high])
+            judge = pairwise_accuracy(
+                list(SCORES.values()),
+                metric,
+                [stats(metric, name) for name in SCORES],
+                resample=resample,
+                samples=100,
+                seed=4,
+            )
+            row = next(rows)
+            assert (row["metric"], row["method"]) == (str(metric), "pa")
+            assert row["value"] == judge.value
+            assert row["interval"] == pytest.approx([judge.interval.low, judge.interval.high])
         assert [point["human"] for point in found["points"]] == list(SCORES.values())
         assert found["points"][3]["scores"]["wer"] == pytest.approx(
             WER().score(stats(WER(), "bad").sum(axis=0))
@@ -92,7 +112,7 @@ def test_systems_as_table_tsv_and_latex(
     judge = correlate_systems(list(SCORES.values()), WER(), [stats(WER(), name) for name in SCORES])
     assert run(*argv) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["metric", "systems", "pearson", "spearman", "kendall"]
+    assert lines[0].split() == ["metric", "systems", "pearson", "spearman", "kendall", "pa"]
     assert lines[1].startswith(f"WER           4  {judge}")
     assert lines[-1].endswith("95 % intervals by 1000 resamples of the systems, seed 0")
     assert run(*argv, "--format", "tsv") == 0
@@ -131,7 +151,11 @@ def test_a_metric_that_says_the_same_of_all(
     argv = ["correlate", *same, "--refs", refs, "--human", human, "--metric", "wer"]
     assert run(*argv) == 0
     printed = capsys.readouterr()
-    assert printed.out.splitlines()[1].split() == ["WER", "3", *["undefined"] * 3]
+    assert printed.out.splitlines()[1].split() == [
+        *["WER", "3", *["undefined"] * 3],
+        # no pair is in the order that people have it in
+        *["0.0000", "[0.0000,", "0.0000]"],
+    ]
     assert "wer: pearson is undefined: the metric says 0 for all" in printed.err
     picture = tmp_path / "a.png"
     assert run(*argv, "--format", "json", "--plot", picture) == 0
@@ -170,7 +194,8 @@ def test_segments(metric, systems, refs, tmp_path, capsys: pytest.CaptureFixture
     said = list(given.values())
     groups = [segment for _, segment in given]
     rows = {row["method"]: row for row in found["correlations"]}
-    assert list(rows) == ["pearson", "spearman", "kendall", "wmt14", "kappa"]
+    pairwise = ["wmt14", "acc_eq", "spa"]
+    assert list(rows) == ["pearson", "spearman", "kendall", *pairwise, "kappa"]
     for method in ("pearson", "spearman", "kendall"):
         judge = correlate(said, scores, method=method, groups=groups, samples=50)
         assert rows[method]["value"] == pytest.approx(judge.value)
@@ -188,9 +213,34 @@ def test_segments(metric, systems, refs, tmp_path, capsys: pytest.CaptureFixture
     assert rows["wmt14"]["value"] == pytest.approx(tau.value)
     assert rows["wmt14"]["interval"] == pytest.approx([tau.interval.low, tau.interval.high])
     assert rows["wmt14"]["points"] == tau.concordant + tau.discordant + tau.metric_ties
+    judge = calibrated_accuracy(*matrices, samples=50)
+    assert rows["acc_eq"]["value"] == pytest.approx(judge.value)
+    assert rows["acc_eq"]["epsilon"] == pytest.approx(judge.epsilon)
+    assert rows["acc_eq"]["interval"] == pytest.approx([judge.interval.low, judge.interval.high])
+    # one output has no judgement
+    assert rows["spa"]["value"] is None
     judge = graded_kappa(said, scores, low=None, high=None)
     assert rows["kappa"]["value"] == pytest.approx(judge.value)
     assert found["points"][0]["segment"] == "1"
+
+
+def test_soft_accuracy_of_segments_that_all_systems_have(systems, refs, tmp_path, capsys) -> None:
+    given = {**judgements(), ("poor", "2"): 50.0}
+    lines = (f"{name}\t{segment}\t{score}" for (name, segment), score in given.items())
+    human = words(tmp_path / "human.tsv", *lines)
+    flags = ["--metric", "grr", "--format", "json", "--samples", "50"]
+    assert run("correlate", *systems, "--refs", refs, "--human", human, *flags) == 0
+    (row,) = (
+        each
+        for each in json.loads(capsys.readouterr().out)["correlations"]
+        if each["method"] == "spa"
+    )
+    people = [[given[name, str(n)] for n in range(1, 5)] for name in OUTPUTS]
+    judge = soft_pairwise_accuracy(
+        people, GRR(), [stats(GRR(), name) for name in OUTPUTS], samples=50
+    )
+    assert row["value"] == pytest.approx(judge.value)
+    assert row["interval"] == pytest.approx([judge.interval.low, judge.interval.high])
 
 
 def test_segments_of_one_system(systems, refs, tmp_path, capsys) -> None:

@@ -14,7 +14,7 @@ import pytest
 import lattices
 from decoding.cli.arguments import SENTENCES
 from decoding.cli.main import COMMANDS, build_parser
-from decoding.cli.output.lines import sentence_line
+from decoding.corpus.writers import sentence_line
 from fstmetrics import WER
 from lattices.algorithms import best_words
 from lattices.errors import OptionError

@@ -209,7 +209,7 @@ def test_a_missing_folder_is_told_before_the_work(
         (["--metric", "grr:m=2"], "grr has no option 'm'"),
         (["--engine", "opnfst"], "no engine named 'opnfst'; did you mean openfst?"),
         (["--input-format", "jsnl"], "no format named 'jsnl'; did you mean jsonl"),
-        (["--option", "colour=red"], "format jsonl has no option colour"),
+        (["--option", "colour=red"], "format jsonl has no option 'colour'"),
     ],
 )
 def test_a_wrong_name_is_one_line(

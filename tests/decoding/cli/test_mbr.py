@@ -205,12 +205,15 @@ def test_the_k_best_of_forests(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--set", "samples=3", "--samples", "3"], "samples is given twice"),
         (["--evidence", "-"], "not standard input"),
         (["--metric", "bleu", "--scale", "-1"], "a scale is a finite number from 0 on"),
-        (["--set", "evidence_size=1e3"], "--set evidence_size is a whole number, not 1000.0"),
-        (["--set", "uniform=2"], "--set uniform is true or false, not 2"),
-        (["--method", "exact", "--set", "budget=1.5"], "--set budget is a whole number, not 1.5"),
+        (["--set", "evidence_size=1e3"], "--set evidence_size is a whole number, not '1e3'"),
+        (["--set", "uniform=2"], "--set uniform is true or false, not '2'"),
+        (["--method", "exact", "--set", "budget=1.5"], "--set budget is a whole number, not '1.5'"),
         (["--method", "edit", "--set", "iterations=9999999999"], "is at most 2147483647"),
         (["--method", "linear", "--set", "word_penalty=x"], "word_penalty is a number, not 'x'"),
-        (["--method", "linear", "--set", "theta=1"], "theta is a list of numbers, not 1"),
+        (["--method", "linear", "--set", "theta=x"], "theta is a list of numbers, not 'x'"),
+        (["--method", "linear", "--set", "theta=1"], "theta has one number for words and others"),
+        (["--method", "linear:p=x"], "--set p is a number, not 'x'"),
+        (["--method", "linear:p=1", "--set", "p=2"], "--set p is given twice"),
         (["--method", "linear", "--set", "r=1e-320"], "give factors that are not finite"),
         (
             ["--method", "edit", "--metric", "wer", "--normalize", "lower"],
@@ -252,7 +255,7 @@ def test_alternatives_of_equal_posteriors_come_by_their_words(
 
 def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that is interrupted goes on, and ends as if it had not been."""
-    from decoding.cli.output.lines import Tally
+    from decoding.corpus.table import Totals
 
     path = tmp_path / "many.jsonl"
     path.write_text("".join(lattice_line(f"s{n}", CAT, ["the cat"]) for n in range(300)))
@@ -260,17 +263,17 @@ def test_resuming(tmp_path: Path, refs: Path, capsys: pytest.CaptureFixture[str]
     flags = ["--metric", "grr", "wer", "--method", "pairwise"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(path, *flags, "-o", whole, "--summary", summaries[0], "-q") == 0
-    original, done = Tally.add, 0
+    original, done = Totals.add, 0
 
-    def interrupted(self: Any, outcome: Any) -> bytes:
+    def interrupted(self: Any, outcome: Any) -> None:
         nonlocal done
         done += 1
         if done > 250:
             raise KeyboardInterrupt
-        return original(self, outcome)
+        original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tally, "add", interrupted)
+        patch.setattr(Totals, "add", interrupted)
         assert run(path, *flags, "-o", parts, "-q") == 130
     assert run(path, *flags, "-o", parts, "--resume", "--summary", summaries[1], "-q") == 0
     assert parts.read_text() == whole.read_text()

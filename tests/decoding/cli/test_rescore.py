@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lattices
-from decoding.cli.output.lines import Tally
 from decoding.corpus import journal
+from decoding.corpus.table import Totals
 from lattices import Forest, Hypothesis, Lattice, NBest, read, write
 from lattices.formats.weights import write_weights
 from tests.decoding.cli.commandline import command, words
@@ -203,17 +203,17 @@ def test_resuming(
     flags = [source, "--weights", file, "--missing", "zero", "--metric", "wer", "-q"]
     summaries = [tmp_path / "one.json", tmp_path / "two.json"]
     assert run(*flags, "-o", whole, "--summary", summaries[0]) == 0
-    original, done = Tally.add, 0
+    original, done = Totals.add, 0
 
-    def interrupted(self: Any, outcome: Any) -> bytes:
+    def interrupted(self: Any, outcome: Any) -> None:
         nonlocal done
         done += 1
         if done > 50:
             raise KeyboardInterrupt
-        return original(self, outcome)
+        original(self, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tally, "add", interrupted)
+        patch.setattr(Totals, "add", interrupted)
         assert run(*flags, "-o", parts) == 130
     assert "--resume goes on from here" in capsys.readouterr().err
     words(file, "tm 2")
@@ -222,7 +222,7 @@ def test_resuming(
     with pytest.MonkeyPatch.context() as patch:
         # so few are left
         done = 29
-        patch.setattr(Tally, "add", interrupted)
+        patch.setattr(Totals, "add", interrupted)
         assert run(*flags, "-o", parts, "--resume", "--summary", summaries[1]) == 0
     assert parts.read_text() == whole.read_text()
     one, two = (json.loads(each.read_text()) for each in summaries)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from decoding import OracleJob, VocabularyWarning, oracles, run
+from decoding import OracleTask, VocabularyWarning, oracles, run
 from decoding.cli.main import main
 from fstmetrics import BLEU, CER, WER
 from lattices import Lattice
@@ -44,7 +44,7 @@ def test_in_python_once(
     evaluators = [WER().against([text]) for text in references]
     lattice = Lattice.from_arcs(ARCS, finals=[1])
     for call in (
-        lambda: list(run(OracleJob((WER(),)), [path], workers=workers, batch_records=1)),
+        lambda: list(run(OracleTask((WER(),)), [path], workers=workers, batch_records=1)),
         lambda: oracles([lattice] * 5, evaluators),
     ):
         with warnings.catch_warnings(record=True) as found:
@@ -59,9 +59,9 @@ def test_only_where_words_are_compared(tmp_path: Path) -> None:
     oracles([lattice], [CER().against(["THEM"])])
     path = corpus(tmp_path / "c.jsonl", "THE", "A")
     for metrics in ((CER(),), (BLEU(lowercase=True),)):
-        assert len(list(run(OracleJob(metrics), [path]))) == 2
+        assert len(list(run(OracleTask(metrics), [path]))) == 2
     with pytest.warns(VocabularyWarning, match=CASE):
-        list(run(OracleJob((CER(), WER())), [path]))
+        list(run(OracleTask((CER(), WER())), [path]))
 
 
 @pytest.mark.parametrize("command", ["score", "compare"])

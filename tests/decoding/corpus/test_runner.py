@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import pickle
 import tracemalloc
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -11,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from decoding.corpus import inputs as pace
-from decoding.corpus.jobs import InfoJob, OracleJob
 from decoding.corpus.outcomes import NO_REFERENCES, Failures
 from decoding.corpus.runner import Done, Failure, ResumePoint, Segment, _without_repeats, run
 from decoding.extraction.search import Search
+from decoding.tasks.info import InfoTask
+from decoding.tasks.oracle import OracleTask
 from fstmetrics import GRR, WER
 from fstmetrics.references import tokens_of
 from lattices import Hypothesis, Lattice, NBest, write
@@ -200,7 +202,7 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
     for wrong in ({"workers": 0}, {"batch_records": 0}):
         with pytest.raises(OptionError, match="at least 1"):
             run(sizes, [path], **wrong)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="no option colour"):
+    with pytest.raises(OptionError, match="no option 'colour'"):
         list(run(sizes, [path], options={"colour": "red"}))
 
 
@@ -269,22 +271,35 @@ def test_the_model_s_best_of_a_list_is_the_first_of_the_highest() -> None:
         best_words(NBest.from_hypotheses([], id="x"))
 
 
-def test_the_job_scores_oracle_and_best_under_every_metric() -> None:
-    (result,) = OracleJob((WER(), GRR()))([Segment(0, "", 0, lattice(["the cat sat"]))])
-    assert result.oracles[0].text == "the cat"
-    by_wer, by_grr = result.stats[0]
+def test_the_task_scores_oracle_and_best_under_every_metric() -> None:
+    task = OracleTask((WER(), GRR()))
+    (result,) = task.process([Segment(0, "", 0, lattice(["the cat sat"]))])
+    assert result["text"] == "the cat"
+    assert list(result["scores"].values()) == [1 / 3, (2 + 1) / 6]
+    assert result.sums is not None
+    counts, kinds = task.layout.split(result.sums)
+    (_, by_wer), (_, by_grr) = kinds["oracle"]
     assert (WER().score(by_wer), GRR().score(by_grr)) == (1 / 3, (2 + 1) / 6)
-    assert WER().score(result.one_best_stats[0]) == 1.0
-    assert (result.engine, result.arcs, result.one_best) == ("kernel", 4, ("a", "hat"))
+    assert WER().score(kinds["one_best"][0][1]) == 1.0
+    assert (result["engine"], counts["arcs"], result["one_best"]) == ("kernel", 4, ("a", "hat"))
 
 
-def test_the_job_says_who_answered() -> None:
+def test_a_table_goes_to_another_process_as_it_is() -> None:
+    task = OracleTask((WER(), GRR()), k=2)
+    table = task.process([Segment(0, "", 0, lattice(["the cat sat"]))])
+    again = pickle.loads(pickle.dumps(task.process([Segment(0, "", 0, lattice(["the cat sat"]))])))
+    assert again[0].fields() == table[0].fields()
+    assert again[0].sums.tolist() == table[0].sums.tolist()  # type: ignore[union-attr]
+    assert [each["rank"] for each in table[0].fields()] == [1, 2]
+
+
+def test_the_task_says_who_answered() -> None:
     segment = Segment(0, "", 0, lattice())
     listed = NBest.from_hypotheses([Hypothesis(("a",), -2.0)], references=["a"])
-    assert OracleJob((WER(),), k=2)([segment])[0].engine == "product"
-    assert OracleJob((WER(),), worst=True)([segment])[0].engine == "rows"
-    both = OracleJob((WER(),))([segment, Segment(1, "", 0, listed)])
-    assert [result.engine for result in both] == ["kernel", "scorer"]
+    assert OracleTask((WER(),), k=2).process([segment])[0]["engine"] == "product"
+    assert OracleTask((WER(),), worst=True).process([segment])[0]["engine"] == "rows"
+    both = OracleTask((WER(),)).process([segment, Segment(1, "", 0, listed)])
+    assert [result["engine"] for result in both] == ["kernel", "scorer"]
 
 
 @pytest.mark.parametrize("engine", ["auto", "kernel", "openfst"])
@@ -295,11 +310,11 @@ def test_a_segment_that_is_too_large_fails_alone(tmp_path: Path, engine: str) ->
     arcs = [(state, state + 1, "a") for state in range(300)]
     large = Lattice.from_arcs(arcs, finals=[300], references=["a " * 300], id="large")
     write(tmp_path / "three.jsonl", [small.replaced(id="s0"), large, small])
-    job = OracleJob((WER(),), search=Search(engine=engine, memory=50_000))
-    first, failed, last = run(job, [tmp_path / "three.jsonl"])
+    task = OracleTask((WER(),), search=Search(engine=engine, memory=50_000))
+    first, failed, last = run(task, [tmp_path / "three.jsonl"])
     assert isinstance(first, Done)
     assert isinstance(last, Done)
-    assert first.result.engine == ("kernel" if engine == "auto" else engine)
+    assert first.result["engine"] == ("kernel" if engine == "auto" else engine)
     assert isinstance(failed, Failure)
     assert "301 lattice states x 30" in failed.reason
     assert "50.0 kB are allowed" in failed.reason
@@ -322,22 +337,23 @@ def test_a_metric_without_a_machine_is_refused_for_lattices() -> None:
             return 0.5
 
     with pytest.raises(OptionError, match="has no machine"):
-        OracleJob((Plain(),))([Segment(0, "", 0, lattice())])  # type: ignore[arg-type]
+        OracleTask((Plain(),)).process([Segment(0, "", 0, lattice())])  # type: ignore[arg-type]
     listed = NBest.from_hypotheses([Hypothesis(("a",), -2.0)], references=["a"])
-    (result,) = OracleJob((Plain(),))([Segment(0, "", 0, listed)])  # type: ignore[arg-type]
-    assert (result.oracles[0].score, result.oracles[0].reference) == (0.5, -1)
+    (result,) = OracleTask((Plain(),)).process([Segment(0, "", 0, listed)])  # type: ignore[arg-type]
+    assert (result["score"], result["reference"]) == (0.5, -1)
 
 
 def test_a_segment_without_references_is_refused() -> None:
     with pytest.raises(OptionError, match=NO_REFERENCES):
-        OracleJob((WER(),))([Segment(0, "", 0, lattice([]))])
+        OracleTask((WER(),)).process([Segment(0, "", 0, lattice([]))])
 
 
 def test_sizes_of_lists_and_of_lattices_without_a_path() -> None:
     listed = NBest.from_hypotheses([Hypothesis(("a", "b"), -2.0), Hypothesis((), 0.0)])
     dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3)
-    of_list, of_dead = InfoJob()([Segment(0, "", 0, listed), Segment(1, "", 0, dead)])
-    assert (of_list.kind, of_list.states, of_list.paths) == ("nbest", None, 2)
-    assert (of_list.shortest, of_list.longest, sorted(of_list.words)) == (0, 2, ["a", "b"])
-    assert (of_dead.kind, of_dead.states, of_dead.paths) == ("lattice", 3, 0)
-    assert (of_dead.density, of_dead.longest) == (None, None)
+    of_list, of_dead = InfoTask().process([Segment(0, "", 0, listed), Segment(1, "", 0, dead)])
+    assert [of_list[name] for name in ("kind", "states", "paths")] == ["nbest", None, 2]
+    assert (of_list["shortest"], of_list["longest"]) == (0, 2)
+    assert sorted(of_list["words"]) == ["a", "b"]
+    assert [of_dead[name] for name in ("kind", "states", "paths")] == ["lattice", 3, 0]
+    assert (of_dead["density"], of_dead["longest"]) == (None, None)

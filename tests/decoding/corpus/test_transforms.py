@@ -18,9 +18,10 @@ from decoding.corpus.transforms import (
     Sampled,
     unweighted,
 )
-from decoding.lists import chosen, joined, listed
+from decoding.lists import chosen, joined
 from lattices import Forest, Hypothesis, Lattice, NBest, Space, Vocabulary
 from lattices.algorithms import Paths, hypotheses, k_best_paths, to_lattice
+from lattices.algorithms.kbest import list_of_paths
 from lattices.errors import OptionError, SpaceError
 from tests.strategies import FEATURE_NAMES, GRID, small_forests, small_lattices
 
@@ -74,7 +75,7 @@ def test_the_k_best_of_lattices(lattice: Lattice, k: int, distinct: bool) -> Non
 def test_columns_are_those_of_the_hypotheses(lattice: Lattice, k: int) -> None:
     paths = k_best_paths(lattice, k)
     slow = NBest.from_hypotheses(hypotheses(lattice, paths), feature_names=lattice.feature_names)
-    fast = listed(lattice, paths)
+    fast = list_of_paths(lattice, paths)
     assert entries(fast) == entries(slow)
     assert fast.score.tolist() == slow.score.tolist()
     assert (fast.features is None) == (lattice.features is None)
@@ -83,7 +84,7 @@ def test_columns_are_those_of_the_hypotheses(lattice: Lattice, k: int) -> None:
 
 def test_paths_without_words_or_arcs_are_listed() -> None:
     lattice = Lattice.from_arcs([(0, 1, "", -1.0)], {0: -3.0, 1: -0.5}, id="x", source="s")
-    found = listed(lattice, Paths.of([[], [0]]))
+    found = list_of_paths(lattice, Paths.of([[], [0]]))
     assert [(each.tokens, each.score) for each in found] == [((), -3.0), ((), -1.5)]
     assert (found.id, found.source) == ("x", "s")
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decoding
-from decoding.corpus.jobs import OracleJob
 from decoding.corpus.runner import Segment
 from decoding.extraction import oracle as oracle_module
 from decoding.extraction import ranked
 from decoding.extraction.oracle import oracle, oracle_kbest, oracles, worst
+from decoding.tasks.oracle import OracleTask
 from fstmetrics import CER, GRR, TBLEU, WER, WRR
 from lattices import Lattice
 from lattices.errors import OptionError
@@ -163,10 +163,10 @@ def test_batches_of_mixed_spaces(monkeypatch):
         Segment(place, "f", place, space.replaced(references=("the dog",)))
         for place, space in enumerate([FOREST, lattice, FOREST])
     ]
-    results = OracleJob((WER(),))(segments)
+    results = OracleTask((WER(),)).process(segments)
     assert batches == [3]
-    assert [each.oracles[0].text for each in results] == ["the dog", "a", "the dog"]
-    assert [len(each.oracles) for each in OracleJob((WER(),), k=2, worst=True)(segments)] == [2] * 3
+    assert [each["text"] for each in results] == ["the dog", "a", "the dog"]
+    assert list(map(len, OracleTask((WER(),), k=2, worst=True).process(segments))) == [2] * 3
 
 
 @pytest.mark.parametrize("worst", [False, True])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from decoding import EditDistance, mbr
 from decoding.minimum_risk.calibration import (
     SCALES,
-    CalibrationJob,
+    CalibrationTask,
     JudgedWords,
     SegmentWords,
     fit_calibration,
@@ -67,7 +67,7 @@ def test_normalised_words() -> None:
     st.one_of(small_lattices(words="ab"), small_forests(words="ab")), sentences("ab", max_size=4)
 )
 def test_words_are_those_of_mbr(space: Space, reference: list[str]) -> None:
-    job = CalibrationJob((0.5, 1.0, 3.0))
+    job = CalibrationTask((0.5, 1.0, 3.0))
     found = job.words_of(space, [reference])
     own = best_words(space)
     for scale, entropy, words in zip(job.scales, found.entropies, found.decided, strict=True):
@@ -132,7 +132,7 @@ def test_folds_are_held_out(folds: int) -> None:
 def test_a_scale_that_was_drawn_from_is_found() -> None:
     """References that are drawn from the lattices at a scale of 1/4 have that scale."""
     rng = Random(7)
-    job = CalibrationJob(SCALES)
+    job = CalibrationTask(SCALES)
     words = []
     for number in range(500):
         arcs = [
@@ -152,7 +152,7 @@ def test_a_scale_that_was_drawn_from_is_found() -> None:
 def test_lists_have_confidences_too() -> None:
     said = [("a cat", -1.0), ("a hat", -2.0), ("a cat", -3.0)]
     nbest = NBest.from_hypotheses([Hypothesis(tuple(t.split()), s) for t, s in said])
-    found = CalibrationJob((1.0,)).words_of(nbest, ["a hat"])
+    found = CalibrationTask((1.0,)).words_of(nbest, ["a hat"])
     masses = np.exp([-1.0, -2.0, -3.0])
     right = [1.0, (masses[0] + masses[2]) / masses.sum()]
     assert found.decided[0].confidences.tolist() == pytest.approx(right)
@@ -162,7 +162,7 @@ def test_lists_have_confidences_too() -> None:
 @pytest.mark.parametrize("scales", [(2.0,), (1.0, 1.0), (1.0, 0.0), (1.0, -1.0)])
 def test_bad_scales(scales: tuple[float, ...]) -> None:
     with pytest.raises(OptionError):
-        CalibrationJob(scales)
+        CalibrationTask(scales)
 
 
 def test_too_few_segments() -> None:

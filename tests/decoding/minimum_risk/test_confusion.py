@@ -8,6 +8,7 @@ import json
 import math
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decoding
-from decoding.cli.output.confusion import ctm_lines, json_line, network_bytes
+from decoding.corpus.outcomes import Segment
+from decoding.corpus.writers import json_lines
 from decoding.minimum_risk.confusion import in_order
 from decoding.minimum_risk.edit import edit
+from decoding.tasks.confusion import ConfusionTask, ctm_lines, network_text
 from lattices import Lattice, best, read, read_references
-from lattices.errors import FormatError, OptionError, SpaceError
+from lattices.errors import FormatError, SpaceError
 from tests.decoding.minimum_risk.test_edit import probabilities, risk
 from tests.strategies import small_lattices
 
@@ -151,7 +154,7 @@ def test_networks_as_lattices(lattice: Lattice, data: st.DataObject) -> None:
 @given(lattice=small_lattices())
 def test_written_and_read_back(format: str, lattice: Lattice) -> None:
     network = edit(lattice.replaced(id="s1")).network
-    data = network_bytes(edit(lattice.replaced(id="s1")), format)
+    data = network_text(network, format).encode()
     from lattices.formats import FORMATS
     from lattices.vocabulary import Vocabulary
 
@@ -170,10 +173,19 @@ def test_written_and_read_back(format: str, lattice: Lattice) -> None:
     assert arcs(again) == arcs(network.to_lattice())
 
 
-def test_json_lines() -> None:
+def test_json_lines(tmp_path: Path) -> None:
     lattice = Lattice.from_arcs(SAUSAGE, [3], times=TIMES, id="s", references=["the cat sat"])
     found = edit(lattice, start=["a", "cat", "sat"])
-    fields = json.loads(json_line(found))
+
+    def fields_from(start: str, **options: Any) -> dict[str, Any]:
+        (tmp_path / "start").write_text(f"s {start}\n")
+        sentences = read_references([tmp_path / "start"], ["s"], format="kaldi")
+        table = ConfusionTask(sentences, options).process([Segment(0, "", 0, lattice)])
+        ((line,),) = json_lines(table)
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    fields = fields_from("a cat sat")
     assert fields["text"] == "the cat sat"
     assert fields["words"][0] == {
         "word": "the",
@@ -186,8 +198,7 @@ def test_json_lines() -> None:
     assert fields["model_score"] == found.hypothesis.score == pytest.approx(math.log(0.378))
     assert (fields["settled"], len(fields["bins"])) == (True, 7)
     assert fields["bins"][3]["words"][1] == ["", pytest.approx(0.3)]
-    nowhere = json.loads(json_line(edit(lattice, start=["q"], decode=False)))
-    assert nowhere["model_score"] is None
+    assert fields_from("q", decode=False)["model_score"] is None
 
 
 def test_what_ctm_cannot_hold() -> None:
@@ -199,8 +210,6 @@ def test_what_ctm_cannot_hold() -> None:
     nameless = Lattice.from_arcs([(0, 1, "a")], [1], times=[0, 1])
     with pytest.raises(FormatError, match="'' cannot stand"):
         ctm_lines(edit(nameless).network)
-    with pytest.raises(OptionError, match="expected one of jsonl, mesh"):
-        network_bytes(edit(nameless), "htk")
 
 
 def test_recognized_speech(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from decoding.corpus.outcomes import Done, Segment
 from decoding.report.page import write_page
-from decoding.report.segments import ReportJob
+from decoding.report.segments import ReportTask
 from decoding.report.systems import SystemReport
 from fstmetrics import GRR, WER, Metric
 from lattices.spaces import Space
@@ -43,7 +43,9 @@ def collected(
     """Return what a page has of spaces that have references."""
     segments = [Segment(place, "file", place + 1, space) for place, space in enumerate(spaces)]
     system = SystemReport(name, metrics)
-    for segment, found in zip(segments, ReportJob(metrics, **options)(segments), strict=True):
+    for segment, found in zip(
+        segments, ReportTask(metrics, **options).process(segments), strict=True
+    ):
         system.add(Done(segment.position, segment.path, segment.line, segment.id, found))
     return system
 

@@ -11,7 +11,7 @@ import pytest
 
 from decoding import sample_data
 from decoding.corpus.outcomes import Done, Segment
-from decoding.report.segments import ReportJob
+from decoding.report.segments import ReportTask
 from decoding.report.systems import SystemReport
 from fstmetrics import WER
 from lattices import Forest, Hypothesis, Lattice, NBest
@@ -281,7 +281,7 @@ def test_hostile_ids_and_words_are_text(window: Browser, tmp_path: Path) -> None
     system.group_of = None
     grouped = SystemReport(ATTACKS[1], system.metrics, lambda id: id)
     for place, space in enumerate(spaces):
-        (found,) = ReportJob(system.metrics)([Segment(place, "file", 1, space)])
+        (found,) = ReportTask(system.metrics).process([Segment(place, "file", 1, space)])
         grouped.add(Done(place, "file", 1, space.id, found))
     page = tmp_path / "hostile.html"
     page.write_bytes(page_of(grouped, system, title=ATTACKS[1], settings={ATTACKS[0]: ATTACKS[1]}))
@@ -317,7 +317,7 @@ def test_markup_is_refused_by_the_policy_of_the_page(chromium: Browser, demo: Pa
 def test_twenty_thousand_segments(window: Browser, tmp_path: Path) -> None:
     entries = [Hypothesis(("a", "hat", "sat"), -1.0), Hypothesis(("the", "cat", "sat"), -2.0)]
     space = NBest.from_hypotheses(entries, id="s", references=["the cat sat down"])
-    (found,) = ReportJob((WER(),))([Segment(0, "file", 1, space)])
+    (found,) = ReportTask((WER(),)).process([Segment(0, "file", 1, space)])
     system = SystemReport("many", (WER(),), lambda id: f"g{int(id[1:]) % 50}")
     for number in range(20_000):
         system.add(Done(number, "file", 1, f"s{number}", found))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from decoding import mbr, oracle, oracle_at
 from decoding.corpus.outcomes import Segment
 from decoding.extraction.search import Search
-from decoding.report.segments import ReportJob, SegmentReport, word_aligner
+from decoding.report.segments import ReportTask, SegmentReport, word_aligner
 from fstmetrics import BLEU, CER, GRR, WER, Metric, Normalised, parse_metric
 from lattices import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.algorithms import best_words
@@ -22,7 +22,7 @@ from tests.strategies import sentences, small_lattices
 def report(
     space: Space, metrics: tuple[Metric, ...] = (WER(), GRR()), **options: Any
 ) -> SegmentReport:
-    (found,) = ReportJob(metrics, **options)([Segment(0, "file", 1, space)])
+    (found,) = ReportTask(metrics, **options).process([Segment(0, "file", 1, space)])
     return found
 
 

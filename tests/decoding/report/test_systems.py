@@ -170,8 +170,8 @@ def _list(id: str, texts: list[str], reference: str) -> NBest:
 
 def _outcomes(spaces: list[Space] | list[Lattice]):  # type: ignore[no-untyped-def]
     from decoding.corpus.outcomes import Done, Segment
-    from decoding.report.segments import ReportJob
+    from decoding.report.segments import ReportTask
 
     for place, space in enumerate(spaces):
-        (found,) = ReportJob((WER(), GRR()))([Segment(place, "file", 1, space)])
+        (found,) = ReportTask((WER(), GRR())).process([Segment(place, "file", 1, space)])
         yield Done(place, "file", 1, space.id, found)

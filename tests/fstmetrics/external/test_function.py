@@ -82,8 +82,8 @@ def test_sources_and_versions_by_name(module: str) -> None:
         ("python:{}:number", "is 3, expected a function"),
         ("python:math", "'python:math', expected python:MODULE:FUNCTION"),
         ("python:a:b:c", "expected python:MODULE:FUNCTION"),
-        ("python:math:sqrt,better=x", r"expected python:MODULE:FUNCTION\[,higher_is_better"),
-        ("python:math:sqrt,higher_is_better=x", "expected python:MODULE"),
+        ("python:math:sqrt,better=x", r"has no option 'better' \(it has higher_is_better"),
+        ("python:math:sqrt,higher_is_better=x", "higher_is_better is true or false, not 'x'"),
     ],
 )
 def test_what_is_no_function(name: str, said: str, module: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from lattices.algorithms import best, k_best, k_best_paths
+from lattices.algorithms.kbest import k_best_lists, list_of_paths
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Hypothesis, Lattice
-from tests.strategies import small_lattices
+from tests.strategies import small_forests, small_lattices
 
 
 def by_score(paths: Iterable[Hypothesis]) -> list[Hypothesis]:
@@ -115,3 +117,50 @@ def test_features_at_the_ends_alone() -> None:
     lattice = replace(plain, final_features=ends, feature_names=("x", "y"))
     assert [found.features for found in k_best(lattice, 2)] == [{"y": 2.0}, {"y": 2.0}]
     assert best(lattice).features == {"y": 2.0}
+
+
+SPACES = st.one_of(small_lattices(features=True), small_lattices(), small_forests())
+
+
+@given(st.lists(SPACES, max_size=5), st.integers(1, 9), st.booleans(), st.integers(1, 3))
+def test_lists_of_a_batch_are_the_k_best_of_each(spaces, k, distinct, workers):
+    found = k_best_lists(spaces, k, distinct, workers)
+    for space, nbest in zip(spaces, found, strict=True):
+        best_here = k_best(space, k, distinct)
+        for one in (nbest, pickle.loads(pickle.dumps(nbest)), nbest.replaced(id="other")):
+            assert [(each.tokens, each.score) for each in one] == [
+                (each.tokens, each.score) for each in best_here
+            ]
+            assert [each.features for each in one] == [each.features for each in best_here]
+            assert one.feature_names == space.feature_names
+            assert (one.features is None) == (space.features is None)
+        assert nbest.about == space.about
+        # what a constructor would have checked
+        assert [each.tokens for each in replace(nbest)] == [each.tokens for each in best_here]
+        again = list_of_paths(space, k_best_paths(space, k, distinct))
+        assert [list(again), again.about] == [list(nbest), nbest.about]
+
+
+def test_lists_of_a_batch_share_the_columns_that_were_made():
+    lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], finals=[1])
+    one, other = k_best_lists([lattice, lattice], 5)
+    for name in ("label", "offset", "score"):
+        assert getattr(one, name).base is getattr(other, name).base
+        assert not getattr(one, name).flags.writeable
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_list_that_cannot_be_made_is_named(place):
+    good = Lattice.from_arcs([(0, 1, "a", -1.0, {"x": 1.0})], finals=[1], id="good")
+    dead = Lattice.from_arcs([(0, 1, "a"), (2, 3, "b")], finals=[3], id="dead")
+    spaces = [good, good]
+    spaces[place] = dead
+    with pytest.raises(SpaceError, match="lattice 'dead' has no complete path"):
+        k_best_lists(spaces, 3)
+    with pytest.raises(OptionError, match="k is 0, expected at least 1"):
+        k_best_lists([good], 0)
+    steep = {"x": 1e308}
+    arcs = [(0, 1, "a", -1.0, steep), (1, 2, "a", -1.0, steep)]
+    spaces[place] = Lattice.from_arcs(arcs, finals=[2], id="steep")
+    with pytest.raises(SpaceError, match="features hold a value that is not finite"):
+        k_best_lists(spaces, 3)

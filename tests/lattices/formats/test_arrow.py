@@ -11,20 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 import lattices
 from lattices.errors import FormatError, OptionError
-from lattices.formats import FORMATS, LossWarning, formats, parse_range, read, write
+from lattices.formats import FORMATS, formats, parse_range, read, write
 from lattices.formats.arrow import schema as arrow_columns
 from lattices.formats.arrow.files import OPEN_FILES, ColumnarFormat
 from lattices.formats.arrow.ipc import FORMAT as ARROW
 from lattices.formats.arrow.parquet import FORMAT as PARQUET
-from lattices.formats.base import Format, IndexedFormat
-from lattices.spaces import Hypothesis, Lattice, NBest, Space
-from lattices.testing import check_format, sample_forests, sample_lattices, sample_nbests
-from lattices.vocabulary import Vocabulary
+from lattices.formats.base import Format
+from lattices.spaces import Lattice, NBest, Space
+from lattices.testing import sample_forests, sample_lattices, sample_nbests
 from tests.lattices.algorithms.comparing import packed, parts, read_bytes, written
 from tests.strategies import small_lattices
 
@@ -33,63 +31,6 @@ ipc = pytest.importorskip("pyarrow.ipc")
 pq = pytest.importorskip("pyarrow.parquet")
 
 BOTH = pytest.mark.parametrize("fmt", [ARROW, PARQUET], ids=lambda fmt: fmt.name)
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-WORDS = st.lists(TEXT.filter(bool), min_size=1, max_size=4, unique=True)
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-
-
-@st.composite
-def rich_lattices(draw: st.DrawFn) -> Lattice:
-    bare = draw(small_lattices(words=draw(WORDS), exact=False))
-    times = draw(st.none() | st.lists(NUMBERS, min_size=bare.num_states, max_size=bare.num_states))
-    return Lattice(
-        bare.vocabulary,
-        bare.src,
-        bare.dst,
-        bare.label,
-        np.array(draw(st.lists(NUMBERS, min_size=bare.num_arcs, max_size=bare.num_arcs))),
-        bare.final,
-        bare.start,
-        bare.features,
-        bare.final_features,
-        bare.feature_names,
-        None if times is None else np.array(times),
-        draw(TEXT.filter(bool)),
-        draw(TEXT),
-        tuple(draw(st.lists(TEXT | st.just(bare), max_size=3))),
-        draw(st.dictionaries(TEXT, TEXT | NUMBERS | st.lists(st.booleans()), max_size=2)),
-    )
-
-
-HYPOTHESES = st.builds(
-    Hypothesis,
-    st.lists(TEXT.filter(bool), max_size=3).map(tuple),
-    NUMBERS,
-    st.dictionaries(TEXT, NUMBERS.filter(bool), max_size=3),
-)
-NBESTS = st.builds(
-    lambda entries, name: NBest.from_hypotheses(entries, id=name),
-    st.lists(HYPOTHESES, max_size=4),
-    TEXT.filter(bool),
-)
-CORPORA = st.lists(rich_lattices() | NBESTS, min_size=1, max_size=5, unique_by=lambda x: x.id)
-
-
-@BOTH
-def test_laws(fmt: Format) -> None:
-    check_format(fmt)
-    assert isinstance(fmt, IndexedFormat)
-    assert FORMATS.get(fmt.name) is fmt
-
-
-@BOTH
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(spaces=CORPORA)
-def test_everything_comes_back_exactly(tmp_path: Path, fmt: Format, spaces: list[Space]) -> None:
-    data = written(fmt, *spaces)
-    expected = [parts(space) for space in spaces]
-    assert [parts(one) for one in read_bytes(tmp_path, data, fmt.name)] == expected
-    assert [parts(one) for one in read_bytes(tmp_path, packed(data), None)] == expected
 
 
 @BOTH
@@ -321,20 +262,6 @@ def test_columns_of_other_tools(tmp_path: Path, fmt: Format) -> None:
 
 
 @BOTH
-def test_the_bytes_do_not_depend_on_what_was_read_before(tmp_path: Path, fmt: Format) -> None:
-    """Segments share the vocabulary of a batch, and batches are as large as time allows."""
-    vocabulary = Vocabulary()
-    vocabulary.add_all(["hat", "the", "cat"])
-    written = set()
-    for known in (Vocabulary(), vocabulary):
-        arcs = [(0, 1, "the"), (0, 1, "a"), (1, 2, "cat"), (1, 2, "hat")]
-        space = Lattice.from_arcs(arcs, finals=[2], id="x", vocabulary=known)
-        write(tmp_path / "x", [space], fmt)
-        written.add((tmp_path / "x").read_bytes())
-    assert len(written) == 1
-
-
-@BOTH
 def test_files_that_are_not_ours(tmp_path: Path, fmt: Format) -> None:
     path = tmp_path / "x"
     _put(fmt, pa.table({"name": ["a"]}), path)
@@ -362,18 +289,6 @@ def test_ids(tmp_path: Path, fmt: Format) -> None:
 
 
 @BOTH
-def test_one_vocabulary_for_all_files(tmp_path: Path, fmt: Format) -> None:
-    for name, words in (("1", "a b"), ("2", "b c")):
-        arcs = [(place, place + 1, word) for place, word in enumerate(words.split())]
-        write(tmp_path / name, [Lattice.from_arcs(arcs, [2], id=name)], fmt)
-    known = Vocabulary(["z", "c"])
-    spaces = list(read(tmp_path, fmt, known))
-    assert [space.vocabulary is known for space in spaces] == [True, True]
-    assert list(known) == ["z", "c", "a", "b"]
-    assert [space.label.tolist() for space in spaces] == [[3, 4], [4, 2]]
-
-
-@BOTH
 def test_a_changed_file_is_opened_again_and_few_stay_open(
     tmp_path: Path, fmt: ColumnarFormat
 ) -> None:
@@ -388,23 +303,6 @@ def test_a_changed_file_is_opened_again_and_few_stay_open(
     write(path, [second, first], fmt)
     os.utime(path, ns=(1, 1))
     assert [space.id for space in read(path)] == [second.id, first.id]
-
-
-@BOTH
-def test_what_cannot_be_held_is_a_loss(tmp_path: Path, fmt: Format) -> None:
-    lattice = sample_lattices()[1]
-    odd = lattice.replaced(metadata={"x": object(), "y": float("nan"), 1: 2, "kept": [1]})
-    with pytest.raises(FormatError, match="cannot hold the metadata 'x' of segment"):
-        write(tmp_path / "x", [odd], fmt)
-    assert not list(tmp_path.iterdir())
-    with pytest.warns(LossWarning, match="metadata 'x'.*metadata 'y'.*metadata 1"):
-        write(tmp_path / "x", [odd], fmt, lossy=True)
-    (back,) = read(tmp_path / "x")
-    assert dict(back.metadata) == {"kept": [1]}
-    with pytest.raises(FormatError, match="references of type tuple"):
-        write(tmp_path / "x", [lattice.replaced(references=[("a",)])], fmt)
-    with pytest.raises(FormatError, match="'source' is no Unicode text"):
-        write(tmp_path / "x", [lattice.replaced(source="\ud800")], fmt)
 
 
 def test_compression_of_parquet(tmp_path: Path) -> None:

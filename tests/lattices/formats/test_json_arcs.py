@@ -35,7 +35,7 @@ class Careful(JsonLines):
 def everything(space: Space) -> dict[str, Any]:
     """Return all that a space holds, to the bit, and the order of its vocabulary."""
     found: dict[str, Any] = {"words": list(space.vocabulary)}
-    for name, value in vars(space).items():
+    for name, value in space.__getstate__().items():
         if name == "vocabulary":
             continue
         if isinstance(value, np.ndarray):

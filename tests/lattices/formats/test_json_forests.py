@@ -9,22 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 from lattices.errors import FormatError
 from lattices.formats import LossWarning, read, write
 from lattices.formats.json.lines import FORMAT
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.base import SPARE
-from lattices.testing import check_format, sample_forests
+from lattices.testing import sample_forests
 from tests.lattices.algorithms.comparing import parts
 from tests.lattices.forests import (
     again,
-    chain,
     claims,
     parsed,
     real_forests,
-    small_forests,
     written,
 )
 
@@ -36,10 +33,6 @@ ONE: dict[str, Any] = {
         {"head": 1, "tails": [0], "rhs": ["the", 0], "features": {"lm": -1.2}},
     ],
 }
-
-
-def test_laws() -> None:
-    check_format(FORMAT, sample_forests())
 
 
 def test_a_forest() -> None:
@@ -74,11 +67,6 @@ def test_a_forest() -> None:
             {"head": 1, "tails": [0], "rhs": ["the", 0], "score": 0.0, "features": {"lm": -1.2}},
         ],
     }
-
-
-@given(small_forests(rich=True))
-def test_nothing_is_lost(forest: Forest) -> None:
-    assert parts(again(FORMAT, forest)) == parts(forest)
 
 
 def test_words_and_slots_are_told_by_type() -> None:
@@ -191,11 +179,6 @@ def test_metadata_that_would_mean_something_is_a_loss(tmp_path: Path) -> None:
 def test_a_forest_is_no_reference() -> None:
     with pytest.raises(FormatError, match="no 'arcs'"):
         parsed(FORMAT, json.dumps({**ONE, "refs": [ONE]}))
-
-
-def test_deep_forests() -> None:
-    forest = chain(20_000)
-    assert parts(again(FORMAT, forest)) == parts(forest)
 
 
 def test_sniffing() -> None:

@@ -207,12 +207,12 @@ def test_one_vocabulary_for_all(tmp_path: Path) -> None:
 
 def test_options_are_checked(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(jsonl("a"))
-    with pytest.raises(OptionError, match=r"jsonl has no option tags \(known: none\)"):
+    with pytest.raises(OptionError, match=r"jsonl has no option 'tags' \(it has none\)"):
         read(tmp_path / "x", "jsonl", tags="keep")
-    with pytest.raises(OptionError, match="no option tags"):
+    with pytest.raises(OptionError, match="no option 'tags'"):
         list(read(tmp_path / "x", tags="keep", on_error=lambda _: None))
     (tmp_path / "x").write_bytes(SLF)
-    with pytest.raises(OptionError, match=r"known: quotes, score, tags"):
+    with pytest.raises(OptionError, match=r"it has quotes, score, tags"):
         list(read(tmp_path / "x", tag="keep"))
     with pytest.raises(OptionError, match="tags='yes', expected one of drop, keep"):
         list(read(tmp_path / "x", tags="yes", on_error=lambda _: None))

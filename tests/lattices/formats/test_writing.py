@@ -83,7 +83,7 @@ def test_write_one_file_for_each_segment_of_a_directory(tmp_path: Path) -> None:
 def test_write_refuses_what_it_does_not_know(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"no format by the suffix of .*x.xyz.*htk, .*jsonl"):
         write(tmp_path / "x.xyz", sample_lattices())
-    with pytest.raises(OptionError, match=r"the writer of format jsonl has no option indent"):
+    with pytest.raises(OptionError, match=r"the writer of format jsonl has no option 'indent'"):
         write(tmp_path / "x.jsonl", sample_lattices(), indent=2)
     with pytest.raises(FormatError, match=r"x\.slf: htk holds no NBest"):
         write(tmp_path / "x.slf", sample_nbests())

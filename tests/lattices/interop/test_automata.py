@@ -1,10 +1,9 @@
-"""Lattices to OpenFst and networkx and back, judged by enumerating paths."""
+"""Lattices to OpenFst and back, judged by enumerating paths."""
 
 from __future__ import annotations
 
 import sys
 
-import networkx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,11 +14,9 @@ from lattices.formats.openfst.codec import FstColumns
 from lattices.interop import (
     from_columns,
     from_fst,
-    from_networkx,
     symbol_table,
     to_columns,
     to_fst,
-    to_networkx,
 )
 from lattices.optional import require, require_pynini
 from lattices.spaces import Lattice
@@ -169,90 +166,9 @@ def test_what_to_do_without_pynini(monkeypatch: pytest.MonkeyPatch) -> None:
         require("pynini", "torch")
 
 
-@given(small_lattices(), st.data())
-def test_networkx_graphs_come_back(lattice: Lattice, data: st.DataObject) -> None:
-    times = None
-    if data.draw(st.booleans()):
-        times = np.linspace(0.0, 1.1, lattice.num_states)
-    whole = Lattice(
-        **{
-            name: getattr(lattice, name)
-            for name in ("vocabulary", "src", "dst", "label", "score", "final", "start", "id")
-        },
-        features=lattice.features,
-        final_features=lattice.final_features,
-        feature_names=lattice.feature_names,
-        times=times,
-        source="die Katze",
-        references=("the cat", lattice),
-        metadata={"beam": 7},
-    )
-    graph = to_networkx(whole)
-    assert networkx.is_directed_acyclic_graph(graph)
-    assert (len(graph), graph.number_of_edges()) == (whole.num_states, whole.num_arcs)
-    for vocabulary in (None, Vocabulary(["d", "new"])):
-        found = from_networkx(graph, vocabulary)
-        assert_same_columns(found, whole)
-        assert found.feature_names == whole.feature_names
-        np.testing.assert_array_equal(dense(found.features), dense(whole.features))
-        np.testing.assert_array_equal(dense(found.final_features), dense(whole.final_features))
-        assert (found.times is None) == (times is None)
-        if times is not None:
-            np.testing.assert_array_equal(found.times, whole.times)
-        for name in ("id", "source", "references", "metadata"):
-            assert getattr(found, name) == getattr(whole, name)
-
-
-def test_the_attributes_of_a_graph() -> None:
-    lattice = Lattice.from_arcs(
-        [(0, 1, "a", -1.0, {"lm": -2.0}), (0, 1, "", -3.0)],
-        finals={1: -0.5},
-        final_features={1: {"end": 1.0}},
-        id="s1",
-    )
-    graph = to_networkx(lattice)
-    assert list(graph.edges(keys=True, data=True)) == [
-        (0, 1, 0, {"word": "a", "score": -1.0, "features": {"lm": -2.0}}),
-        (0, 1, 1, {"word": "", "score": -3.0, "features": {}}),
-    ]
-    assert dict(graph.nodes(data=True)) == {
-        0: {"features": {}},
-        1: {"final": -0.5, "features": {"end": 1.0}},
-    }
-    assert graph.graph["start"] == 0
-    assert graph.graph["id"] == "s1"
-    assert graph.graph["feature_names"] == ("lm", "end")
-
-
-def test_graphs_made_by_hand() -> None:
-    graph = networkx.DiGraph()
-    graph.add_edge("b", "c", word="cat")
-    graph.add_edge("a", "b", word="the", score=-1.0)
-    graph.nodes["c"]["final"] = 0.0
-    (path,) = from_networkx(graph).paths()
-    assert (path.text, path.score) == ("the cat", -1.0)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda graph: graph.add_edge(0, 1), "edge 0 -> 1 has the word None"),
-        (lambda graph: graph.add_edge(1, 0, word="x"), "start"),
-        (lambda graph: graph.add_edge(5, 1, word="x"), "2 nodes have no edge into them"),
-        (lambda graph: graph.nodes[1].clear(), "no state is final"),
-        (lambda graph: graph.nodes[1].update(time=1.0), "1 of 2 nodes have a time"),
-        (lambda graph: graph.graph.update(start=9), "start 9 is no node"),
-    ],
-)
-def test_graphs_that_are_no_lattices(change, message: str) -> None:  # type: ignore[no-untyped-def]
-    graph = networkx.MultiDiGraph()
-    graph.add_edge(0, 1, word="a")
-    graph.nodes[1]["final"] = 0.0
-    change(graph)
-    with pytest.raises(SpaceError, match=message):
-        from_networkx(graph)
-
-
-def test_undirected_graphs() -> None:
-    with pytest.raises(SpaceError, match="undirected"):
-        from_networkx(networkx.Graph())
+@given(small_lattices())
+def test_without_scores_no_path_costs_anything(lattice: Lattice) -> None:
+    pytest.importorskip("pynini")
+    found = from_fst(to_fst(lattice, scores=False), lattice.vocabulary)
+    assert [path.tokens for path in found.paths()] == [path.tokens for path in lattice.paths()]
+    assert not any(path.score for path in found.paths())

@@ -31,6 +31,7 @@ VERBS = {
     "sample": lambda space: lattices.sample(space, 1, np.random.default_rng(0)),
     "sentence_count": lattices.sentence_count,
     "to_characters": lattices.to_characters,
+    "to_networkx": lattices.to_networkx,
     "trim": lattices.trim,
 }
 LATTICE_VERBS = {
@@ -38,7 +39,6 @@ LATTICE_VERBS = {
     "minimize": lattices.minimize,
     "push": lattices.push,
     "remove_epsilon": lattices.remove_epsilon,
-    "to_networkx": lattices.to_networkx,
 }
 
 

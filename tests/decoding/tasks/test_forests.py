@@ -1,14 +1,16 @@
-"""Forests among the jobs and the transforms of the corpus commands."""
+"""Forests among the tasks and the transforms of the corpus commands."""
 
 from __future__ import annotations
 
 import pytest
 
 from decoding.corpus.encoding import Target
-from decoding.corpus.jobs import InfoJob, OracleJob
 from decoding.corpus.runner import Segment
 from decoding.corpus.transforms import KBest, Pruned, Sampled
 from decoding.lists import joined
+from decoding.tasks.info import InfoTask
+from decoding.tasks.oracle import OracleTask
+from decoding.tasks.segments import space_size
 from fstmetrics import WER
 from lattices.algorithms import best_words
 from lattices.errors import FormatError, OptionError
@@ -29,17 +31,17 @@ SEGMENT = Segment(0, "f", 1, FOREST)
 
 
 def test_size() -> None:
-    (info,) = InfoJob()([SEGMENT])
-    assert (info.kind, info.states, info.arcs, info.paths) == ("forest", 2, 4, 6)
-    assert (info.shortest, info.longest, info.density) == (2, 3, 2.0)
-    assert info.words == {"the", "and", "cat", "dog"}
+    (info,) = InfoTask().process([SEGMENT])
+    assert [info[name] for name in ("kind", "states", "arcs", "paths")] == ["forest", 2, 4, 6]
+    assert [info[name] for name in ("shortest", "longest", "density")] == [2, 3, 2.0]
+    assert info["words"] == {"the", "and", "cat", "dog"}
 
 
 def test_oracle_and_one_best() -> None:
     assert best_words(FOREST) == ("the", "cat")
-    (found,) = OracleJob((WER(),))([SEGMENT])
-    assert (found.oracles[0].text, found.oracles[0].score) == ("dog and cat", 0.0)
-    assert (found.one_best, found.arcs) == (("the", "cat"), 4)
+    (found,) = OracleTask((WER(),)).process([SEGMENT])
+    assert (found["text"], found["score"]) == ("dog and cat", 0.0)
+    assert (found["one_best"], space_size(FOREST)) == (("the", "cat"), 4)
 
 
 def test_lists() -> None:

@@ -1,0 +1,160 @@
+"""Writers of tables: tsv, JSON lines, text, Kaldi and trn, for the results of any task.
+
+A writer returns what is written of each result, by segments, so that workers send no more than
+that, and a segment that cannot be written fails alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from decoding.plain_json import json_text
+from lattices.errors import FormatError, OptionError
+from lattices.formats.base import split_words
+
+if TYPE_CHECKING:
+    from decoding.corpus.outcomes import Segment
+    from decoding.corpus.table import SummedTask, Table
+    from fstmetrics import Metric
+    from lattices.formats.references import References
+
+#: what is written of each result, a list for each segment of a table
+Writer: TypeAlias = "Callable[[Table], list[list[Any]]]"
+
+
+def tsv_cell(text: str, format: str = "tsv") -> str:
+    """Return a text that may stand in a cell of a line; a tab or line end is an OptionError."""
+    if "\t" in text or "\n" in text or "\r" in text:
+        raise OptionError(
+            f"{text!r} has a tab or a line end in it, which {format} cannot hold; use --format "
+            "jsonl"
+        )
+    return text
+
+
+def sentence_line(format: str, id: str, score: float, text: str) -> str:
+    r"""Return the line of a sentence; what could not be read back is an error.
+
+    Parameters
+    ----------
+    format : {"tsv", "text", "kaldi", "trn"}
+        See :mod:`lattices.formats.system_outputs`, which reads them.
+    id, score, text
+        Of the sentence. Words are separated by blanks.
+
+    Raises
+    ------
+    OptionError
+        For tabs or line ends; for an id with blanks in it, where blanks separate; and for words
+        that are signs of alternatives in trn.
+
+    Examples
+    --------
+    >>> [sentence_line(each, "u1", 0.5, "the cat") for each in ("tsv", "text", "kaldi", "trn")]
+    ['u1\t0.5\tthe cat\n', 'the cat\n', 'u1 the cat\n', 'the cat (u1)\n']
+    """
+    words = tsv_cell(text, format)
+    if format == "text":
+        return words + "\n"
+    name = tsv_cell(id, format)
+    if format == "tsv":
+        return f"{name}\t{score!r}\t{words}\n"
+    if split_words(name) != [name]:
+        raise OptionError(f"{id!r} is no id that {format} can hold; use --format jsonl")
+    if format == "kaldi":
+        return f"{name} {words}".rstrip(" ") + "\n"
+    line = f"{words} ({name})"
+    if not _comes_back(line, name, words):
+        raise OptionError(
+            f"{line!r} means something else in trn, where ( ) {{ / }} and @ are signs; use "
+            "--format jsonl"
+        )
+    return line + "\n"
+
+
+def _comes_back(line: str, id: str, text: str) -> bool:
+    from lattices.formats.references import nist
+
+    try:
+        found = nist.READERS["trn"](nist.Lines("", [line.strip(" ")]), None).entries
+    except FormatError:
+        return False
+    return found == {id: " ".join(split_words(text))}
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Lines of sentences: ``tsv``, ``text``, ``kaldi`` or ``trn``.
+
+    Attributes
+    ----------
+    format : str
+    score : str
+        The column that tsv has.
+    """
+
+    format: str
+    score: str = "score"
+
+    def __call__(self, table: Table) -> list[list[str]]:
+        """Return the line of each result."""
+        texts, scores = table.column("text"), table.column(self.score)
+        return [
+            [sentence_line(self.format, id, scores[each], texts[each]) for each in table.of(place)]
+            for place, id in enumerate(table.ids)
+        ]
+
+
+def json_lines(table: Table) -> list[list[str]]:
+    """Return each result as a line of JSON, with all columns."""
+    return [[json_text(fields) + "\n" for fields in of_segment] for of_segment in rows(table)]
+
+
+def rows(table: Table) -> list[list[dict[str, Any]]]:
+    """Return the fields of each result, for tables that are written as a whole."""
+    return [table.fields(place) for place in range(len(table))]
+
+
+def writer_of(format: str, score: str = "score") -> Writer:
+    """Return the writer of a format; ``score`` is the column of it that tsv has."""
+    if format == "jsonl":
+        return json_lines
+    if format in ("csv", "parquet"):
+        return rows
+    return Sentences(format, score)
+
+
+@dataclass(frozen=True)
+class WrittenTask:
+    """A task whose results are written where they are made: workers send what is to be written.
+
+    Attributes
+    ----------
+    task : SummedTask
+    writers : mapping of str to Writer
+        By the names under which the table that is sent has what they make.
+    kept : tuple of str
+        What else is sent of each segment.
+    """
+
+    task: SummedTask
+    writers: dict[str, Writer] = field(default_factory=dict)
+    kept: Sequence[str] = ()
+
+    @property
+    def references(self) -> References | None:
+        """Those of the task."""
+        return self.task.references
+
+    @property
+    def metrics(self) -> tuple[Metric, ...] | None:
+        """Those of the task; None if it scores nothing."""
+        return self.task.layout.metrics or None
+
+    def process(self, segments: Sequence[Segment]) -> Table:
+        """Return a table of what is written."""
+        table = self.task.process(segments)
+        made = {name: write(table) for name, write in self.writers.items()}
+        return table.written(*self.kept, **made)

@@ -1,0 +1,120 @@
+"""All best sentences of a space under a metric, as a space."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from fstmetrics import Evaluator, Machine, has_machine
+from fstmetrics.contract import EVALUATOR, compile_for
+from fstmetrics.product import words_behind
+from lattices.algorithms.pruning import max_marginals
+from lattices.algorithms.trimming import subset
+from lattices.arrays import IntColumn, floats, ints
+from lattices.errors import OptionError
+from lattices.intersection.automata import alignments
+from lattices.intersection.product import (
+    MOST_PAIRS,
+    Product,
+    forest_product,
+    forest_row_space,
+    lattice_product,
+    lattice_row_product,
+    states_behind,
+)
+from lattices.limits import MEMORY
+from lattices.spaces import Forest, Lattice
+from lattices.spaces.arguments import GRAPH, takes
+from lattices.spaces.features import reordered_rows, rows_of
+
+S = TypeVar("S", Lattice, Forest)
+
+
+@takes(space=GRAPH, evaluator=EVALUATOR)
+def best_paths(
+    space: S, evaluator: Evaluator, *, budget: int = MOST_PAIRS, memory: int = MEMORY
+) -> S:
+    """Return the lattice or forest of all paths that are best under a metric, each once.
+
+    It has the words, scores and features of the space, so that ``lattices.best`` of it is the
+    oracle: of the best sentences the one that the model likes best. The product over alignments
+    finds the arcs that best paths take, O(arcs x machine arcs); the product over sentences, of
+    these arcs alone, keeps paths apart that are not best.
+
+    Parameters
+    ----------
+    space : Lattice or Forest
+    evaluator : Evaluator
+        ``metric.against(references)`` of a metric that has a machine.
+    budget, memory : int
+        The most pairs of a state and a row, and the most bytes.
+
+    Raises
+    ------
+    OptionError
+        If the metric has no machine.
+    TooLargeError
+        If it takes more than ``budget`` or ``memory``.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> from lattices import best
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.5), (0, 1, "one", -1.0), (1, 2, "hat", -1.0), (1, 2, "cat", -0.25),
+    ...      (0, 2, "the", -0.5)],
+    ...     finals=[2],
+    ... )
+    >>> found = best_paths(lattice, WER().against(["the cat"]))
+    >>> [(path.text, path.score) for path in found.paths()]
+    [('a cat', -0.75), ('one cat', -1.25), ('the', -0.5)]
+    >>> best(found).text
+    'the'
+    """
+    if not has_machine(evaluator):
+        raise OptionError(f"{evaluator.metric} has no machine")
+    prepared, machine = compile_for(space, evaluator)
+    part, kept = _taken_by_best(prepared.space, machine, memory)
+    multiply: Any = lattice_row_product if isinstance(part, Lattice) else forest_row_space
+    product: Product[Any] = multiply(part, machine, budget=budget, memory=memory)
+    # gains are whole numbers: what loses nothing loses exactly nothing
+    losses = max_marginals(product.space)
+    is_best = losses.arc_loss == 0.0
+    ends = losses.final_loss == 0.0 if isinstance(part, Lattice) else None
+    found = subset(product.space, is_best, ends)
+    inner = product.origin[is_best]
+    origin = prepared.origins(kept[inner])
+    features = rows_of(space)
+    changes: dict[str, Any] = {
+        **words_behind(space, origin),
+        "score": floats(np.append(space.score, 0.0)[origin]),
+        "features": None if features is None else reordered_rows(features, origin),
+        "feature_names": space.feature_names,
+    }
+    if isinstance(part, Lattice):
+        # those of the prepared lattice have what those of the original have
+        last, state = rows_of(part, "final_features"), states_behind(found, part, inner)
+        ending = found.final > -np.inf
+        changes["final"] = np.where(ending, part.final[state], -np.inf)
+        if last is not None:
+            changes["final_features"] = reordered_rows(last, np.where(ending, state, -1))
+    return cast(S, replace(found, **changes))
+
+
+def _taken_by_best(space: S, machine: Machine, memory: int) -> tuple[S, IntColumn]:
+    """Return the part of a space that best paths take, and more of a forest; and its arcs."""
+    if isinstance(space, Lattice):
+        product = lattice_product(space, machine, memory=memory)
+        losses = max_marginals(product.space)
+        taken = product.origin[losses.arc_loss == 0.0]
+        ends = np.zeros(space.num_states, np.bool_)
+        ends[product.state[losses.final_loss == 0.0]] = True
+    elif alignments(machine) is None:
+        return space, ints(np.arange(space.num_edges))
+    else:
+        taken, ends = forest_product(space, machine, slack=0.0, memory=memory).origin, None
+    mask = np.zeros(len(space.score), np.bool_)
+    mask[taken[taken >= 0]] = True
+    return subset(space, mask, ends), ints(np.flatnonzero(mask))

@@ -1,0 +1,235 @@
+"""Confusion networks of a corpus: what ``fstmetrics confusion`` does, and their writers."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from decoding.corpus.outcomes import Segment
+from decoding.corpus.table import Layout, Table, Totals
+from decoding.minimum_risk.confusion import ConfidentWord, ConfusionNetwork
+from decoding.minimum_risk.edit import EditConsensus, edit
+from lattices.errors import FormatError, OptionError, SpaceError
+from lattices.formats import FORMATS
+from lattices.formats.base import BLANKS, Unsupported
+from lattices.formats.references import References
+
+if TYPE_CHECKING:
+    from decoding.minimum_risk.results import Consensus
+    from fstmetrics.statistics.calibration import Calibration
+
+
+def words_of(
+    network: ConfusionNetwork, calibration: Calibration | None = None
+) -> tuple[ConfidentWord, ...]:
+    """Return the words of the sentence, with confidences as a calibration makes them.
+
+    Examples
+    --------
+    >>> from fstmetrics.statistics.calibration import Calibration
+    >>> from lattices import Lattice
+    >>> network = edit(Lattice.from_arcs([(0, 1, "a")], [1])).network
+    >>> words_of(network, Calibration(1.0, ((1.0, 0.875),)))[0].confidence
+    0.875
+    """
+    words = network.words
+    if calibration is None:
+        return words
+    became = calibration([word.confidence for word in words]).tolist()
+    return tuple(
+        word._replace(confidence=confidence) for word, confidence in zip(words, became, strict=True)
+    )
+
+
+def ctm_lines(
+    network: ConfusionNetwork, channel: str = "1", calibration: Calibration | None = None
+) -> str:
+    r"""Return the words of the sentence as NIST's ctm has them, with times and confidences.
+
+    One line a word: the id, the channel, begin and duration in seconds, word, confidence.
+
+    Raises
+    ------
+    SpaceError
+        If the space has no times.
+    FormatError
+        If the id or a word is empty or has blanks in it.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> arcs = [(0, 1, "a", -1.0), (0, 1, "the", -0.5), (1, 2, "cat")]
+    >>> lattice = Lattice.from_arcs(arcs, [2], times=[0.0, 0.25, 0.75], id="s1")
+    >>> print(ctm_lines(edit(lattice).network), end="")
+    s1 1 0.000 0.250 the 0.622459
+    s1 1 0.250 0.500 cat 1.000000
+    """
+    if network.bin_begin is None:
+        raise SpaceError("there are no times in the lattice, and ctm has a time for every word")
+    words = words_of(network, calibration)
+    for text in (network.id, channel, *(found.word for found in words)):
+        if not text or any(blank in text for blank in BLANKS):
+            raise FormatError(f"{text!r} cannot stand in a line of ctm")
+    return "".join(
+        f"{network.id} {channel} {begin:.3f} {end - begin:.3f} {word} {confidence:.6f}\n"
+        for word, confidence, begin, end in words
+        if begin is not None and end is not None
+    )
+
+
+def network_of(found: Consensus) -> ConfusionNetwork:
+    """Return the network of a decision, or raise OptionError if the method has none."""
+    if not isinstance(found, EditConsensus):
+        raise OptionError(f"method {found.method} has no confidences; use --method edit")
+    return found.network
+
+
+@dataclass(frozen=True)
+class CtmWriter:
+    """Lines of ctm, of tables that have decisions with networks.
+
+    Attributes
+    ----------
+    channel : str
+    calibration : Calibration or None
+        Of the confidences; its scale is not looked at.
+    """
+
+    channel: str = "1"
+    calibration: Calibration | None = None
+
+    def __call__(self, table: Table) -> list[list[str]]:
+        """Return the lines of each result."""
+        return [
+            [ctm_lines(network_of(each), self.channel, self.calibration) for each in of_segment]
+            for of_segment in table.column("consensus")
+        ]
+
+
+@dataclass(frozen=True)
+class NetworkWriter:
+    """Networks in a format of confusion networks, such as ``mesh``, which holds no times.
+
+    Attributes
+    ----------
+    format : str
+    """
+
+    format: str
+
+    def __call__(self, table: Table) -> list[list[str]]:
+        """Return the text of each network."""
+        return [
+            [network_text(each.network, self.format) for each in of_segment]
+            for of_segment in table.column("consensus")
+        ]
+
+
+def network_text(network: ConfusionNetwork, format: str) -> str:
+    r"""Return a network in a format.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> network_text(edit(Lattice.from_arcs([(0, 1, "a")], [1], id="s1")).network, "sausages")
+    's1 [ <eps> 1.0 ] [ a 1.0 ] [ <eps> 1.0 ] \n'
+    """
+    stream = io.BytesIO()
+    # there is no room for times and references in either, whoever writes them
+    FORMATS.get(format).write(stream, [network.to_lattice()], Unsupported(format, allowed=True))
+    return stream.getvalue().decode("utf-8")
+
+
+@dataclass(frozen=True)
+class ConfusionTask:
+    """Decide for every segment by expected edits.
+
+    The columns are ``text``; ``words``, each with ``word``, ``confidence``, ``begin`` and ``end``;
+    ``expected_edits``; ``objectives``; ``settled``; ``model_score``, None for a sentence that the
+    space does not have; ``bins``, each with ``begin``, ``end`` and ``words``, pairs of a word, ""
+    for none, and a posterior. Times are None where the space has none.
+
+    Attributes
+    ----------
+    sentences : References or None
+        The sentences to begin with; the model's best if None.
+    options : mapping
+        The rest of the arguments of :func:`decoding.minimum_risk.edit.edit`.
+    calibration : Calibration or None
+        Of the confidences; its scale is not looked at.
+
+    Examples
+    --------
+    >>> from lattices import Lattice
+    >>> segment = Segment(0, "", 0, Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], [1], id="s1"))
+    >>> found, = ConfusionTask().process([segment])
+    >>> found["expected_edits"], found["bins"][1]
+    (0.5, {'begin': None, 'end': None, 'words': [['a', 0.5], ['b', 0.5]]})
+    """
+
+    sentences: References | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    calibration: Calibration | None = None
+
+    @property
+    def references(self) -> References | None:
+        """Nothing is scored; the sentences to begin with are of the segments as references are."""
+        return self.sentences
+
+    @property
+    def layout(self) -> Layout:
+        """What the sums are."""
+        return Layout((), ("words", "expected_edits"), ())
+
+    def process(self, segments: Sequence[Segment]) -> Table:
+        """Return the network of each segment."""
+        found = [
+            edit(segment.space, start=self._start(segment), **self.options) for segment in segments
+        ]
+        networks = [each.network for each in found]
+        return Table(
+            [segment.id for segment in segments],
+            {
+                "text": lambda: [each.text for each in found],
+                "words": lambda: [
+                    [word._asdict() for word in words_of(each, self.calibration)]
+                    for each in networks
+                ],
+                "expected_edits": [each.expected for each in found],
+                "objectives": [each.objectives for each in found],
+                "settled": [each.settled for each in found],
+                "model_score": lambda: [
+                    score if math.isfinite(score := each.hypothesis.score) else None
+                    for each in found
+                ],
+                "bins": lambda: [_bins(each) for each in networks],
+            },
+            about={"consensus": [[each] for each in found], "engine": ["edit"] * len(found)},
+            sums=self.layout.sums(
+                len(found),
+                [[len(each.tokens) for each in found], [each.expected for each in found]],
+            ),
+        )
+
+    def _start(self, segment: Segment) -> list[str] | None:
+        if self.sentences is None:
+            return None
+        (given,) = self.sentences.get(segment.id, segment.position)
+        if not isinstance(given, str):
+            raise OptionError("the sentence to begin with has alternatives in it")
+        return given.split()
+
+    def summary(self, totals: Totals) -> dict[str, Any]:
+        """Return what there is to tell of a corpus."""
+        return totals.summary()
+
+
+def _bins(network: ConfusionNetwork) -> list[dict[str, Any]]:
+    times = network.times or [(None, None)] * len(network)
+    return [
+        {"begin": begin, "end": end, "words": [[each.word, each.posterior] for each in bin]}
+        for (begin, end), bin in zip(times, network.bins, strict=True)
+    ]

@@ -1,0 +1,265 @@
+"""Options in text, ``name:key=value,key=value``: taken apart, read as fields say, and written.
+
+============ ====================================================================================
+what         how it is written
+============ ====================================================================================
+named thing  ``NAME``, or ``NAME:OPTION,OPTION``: a metric, a method, a learner
+option       ``KEY=VALUE``; commas in parentheses, brackets and braces belong to the value
+truth        ``true`` or ``false``
+number       as in Python
+nothing      ``none``, where a field may have none
+list         ``1/2/3``; or ``1,2,3`` where no other option follows, or JSON
+named thing  ``NAME(OPTION,OPTION)`` inside another, as in ``similarity=affix(epsilon=0.3)``
+text         as it is
+all else     JSON, such as ``{"lm": [0, null]}``
+============ ====================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, fields
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from lattices.errors import OptionError
+
+#: what is expected of a value
+_KINDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number"}
+_UNIONS = (Union, UnionType)
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+def split_named(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the name and the options of ``NAME:KEY=VALUE,KEY=VALUE``.
+
+    Examples
+    --------
+    >>> split_named("wer:similarity=affix(epsilon=0.3,other=1),x=2")
+    ('wer', [('similarity', 'affix(epsilon=0.3,other=1)'), ('x', '2')])
+    """
+    name, _, options = text.strip().partition(":")
+    return name, [split_option(item, name) for item in split_items(options)]
+
+
+def split_items(options: str) -> list[str]:
+    """Return what stands between commas outside parentheses, brackets and braces."""
+    items: list[str] = []
+    depth, begin = 0, 0
+    for index, character in enumerate(options):
+        depth += (character in _OPENING) - (character in _CLOSING)
+        if character == "," and depth == 0:
+            items.append(options[begin:index].strip())
+            begin = index + 1
+    if depth:
+        raise OptionError(f"parentheses do not match in {options!r}")
+    items.append(options[begin:].strip())
+    return items if options else []
+
+
+def split_option(item: str, name: str) -> tuple[str, str]:
+    """Return the two sides of ``KEY=VALUE``, an option of what has this name."""
+    key, equals, value = item.partition("=")
+    if not (key and equals and value):
+        raise OptionError(f"{item!r} in {name!r}: expected key=value")
+    return key, value
+
+
+def unknown_option(
+    what: str, name: str, known: Iterable[str], spell: Callable[[str], str] = str
+) -> OptionError:
+    """Return the error that there is no option of that name, but others, some of them close.
+
+    ``spell`` gives names as the caller knows them.
+
+    Examples
+    --------
+    >>> unknown_option("learner mert", "restart", ["restarts", "spread"])
+    OptionError("learner mert has no option 'restart' (it has restarts, spread); \
+did you mean restarts?")
+    """
+    import difflib
+
+    some = list(known)
+    close = difflib.get_close_matches(name, some, n=3)
+    hint = f"; did you mean {' or '.join(map(spell, close))}?" if close else ""
+    names = ", ".join(map(spell, some)) or "none"
+    return OptionError(f"{what} has no option {spell(name)!r} (it has {names}){hint}")
+
+
+def read_options(
+    kind: type[Any],
+    given: Iterable[tuple[str, str]],
+    what: str,
+    *,
+    skip: Iterable[str] = (),
+    spell: Callable[[str], str] = str,
+    readers: Mapping[str, Callable[[str], Any]] | None = None,
+) -> dict[str, Any]:
+    """Return options of a dataclass, from text to what their fields say they are.
+
+    Parameters
+    ----------
+    kind : type
+    given : iterable of pairs of str
+        Names and values.
+    what : str
+        What has the options, for messages: ``learner mert``.
+    skip : iterable of str
+        Fields that are no options here.
+    spell : function
+        Gives names as the caller knows them, for messages.
+    readers : mapping of str to function
+        What reads the values of some fields instead.
+
+    Raises
+    ------
+    OptionError
+        For an option that there is not, that comes twice, or that is no such thing.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Search:
+    ...     depth: int = 3
+    ...     weights: tuple[float, ...] | None = None
+    >>> read_options(Search, [("depth", "2"), ("weights", "1/0.5")], "search")
+    {'depth': 2, 'weights': [1.0, 0.5]}
+    >>> read_options(Search, [("depth", "x")], "search")
+    Traceback (most recent call last):
+    lattices.errors.OptionError: search: depth is a whole number, not 'x'
+    """
+    known = option_fields(kind, skip)
+    options: dict[str, Any] = {}
+    for name, text in given:
+        if name not in known:
+            raise unknown_option(what, name, known, spell)
+        if name in options:
+            raise OptionError(f"{what}: {spell(name)} is given twice")
+        if readers is not None and name in readers:
+            options[name] = readers[name](text)
+            continue
+        hint = _hint_of(kind, known[name])
+        try:
+            options[name] = read_value(hint, text)
+        except ValueError:
+            raise OptionError(f"{what}: {spell(name)} is {expected(hint)}, not {text!r}") from None
+    return options
+
+
+def option_fields(kind: type[Any], skip: Iterable[str] = ()) -> dict[str, Field[Any]]:
+    """Return the fields of a dataclass that are options, by name."""
+    left_out = frozenset(skip)
+    return {each.name: each for each in fields(kind) if each.init and each.name not in left_out}
+
+
+def _hint_of(kind: type[Any], field: Field[Any]) -> Any:
+    """Return the type of a field; of one that only type checkers know, the type of its default."""
+    if not isinstance(field.type, str):
+        return field.type
+    owner = next(one for one in kind.__mro__ if field.name in vars(one).get("__annotations__", {}))
+    names = vars(sys.modules[owner.__module__])
+    try:
+        found = get_type_hints(SimpleNamespace(__annotations__={field.name: field.type}), names)
+    except NameError:
+        default = field.default
+        return type(default) if isinstance(default, bool | int | float) else str
+    return found[field.name]
+
+
+def _plain(hint: Any) -> Any:
+    """Return what an optional thing is if it is there."""
+    some = get_args(hint)
+    if get_origin(hint) in _UNIONS and NoneType in some and len(some) == 2:
+        return next(each for each in some if each is not NoneType)
+    return hint
+
+
+def _item_of(hint: Any) -> Any:
+    """Return what the items of a list are, if the hint is one of texts or numbers; or None."""
+    origin, inside = get_origin(hint), get_args(hint)
+    is_list = isinstance(origin, type) and issubclass(origin, Iterable)
+    if is_list and not issubclass(origin, Mapping) and inside[0] in (str, int, float):
+        return inside[0]
+    return None
+
+
+def expected(hint: Any) -> str:
+    """Return what a value of a type is called in a message."""
+    plain = _plain(hint)
+    if plain in _KINDS:
+        return _KINDS[plain]
+    if get_origin(plain) is Literal:
+        return "one of " + ", ".join(map(str, get_args(plain)))
+    item = _item_of(plain)
+    if item is None:
+        return "JSON"
+    return "a list of " + ("texts" if item is str else "numbers")
+
+
+def read_value(hint: Any, text: str) -> Any:
+    """Return a value of a type; ValueError if the text is none.
+
+    Examples
+    --------
+    >>> read_value(bool, "true"), read_value(int | None, "none"), read_value(list[float], "1/2")
+    (True, None, [1.0, 2.0])
+    """
+    plain = _plain(hint)
+    if plain is not hint and text == "none":
+        return None
+    if plain is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    if plain in (int, float):
+        return plain(text)
+    if plain is str or (get_origin(plain) in _UNIONS and str in get_args(plain)):
+        return text
+    if get_origin(plain) is Literal:
+        if text not in get_args(plain):
+            raise ValueError(text)
+        return text
+    item = _item_of(plain)
+    if item is None or text.startswith("["):
+        return json.loads(text)
+    return [item(each) for each in text.split("," if "," in text else "/") if each]
+
+
+def write_value(value: object) -> str:
+    """Return a value as an option's text, which :func:`read_value` reads back.
+
+    Examples
+    --------
+    >>> [write_value(each) for each in (True, 2.0, 0.5, None, "words", [1.0, 0.5])]
+    ['true', '2', '0.5', 'none', 'words', '1/0.5']
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, list | tuple):
+        return "/".join(map(write_value, value))
+    return "none" if value is None else str(value)
+
+
+def option_texts(kind: type[Any], skip: Iterable[str] = ()) -> list[str]:
+    """Return the options with their defaults as they are written; alone what has no default.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Search:
+    ...     depth: int = 3
+    ...     floor: float | None = None
+    >>> option_texts(Search)
+    ['depth=3', 'floor']
+    """
+    return [
+        name if each.default in (None, MISSING, ()) else f"{name}={write_value(each.default)}"
+        for name, each in option_fields(kind, skip).items()
+    ]

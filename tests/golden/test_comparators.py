@@ -1,0 +1,39 @@
+"""What other programs answer, for CDER, RIBES, CharacTER and LeBLEU.
+
+Each line of ``comparators.tsv``: the distance of Moses' ``CderScorer``, the score of RIBES.py
+1.03.1, that of the package ``cer`` 1.2.0 (the authors' CharacTER.py, cut at 1), that of
+LeBLEU's ``lebleu.py`` with ``-n 4 -t 0.4``; hypothesis and reference.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fstmetrics import CDER, RIBES, CharacTER, LeBLEU, corpus_score
+
+LINES = [
+    line.split("\t")
+    for line in (Path(__file__).parent / "comparators.tsv").read_text("utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: "|".join(line[4:]))
+def test_a_segment(line):
+    cder, ribes, character, lebleu = map(float, line[:4])
+    hypothesis, reference = line[4:]
+    assert CDER().stats(hypothesis, [reference])[0] == cder
+    assert RIBES().against([reference]).score(hypothesis) == pytest.approx(ribes, abs=1e-12)
+    found = CharacTER().against([reference]).score(hypothesis)
+    assert min(1.0, found) == pytest.approx(character, abs=1e-12)
+    assert LeBLEU().against([reference]).score(hypothesis) == pytest.approx(lebleu, abs=1e-12)
+
+
+def test_a_corpus():
+    hypotheses, references = [line[4] for line in LINES], [[line[5]] for line in LINES]
+    # from the same run of lebleu.py, over all lines
+    assert corpus_score(LeBLEU(), hypotheses, references) == pytest.approx(0.6789954732409873)
+    # RIBES.py prints the mean
+    mean = sum(float(line[1]) for line in LINES) / len(LINES)
+    assert corpus_score(RIBES(), hypotheses, references) == pytest.approx(mean, abs=1e-12)
