@@ -176,7 +176,7 @@ def _fastest_call(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tu
 def _timed(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[float, float]:
     """Return the seconds of one call of the engine, and those spent in the native search."""
     inside = 0.0
-    search = kernel_module.search_lattices
+    search = kernel_module.search_spaces
 
     def timed(*arguments: Any) -> Any:
         nonlocal inside
@@ -185,10 +185,10 @@ def _timed(engine: Engine, corpus: Corpus, machines: list[Machine]) -> tuple[flo
         inside += perf_counter() - begin
         return found
 
-    kernel_module.search_lattices = timed
+    kernel_module.search_spaces = timed
     try:
         begin = perf_counter()
         engine.best(problems_of(corpus, machines))
         return perf_counter() - begin, inside
     finally:
-        kernel_module.search_lattices = search
+        kernel_module.search_spaces = search

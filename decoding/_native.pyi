@@ -1,7 +1,7 @@
 """Oracles, minimum risk and training over lattices and forests."""
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, overload
+from collections.abc import Sequence
+from typing import Annotated, overload
 
 import fstmetrics._native
 import lattices._native
@@ -49,14 +49,14 @@ class OracleTable:
     def one_best_stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
         """Return the statistics of the model's own choice."""
 
-def search_words(problems: Iterable[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], fstmetrics._native.WordMetric, tuple[object, ...]]], most: int, model_weight: float, memory: int, workers: int, one_best: bool) -> tuple[OracleTable, list[tuple[int, int, list[int]]]]:
+def search_words(problems: Sequence[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], fstmetrics._native.WordMetric, tuple[object, ...]]], model_weight: float, memory: int, workers: int, one_best: bool) -> tuple[OracleTable, list[tuple[int, int, list[int]]]]:
     """
     Compile the references of each space, search it, and score what was found.
 
     A problem has the columns of a lattice or forest, those of its features or None, the
     numbers and the strings of its vocabulary, the metric, and the references:
-    texts, or tuples of words. There are at most so many; while they are read, others are
-    searched on threads. Each search may take so many bytes. Returns a row for each problem,
+    texts, or tuples of words. Each search may take so many bytes. Returns a row for each
+    problem,
     and where there is no oracle the place, the outcome and the arcs in a list: 1, no path is
     complete; 2, the path's model score overflows; 3, it takes more memory, or a forest cannot
     be searched. With `one_best` the model's own choice is scored, too.
@@ -109,7 +109,7 @@ def prefix_tree(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     state but the first, and the mass and the best score of the entries that end in each.
     """
 
-def search_bleu(problems: Sequence[tuple[object, Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scoring: tuple[int, float, bool, bool], lengths: tuple[int, bool], wanted: tuple[int, bool, bool, float], limits: tuple[int, int, int], workers: int) -> list[tuple[list[list[int]], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], float, bool, bool, int]]:
+def search_bleu(problems: Sequence[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scoring: tuple[int, float, bool, bool], lengths: tuple[int, bool], wanted: tuple[int, bool, bool, float], limits: tuple[int, int, int], workers: int) -> list[tuple[list[list[int]], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], float, bool, bool, int]]:
     """
     Search spaces for their best sentences under BLEU.
 
@@ -149,7 +149,7 @@ def average_matches(unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), or
     Return the matches of sentences by order, clipped by the expected counts of others.
     """
 
-def envelopes(spaces: list[Any], lines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], int, int]:
+def envelopes(spaces: Sequence[lattices._native.LatticeColumns | lattices._native.ForestColumns], lines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], int, int]:
     """
     Return the envelopes of lattices and forests, end to end: where each begins, slopes,
     intercepts, steps, edges and words of the segments; then the first space of which there is
@@ -201,12 +201,8 @@ def path_masses(lattice: lattices._native.LatticeColumns, label: Annotated[NDArr
 class RiskSearch:
     """The search for the best path under a weighted sum of alignments."""
 
-    def __init__(self, lattice: lattices._native.LatticeColumns, order: int, costs: tuple[float, float, float], length: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], memory: int) -> None:
-        """
-        Costs are those of insertions and deletions and the weight of the heaviest match;
-        matches are columns of words, positions and weights. The weightiest alignments first
-        make the search fastest.
-        """
+    def __init__(self, lattice: lattices._native.LatticeColumns, alignments: lattices._native.AlignmentListColumns, share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], memory: int) -> None:
+        """The weightiest alignments first make the search fastest."""
 
     def run(self, floor: float, equal: float, beam: int, budget: int, bytes: int) -> tuple[int, float, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
         """

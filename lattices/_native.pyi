@@ -394,11 +394,6 @@ class ForestSearch:
 
 FOREST_SEARCH: ForestSearch = ...
 
-def search_forests(forests: Sequence[ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns, float, float]]], model_weight: float, memory: int, workers: int) -> list[tuple[str, bool, float, Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], int]]:
-    """
-    Return for each forest why it cannot be searched, or nothing, whether that would take more than so many bytes, the best value, the edges of a derivation from the top down, and its part.
-    """
-
 def rank_forest(forest: ForestColumns, said: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], machine: Sequence[tuple[AlignmentColumns, float, float]], model_weight: float, k: int, memory: int) -> tuple[list[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]], list[tuple[float, bool]]]:
     """
     Return the derivations of the best sentences, and how much less than the best was looked for each time and whether that was all.
@@ -485,13 +480,14 @@ class AlignmentColumns:
 class AutomatonColumns:
     """The columns of an automaton, checked and put in order."""
 
-    def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, automaton: RowAutomatonColumns) -> None: ...
 
-def search_lattices(lattices: Sequence[LatticeColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, memory: int, workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[tuple[int, str]]]:
+def search_spaces(spaces: Sequence[LatticeColumns | ForestColumns], machines: Sequence[Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]]], model_weight: float, memory: int, workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], list[tuple[int, str, bool]]]:
     """
-    Return the value of the best path of each lattice, the part of the machine it comes
-    from (-1 where no path is complete), where its arcs begin in a column of all, and
-    which lattices are too large for so many bytes, and why.
+    Return the value of the best path or derivation of each space, the part of the
+    machine it comes from (-1 where no path is complete), where its arcs or edges begin
+    in a column of all, and which spaces cannot be searched, why, and whether it would
+    take more than so many bytes.
 
     A machine is a sequence of parts (automaton, denominator, bonus).
     """
@@ -604,15 +600,16 @@ def list_graph(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order=
     Return the prefix tree of weighted sentences label[offset[i]:offset[i + 1]].
     """
 
+class AlignmentListColumns:
+    """Alignments of one order and with the same costs, checked."""
+
+    def __init__(self, order: int, insertion: float, deletion: float, heaviest: float, length: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], position: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
 class AlignmentSet:
     """Several alignments of one order, ready to be read by rows."""
 
-    def __init__(self, order: int, costs: tuple[float, float, float], length: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float) -> None:
-        """
-        Costs are those of insertions and deletions and the weight of the heaviest match;
-        matches are columns of words, positions and weights. Sums of gains stay below the
-        largest.
-        """
+    def __init__(self, alignments: AlignmentListColumns, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float) -> None:
+        """Sums of gains stay below the largest."""
 
     def read(self, number: int, words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]]:
         """

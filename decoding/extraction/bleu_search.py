@@ -27,6 +27,11 @@ from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice
 from lattices.vocabulary import Vocabulary
 
+#: a problem as the native search takes it: columns, units, words, references and their offsets
+Given = tuple[
+    _native.LatticeColumns | _native.ForestColumns, IntColumn, IntColumn, IntColumn, IntColumn
+]
+
 #: labels of a lattice that are searched without a bound, which costs about as much to make
 QUICK = 30_000
 #: stands for words of references that no space has
@@ -173,7 +178,7 @@ class Problem(NamedTuple):
     evaluator: Evaluator
     matches: ClippedMatches
     prepared: Prepared[Any]
-    given: tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]
+    given: Given
 
     def hypothesis(self, path: Sequence[int]) -> Hypothesis:
         """Return the sentence of a path or derivation of the prepared space."""
@@ -260,9 +265,7 @@ def _prepared(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]
     return Prepared(*to_characters(space, matches.spaces))
 
 
-def _given(
-    space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches
-) -> tuple[object, IntColumn, IntColumn, IntColumn, IntColumn]:
+def _given(space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches) -> Given:
     """Return a problem as the native search takes it."""
     inside: Lattice | Forest = prepared.space
     labels = inside.label if isinstance(inside, Lattice) else inside.symbol

@@ -411,7 +411,7 @@ def _by_words(
 
     ours = search.is_ours
     table, trouble = search_words(
-        problems(), len(spaces), model_weight, search.memory, search.workers, one_best
+        list(problems()), model_weight, search.memory, search.workers, one_best
     )
     for place, outcome, arcs in trouble:
         lattice = cast(Lattice, spaces[indexes[place]])

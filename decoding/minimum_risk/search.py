@@ -24,13 +24,14 @@ from decoding.minimum_risk.pairwise import expected_scores, ranked
 from decoding.minimum_risk.results import Consensus, MBRProblem, Method, checked_scale
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import AlignmentMetric
+from lattices._native import AlignmentListColumns
 from lattices.algorithms import to_lattice, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection import Alignment
-from lattices.intersection.automata import alignment_of
+from lattices.intersection.automata import alignment_of, list_columns
 from lattices.intersection.engine import sized
 from lattices.limits import MEMORY
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
@@ -159,10 +160,7 @@ class Search(Method):
             raise no_complete_path(lattice)
         of = _alignments(units, metric, evidence)
         with sized(lattice):
-            search = RiskSearch(
-                units.columns, of.order, of.costs, of.length, of.offset,
-                (of.word, of.position, of.weight), of.share, memory,
-            )  # fmt: skip
+            search = RiskSearch(units.columns, of.columns, of.share, memory)
         if self.beam is not None:
             ended, _, path = search.run(-np.inf, _EQUAL, min(self.beam, _MOST), self.budget, memory)
             return prepared.original(ints(path)), ended == _COMPLETE
@@ -219,32 +217,18 @@ def _best_listed(
 
 
 class _Alignments(NamedTuple):
-    """Alignments to all sentences of evidence, in columns.
+    """Alignments to all sentences of evidence.
 
     Attributes
     ----------
-    order : int
-    costs : tuple of float
-        Of an insertion and of a deletion, and the weight of the heaviest match, in units.
-    length : int32 column
-        The words of each sentence.
-    offset : int32 column
-        The matches of sentence ``e`` are ``offset[e]`` up to ``offset[e + 1]``.
-    word, position, weight : columns
-        A word of the lattice, what it matches and by how many units.
+    columns : AlignmentListColumns
     share : float64 column
         What a unit of each is worth.
     constant : float
         To be added to the weighted sum of gains.
     """
 
-    order: int
-    costs: tuple[float, float, float]
-    length: IntColumn
-    offset: IntColumn
-    word: IntColumn
-    position: IntColumn
-    weight: FloatColumn
+    columns: AlignmentListColumns
     share: FloatColumn
     constant: float
 
@@ -259,13 +243,7 @@ def _alignments(lattice: Lattice, metric: AlignmentMetric, evidence: Evidence) -
     made = [_alignment(lattice, metric, sentences.tokens(entry)) for entry in range(len(sentences))]
     alignments, denominators, bonuses = zip(*made, strict=True)
     return _Alignments(
-        alignments[0].order,
-        (alignments[0].insertion, alignments[0].deletion, alignments[0].heaviest),
-        ints([each.length for each in alignments]),
-        ints(np.cumsum([0, *(len(each.word) for each in alignments)])),
-        ints(np.concatenate([each.word for each in alignments])),
-        ints(np.concatenate([each.position for each in alignments])),
-        floats(np.concatenate([each.weight for each in alignments])),
+        list_columns(alignments),
         floats(weights / denominators),
         float(weights / denominators @ bonuses),
     )
@@ -296,14 +274,19 @@ def _of_equal_words(
     bonus = np.array([bonus for _, _, bonus in made])[place]
     known = word > 0
     position = np.arange(len(word)) - np.repeat(offset[:-1], length)
-    return _Alignments(
+    columns = AlignmentListColumns(
         alignment.order,
-        (alignment.insertion, alignment.deletion, alignment.heaviest),
+        alignment.insertion,
+        alignment.deletion,
+        alignment.heaviest,
         ints(length),
         ints(np.concatenate([[0], np.cumsum(known)])[offset]),
         ints(word[known]),
         ints(position[known]),
         floats(np.full(int(known.sum()), alignment.heaviest)),
+    )
+    return _Alignments(
+        columns,
         floats(share),
         float(share @ bonus),
     )

@@ -19,15 +19,16 @@ namespace decoding {
 using lattices::Forest;
 using lattices::Lattice;
 
-inline Index words_in(const Lattice&, std::span<const Index> classes, Index arc) {
-  return classes[arc] >= 0;
+// Call use(class) for the words of an arc or edge.
+template <class Use>
+void for_words(const Lattice&, std::span<const Index> classes, Index arc, Use&& use) {
+  if (classes[arc] >= 0) use(classes[arc]);
 }
-inline Index words_in(const Forest& forest, std::span<const Index> classes, Index edge) {
-  Index count = 0;
+template <class Use>
+void for_words(const Forest& forest, std::span<const Index> classes, Index edge, Use&& use) {
   for (auto at = forest.symbol_offset[edge]; at < forest.symbol_offset[edge + 1]; ++at) {
-    count += classes[at] >= 0;
+    if (classes[at] >= 0) use(classes[at]);
   }
-  return count;
 }
 inline bool ends(const Lattice& lattice, Index state) { return !std::isinf(lattice.final[state]); }
 inline bool ends(const Forest& forest, Index node) { return node == forest.root; }
@@ -43,7 +44,9 @@ std::pair<Index, Index> lengths_of(const Space& space, std::span<const Index> cl
     auto& [low, high] = range[node];
     if (space.begins(node)) low = high = 0;
     for (const Index edge : space.incoming(node)) {
-      Index least = words_in(space, classes, edge), most = least;
+      Index least = 0;
+      for_words(space, classes, edge, [&](Index) { ++least; });
+      Index most = least;
       bool reached = true;
       for (const Index tail : space.tails(edge)) {
         reached &= range[tail].second >= 0;
@@ -62,32 +65,6 @@ std::pair<Index, Index> lengths_of(const Space& space, std::span<const Index> cl
   return {shortest, longest};
 }
 
-// The most that a sentence up to an edge has of each class of words, given that of nodes; false
-// if there is none.
-inline bool most_of_edge(const Lattice& lattice, const ReferenceNgrams& grams,
-                         std::span<const Index> classes, Index arc, const std::vector<Index>& most,
-                         std::vector<Index>& sum) {
-  const auto from = most.begin() + lattice.src[arc] * grams.classes();
-  if (*from < 0) return false;
-  std::copy(from, from + grams.classes(), sum.begin());
-  if (classes[arc] >= 0) ++sum[classes[arc]];
-  return true;
-}
-inline bool most_of_edge(const Forest& forest, const ReferenceNgrams& grams,
-                         std::span<const Index> classes, Index edge, const std::vector<Index>& most,
-                         std::vector<Index>& sum) {
-  std::fill(sum.begin(), sum.end(), 0);
-  for (const Index tail : forest.tails(edge)) {
-    const auto from = most.begin() + tail * grams.classes();
-    if (*from < 0) return false;
-    for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += from[c];
-  }
-  for (auto at = forest.symbol_offset[edge]; at < forest.symbol_offset[edge + 1]; ++at) {
-    if (classes[at] >= 0) ++sum[classes[at]];
-  }
-  return true;
-}
-
 // Whether an n-gram may occur more often than its limit: by the most that a sentence has of each
 // of its words.
 template <class Space>
@@ -99,7 +76,15 @@ std::vector<char> might_exceed(const Space& space, const ReferenceNgrams& grams,
     const auto at = most.begin() + node * width;
     if (space.begins(node)) std::fill(at, at + width, 0);
     for (const Index edge : space.incoming(node)) {
-      if (!most_of_edge(space, grams, classes, edge, most, sum)) continue;
+      std::ranges::fill(sum, 0);
+      bool reached = true;
+      for (const Index tail : space.tails(edge)) {
+        const auto from = most.begin() + tail * width;
+        reached &= *from >= 0;
+        for (std::size_t c = 0; c < width; ++c) sum[c] += from[c];
+      }
+      if (!reached) continue;
+      for_words(space, classes, edge, [&](Index word_class) { ++sum[word_class]; });
       for (std::size_t c = 0; c < width; ++c) at[c] = std::max(at[c], sum[c]);
     }
     for (std::size_t c = 0; c < width; ++c) total[c] = std::max(total[c], at[c]);

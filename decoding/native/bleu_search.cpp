@@ -1,12 +1,6 @@
 // The best sentences of spaces under BLEU: the bindings.
 #include "decoding/native/bleu_search.hpp"
 
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <tuple>
-#include <variant>
-
 #include "decoding/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
 
@@ -18,7 +12,7 @@ namespace {
 
 // A problem as Python has it: a space, the units and words of its arcs or symbols, references and
 // where each begins.
-using Given = std::tuple<nb::object, Ints, Ints, Ints, Ints>;
+using Given = std::tuple<AnySpace, Ints, Ints, Ints, Ints>;
 // Paths, statistics, rows that dominate all, the bound, whether a search was completed, whether the
 // answer is proven, the number of labels.
 using Answer = std::tuple<std::vector<std::vector<Index>>, Matrix<double>, Matrix<double>, double,
@@ -26,23 +20,24 @@ using Answer = std::tuple<std::vector<std::vector<Index>>, Matrix<double>, Matri
 
 using Problem = std::variant<BleuProblem<Lattice>, BleuProblem<Forest>>;
 
+std::size_t num_symbols(const Lattice& lattice) { return lattice.label.size(); }
+std::size_t num_symbols(const Forest& forest) { return forest.symbol.size(); }
+
 Problem checked(const Given& given) {
   const auto& [space, unit, word, reference, offset] = given;
   const fstmetrics::Sentences references{view(reference), view(offset)};
   fstmetrics::check(references);
-  const auto fits = [&](std::size_t size) {
-    if (unit.shape(0) != size || word.shape(0) != size) {
-      throw option_error("units or words that do not fit the space");
-    }
-  };
-  if (nb::isinstance<LatticeColumns>(space)) {
-    const auto* lattice = nb::cast<const LatticeColumns*>(space);
-    fits(lattice->label.size());
-    return BleuProblem<Lattice>{lattice, view(unit), view(word), references};
-  }
-  const auto* forest = nb::cast<const ForestColumns*>(space);
-  fits(forest->symbol.size());
-  return BleuProblem<Forest>{forest, view(unit), view(word), references};
+  return std::visit(
+      [&](const auto* columns) -> Problem {
+        const std::size_t size = num_symbols(*columns);
+        if (unit.shape(0) != size || word.shape(0) != size) {
+          throw option_error("units or words that do not fit the space");
+        }
+        using Columns = std::decay_t<decltype(*columns)>;
+        using Space = std::conditional_t<std::is_base_of_v<Lattice, Columns>, Lattice, Forest>;
+        return BleuProblem<Space>{columns, view(unit), view(word), references};
+      },
+      space);
 }
 
 template <std::size_t W>

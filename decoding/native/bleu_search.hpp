@@ -30,7 +30,6 @@
 #include "decoding/native/bleu_labels.hpp"
 #include "decoding/native/bleu_limits.hpp"
 #include "decoding/native/bleu_passes.hpp"
-#include "decoding/native/bleu_traceback.hpp"
 #include "fstmetrics/native/bleu.hpp"
 #include "fstmetrics/native/ngrams.hpp"
 #include "lattices/native/interning.hpp"
@@ -203,7 +202,7 @@ class BleuSearch {
                        length, matches, poll);
       highest = std::min(highest, bound_.value());
       const auto arcs = bound_.path(lattice);
-      const double last = lattice.final[arcs.empty() ? lattice.start : lattice.dst[arcs.back()]];
+      const double last = lattice.final[lattice.last(arcs)];
       if (std::isinf(last)) break;  // all score 0, and no path is better than another
       words_.clear();
       double model = last;

@@ -25,7 +25,7 @@ struct WordedLattice {
   std::vector<Index> words, arc_word;  // labels; the number of each arc's word, -1 for epsilon
 
   explicit WordedLattice(const lattices::Lattice& given)
-      : lattice(given), alive(given.num_nodes(), 0), words(given.label.begin(), given.label.end()) {
+      : lattice(given), alive(given.num_nodes(), 0), words(lattices::list_words(given.label)) {
     std::vector<char> reached(given.num_nodes(), 0);
     reached[given.start] = 1;
     // arcs are sorted by source, so the one order serves both directions
@@ -37,9 +37,6 @@ struct WordedLattice {
     }
     for (Index arc = given.num_edges(); arc-- > 0;) alive[given.src[arc]] |= alive[given.dst[arc]];
     for (Index state = 0; state < given.num_nodes(); ++state) alive[state] &= reached[state];
-    std::sort(words.begin(), words.end());
-    words.erase(std::unique(words.begin(), words.end()), words.end());
-    if (!words.empty() && words.front() == 0) words.erase(words.begin());
     arc_word.reserve(given.num_edges());
     for (const Index label : given.label) arc_word.push_back(number(label));
   }

@@ -70,8 +70,7 @@ EditAnswer solve(EditProblem& problem, const EditOptions& options, Poll& poll) {
   answer.score = reader.read(*answer.found.path, words);
   if (problem.features == nullptr) return answer;
   FeatureSums sums(problem.features->names.size());
-  for (const Index arc : *answer.found.path) sums.add(problem.features->edges, arc);
-  if (problem.features->ends.num_rows() > 0) sums.add(problem.features->ends, reader.last());
+  sums.add_path(*problem.features, lattice, *answer.found.path);
   sums.take([&](Index column, double sum) { answer.features.emplace_back(column, sum); });
   return answer;
 }

@@ -1,10 +1,6 @@
 // Upper envelopes along a line of weights: the bindings.
 #include "decoding/native/envelope.hpp"
 
-#include <nanobind/stl/tuple.h>
-
-#include <tuple>
-
 #include "decoding/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
 
@@ -15,6 +11,10 @@ namespace {
 using namespace lattices;
 
 static_assert(sizeof(Line) == 2 * sizeof(double));
+
+// The lines of a space: of its edges, and of the ends of a lattice.
+std::int64_t num_lines(const Lattice& lattice) { return lattice.num_edges() + lattice.num_nodes(); }
+std::int64_t num_lines(const Forest& forest) { return forest.num_edges(); }
 
 std::span<const Line> lines_of(const Table<double>& table) {
   if (table.shape(1) != 2) throw option_error("lines have two columns, intercepts and slopes");
@@ -76,30 +76,23 @@ auto give_envelopes(std::vector<Envelope> parts) {
 void bind_envelope(nb::module_& module) {
   module.def(
       "envelopes",
-      [](const nb::typed<nb::list, nb::any>& spaces, const Table<double>& lines,
+      [](const std::vector<AnySpace>& spaces, const Table<double>& lines,
          const Column<std::int64_t>& offset, int threads) {
         const auto rows = lines_of(lines);
         const auto bounds = view(offset);
-        std::vector<const LatticeColumns*> of_lattice(spaces.size(), nullptr);
-        std::vector<const ForestColumns*> of_forest(spaces.size(), nullptr);
         if (bounds.size() != spaces.size() + 1) throw option_error("one more offset than spaces");
         for (std::size_t at = 0; at < spaces.size(); ++at) {
-          std::size_t needed = 0;
-          if (nb::try_cast(spaces[at], of_lattice[at])) {
-            needed = of_lattice[at]->src.size() + of_lattice[at]->final.size();
-          } else {
-            of_forest[at] = nb::cast<const ForestColumns*>(spaces[at]);
-            needed = of_forest[at]->head.size();
-          }
-          if (bounds[at] < 0 || bounds[at + 1] - bounds[at] != static_cast<std::int64_t>(needed) ||
+          const auto needed =
+              std::visit([](const auto* space) { return num_lines(*space); }, spaces[at]);
+          if (bounds[at] < 0 || bounds[at + 1] - bounds[at] != needed ||
               bounds[at + 1] > static_cast<std::int64_t>(rows.size())) {
             throw option_error("lines that do not fit the spaces");
           }
         }
         const auto search = [&](std::size_t at, Envelope& found, Poll& poll) {
           const auto own = rows.subspan(bounds[at], bounds[at + 1] - bounds[at]);
-          found = of_lattice[at] != nullptr ? EnvelopeSearch(*of_lattice[at], own).run(poll)
-                                            : EnvelopeSearch(*of_forest[at], own).run(poll);
+          found = std::visit(
+              [&](const auto* space) { return EnvelopeSearch(*space, own).run(poll); }, spaces[at]);
         };
         return give_envelopes(search_batch<Envelope>(spaces.size(), threads, search));
       },
@@ -107,38 +100,33 @@ void bind_envelope(nb::module_& module) {
       "Return the envelopes of lattices and forests, end to end: where each begins, slopes,\n"
       "intercepts, steps, edges and words of the segments; then the first space of which there is\n"
       "none, and why.");
-  module.def(
-      "feature_lines",
-      [](const Ints& bounds, const Ints& columns, const Floats& values, const Floats& weights,
-         const Floats& direction) {
-        const auto bound = view(bounds), column = view(columns);
-        const auto value = view(values), weight = view(weights), way = view(direction);
-        if (bound.empty() || bound.back() != static_cast<Index>(column.size()) ||
-            column.size() != value.size() || weight.size() != way.size()) {
-          throw option_error("a matrix of features or weights that do not fit it");
-        }
-        for (const Index each : column) {
-          if (each < 0 || each >= static_cast<Index>(weight.size())) {
-            throw option_error("a feature without a weight");
-          }
-        }
-        std::vector<double> lines(2 * (bound.size() - 1));
-        unlocked([&] {
-          for (std::size_t row = 0; row + 1 < bound.size(); ++row) {
-            double intercept = 0.0, slope = 0.0;
-            for (Index entry = bound[row]; entry < bound[row + 1]; ++entry) {
-              intercept += value[entry] * weight[column[entry]];
-              slope += value[entry] * way[column[entry]];
-            }
-            lines[2 * row] = intercept;
-            lines[2 * row + 1] = slope;
-          }
-          return 0;
-        });
-        return give(std::move(lines), bound.size() - 1, 2);
-      },
-      "bounds"_a, "columns"_a, "values"_a, "weights"_a, "direction"_a,
-      "Return the intercept and the slope of each row of a sparse matrix of features.");
+  module.def("feature_lines",
+             native([](std::span<const Index> bound, std::span<const Index> column,
+                       std::span<const double> value, std::span<const double> weight,
+                       std::span<const double> way) {
+               if (bound.empty() || bound.back() != static_cast<Index>(column.size()) ||
+                   column.size() != value.size() || weight.size() != way.size()) {
+                 throw option_error("a matrix of features or weights that do not fit it");
+               }
+               for (const Index each : column) {
+                 if (each < 0 || each >= static_cast<Index>(weight.size())) {
+                   throw option_error("a feature without a weight");
+                 }
+               }
+               Grid<double> lines{std::vector<double>(2 * (bound.size() - 1)), bound.size() - 1, 2};
+               for (std::size_t row = 0; row < lines.rows; ++row) {
+                 double intercept = 0.0, slope = 0.0;
+                 for (Index entry = bound[row]; entry < bound[row + 1]; ++entry) {
+                   intercept += value[entry] * weight[column[entry]];
+                   slope += value[entry] * way[column[entry]];
+                 }
+                 lines.values[2 * row] = intercept;
+                 lines.values[2 * row + 1] = slope;
+               }
+               return lines;
+             }),
+             "bounds"_a, "columns"_a, "values"_a, "weights"_a, "direction"_a,
+             "Return the intercept and the slope of each row of a sparse matrix of features.");
   module.def(
       "list_envelope",
       [](const Table<double>& lines, const Ints& label, const Ints& offset) {

@@ -1,11 +1,7 @@
 // Expectations over all derivations: the bindings.
 #include "decoding/native/expectation.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
-
 #include <optional>
-#include <tuple>
 
 #include "decoding/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
@@ -38,10 +34,6 @@ namespace {
 // The columns of a Python DerivationGraph, checked once.
 using DerivationColumns = Kept<Derivations, Ints, Ints, Ints, Ints, Floats, Index>;
 
-auto given(DerivationArrays&& found) {
-  return give_all(found.in_offset, found.tail, found.tail_offset, found.slot, found.gain);
-}
-
 }  // namespace
 
 void bind_expectation(nb::module_& module) {
@@ -51,72 +43,59 @@ void bind_expectation(nb::module_& module) {
            "root"_a);
   module.def(
       "expectation",
-      [](const DerivationColumns& graph, const Floats& score, double scale, double tilt,
-         bool surprise) {
-        auto found = unlocked([&](Poll& poll) {
-          return expectation(graph, view(score), {scale, tilt, surprise}, poll);
-        });
-        return std::tuple(found.log_total, found.mean, found.variance,
-                          give(std::move(found.gradient)), give(std::move(found.count)));
-      },
+      native([](const DerivationColumns& graph, std::span<const double> score, double scale,
+                double tilt, bool surprise,
+                Poll& poll) { return expectation(graph, score, {scale, tilt, surprise}, poll); }),
       "graph"_a, "score"_a, "scale"_a, "tilt"_a, "surprise"_a,
       "Return the logarithm of the sum over all derivations, mean and variance of the value, and\n"
       "of each slot the derivative of the mean and how often it is used.");
-  module.def(
-      "lattice_derivations",
-      [](const LatticeColumns& lattice) {
-        const Index arcs = lattice.num_edges(), states = lattice.num_nodes();
-        std::vector<Index> slot(arcs), end(states, -1);
-        for (Index arc = 0; arc < arcs; ++arc) slot[arc] = arc;
-        for (Index state = 0; state < states; ++state) {
-          if (lattice.final[state] > kMinusInfinity) end[state] = arcs + state;
-        }
-        const std::vector<double> nothing(std::max(arcs, states), 0.0);
-        return given(from_the_end({lattice.src, lattice.dst, slot, end, nothing, nothing}));
-      },
-      "lattice"_a, "Return a lattice as a graph of derivations, all gains 0.");
+  module.def("lattice_derivations", native([](const Lattice& lattice) {
+               const Index arcs = lattice.num_edges(), states = lattice.num_nodes();
+               std::vector<Index> slot(arcs), end(states, -1);
+               for (Index arc = 0; arc < arcs; ++arc) slot[arc] = arc;
+               for (Index state = 0; state < states; ++state) {
+                 if (lattice.final[state] > kMinusInfinity) end[state] = arcs + state;
+               }
+               const std::vector<double> nothing(std::max(arcs, states), 0.0);
+               return from_the_end({lattice.src, lattice.dst, slot, end, nothing, nothing});
+             }),
+             "lattice"_a, "Return a lattice as a graph of derivations, all gains 0.");
   module.def(
       "word_states",
-      [](const LatticeColumns& units, const Ints& origin, const LatticeColumns& lattice) {
-        if (origin.shape(0) != units.src.size()) throw option_error("one origin for each arc");
+      native([](const Lattice& units, std::span<const Index> origin, const Lattice& lattice) {
+        if (origin.size() != units.src.size()) throw option_error("one origin for each arc");
         std::vector<Index> state(units.final.size(), lattice.start);
         // arcs are sorted by source and states are in topological order
-        for (std::size_t arc = 0; arc < units.src.size(); ++arc) {
-          const Index from = view(origin)[arc];
-          if (from >= lattice.num_edges()) throw option_error("no such arc");
-          state[units.dst[arc]] = from >= 0 ? lattice.dst[from] : state[units.src[arc]];
+        for (std::size_t arc = 0; arc < origin.size(); ++arc) {
+          if (origin[arc] >= lattice.num_edges()) throw option_error("no such arc");
+          state[units.dst[arc]] =
+              origin[arc] >= 0 ? lattice.dst[origin[arc]] : state[units.src[arc]];
         }
-        return give(std::move(state));
-      },
+        return state;
+      }),
       "units"_a, "origin"_a, "lattice"_a,
       "Return the state of the lattice of words for each state of that of characters; right for\n"
       "those between words, where alone a path may end.");
   module.def(
       "row_derivations",
-      [](const LatticeColumns& lattice, const RowTables& machine, std::size_t pairs,
-         std::size_t bytes, double factor, const Ints& arc_slot, const Ints& final_slot) {
-        if (arc_slot.shape(0) != lattice.src.size() ||
-            final_slot.shape(0) != lattice.final.size()) {
+      native([](const Lattice& lattice, const RowTables& machine, std::size_t pairs,
+                std::size_t bytes, double factor, std::span<const Index> arc_slot,
+                std::span<const Index> final_slot, Poll& poll) {
+        if (arc_slot.size() != lattice.src.size() || final_slot.size() != lattice.final.size()) {
           throw option_error("slots that do not fit the lattice");
         }
         using Found = std::optional<std::pair<DerivationArrays, double>>;
-        auto found = unlocked([&](Poll& poll) {
-          return machine.visit([&](const auto& reader) -> Found {
-            RowMachine rows(reader);
-            const auto classes =
-                arc_classes(lattice, [&](Index word) { return reader.class_of(word); });
-            if (!classes) throw space_error("a lattice has no complete path");
-            const auto product = row_product(lattice, *classes, rows, {pairs, bytes}, poll);
-            if (!product) return std::nullopt;
-            return std::pair(
-                product_derivations(lattice, *product, factor, view(arc_slot), view(final_slot)),
-                factor * product->opening);
-          });
+        return machine.visit([&](const auto& reader) -> Found {
+          RowMachine rows(reader);
+          const auto classes =
+              arc_classes(lattice, [&](Index word) { return reader.class_of(word); });
+          if (!classes) throw space_error("a lattice has no complete path");
+          const auto product = row_product(lattice, *classes, rows, {pairs, bytes}, poll);
+          if (!product) return std::nullopt;
+          return std::pair(product_derivations(lattice, *product, factor, arc_slot, final_slot),
+                           factor * product->opening);
         });
-        return given_or_none(found, [](auto& both) {
-          return std::tuple(given(std::move(both.first)), both.second);
-        });
-      },
+      }),
       "lattice"_a, "machine"_a, "pairs"_a, "bytes"_a, "factor"_a, "arc_slot"_a, "final_slot"_a,
       "Return the product of a lattice with rows as a graph of derivations, and its opening gain;\n"
       "None beyond the budget. Gains are multiplied by the factor.");

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "lattices/native/poll.hpp"
-#include "lattices/native/row_product.hpp"
+#include "lattices/native/rows.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
 

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "fstmetrics/native/aligning.hpp"
 #include "lattices/native/best.hpp"
-#include "lattices/native/forest_search.hpp"
 #include "lattices/native/intersection.hpp"
 #include "lattices/native/paths.hpp"
 
@@ -22,11 +22,9 @@ using lattices::Index;
 // A lattice or a forest, and the references of its segment as numbers of its vocabulary, negative
 // where a word is not in it.
 struct WordProblem {
-  const lattices::Lattice* lattice = nullptr;  // or
-  const lattices::Forest* forest = nullptr;
-  // of arcs and of final states, if there are some, with so many columns
-  const lattices::FeatureRows* features = nullptr;
-  const lattices::FeatureRows* final_features = nullptr;
+  std::variant<const lattices::Lattice*, const lattices::Forest*> space;
+  // if there are some, with so many columns
+  const lattices::Features* features = nullptr;
   std::size_t num_features = 0;
   const WordMetric* metric = nullptr;
   std::vector<Index> reference;
@@ -43,9 +41,8 @@ struct WordProblem {
 enum class Outcome { Found, NoPath, Overflow, Refused };
 
 struct WordOptions {
-  lattices::SearchOptions lattices;
-  lattices::forests::Options forests;
-  const lattices::forests::SearchHandle* search_forest = nullptr;
+  lattices::SearchOptions search;
+  const lattices::SearchHandle* forests = nullptr;
   // whether the best path by the model is scored, too
   bool one_best = false;
 };
@@ -68,6 +65,8 @@ struct WordOracle {
   // where they were asked for
   std::vector<Index> one_best;
   WordScore one_best_metric;
+
+  bool any() const { return outcome == Outcome::Found || outcome == Outcome::Overflow; }
 };
 
 // Solves problems one after the other, in memory that is kept from one to the next.
@@ -76,19 +75,16 @@ class WordSearch {
   WordOracle solve(const WordProblem& problem, const WordOptions& options, lattices::Poll& poll) {
     WordOracle found;
     compile(problem);
-    if (problem.lattice != nullptr) {
-      search(*problem.lattice, options, poll, found);
-    } else {
-      search(*problem.forest, options, poll, found);
-    }
-    if (found.outcome == Outcome::NoPath || found.outcome == Outcome::Refused) return found;
+    std::visit(
+        [&](const auto* space) {
+          search(*space, options, poll, found);
+          if (options.one_best && found.any()) found.one_best = best_words(*space, poll);
+        },
+        problem.space);
+    if (!found.any()) return found;
     add_features(problem, found);
     found.metric = score(problem, found.words, poll);
-    if (options.one_best) {
-      found.one_best = problem.lattice != nullptr ? best_words(*problem.lattice, poll)
-                                                  : best_words(*problem.forest, poll);
-      found.one_best_metric = score(problem, found.one_best, poll);
-    }
+    if (options.one_best) found.one_best_metric = score(problem, found.one_best, poll);
     return found;
   }
 
@@ -96,7 +92,7 @@ class WordSearch {
   void search(const lattices::Lattice& lattice, const WordOptions& options, lattices::Poll& poll,
               WordOracle& found) {
     try {
-      intersection_.search(lattice, parts_, options.lattices, best_, poll);
+      intersection_.search(lattice, parts_, options.search, best_, poll);
     } catch (const lattices::Error& error) {
       if (error.kind != lattices::ErrorKind::TooLarge) throw;
       found.outcome = Outcome::Refused;
@@ -106,25 +102,16 @@ class WordSearch {
     found.outcome = std::isfinite(best_.model) ? Outcome::Found : Outcome::Overflow;
     found.model = best_.model;
     found.arcs = best_.arcs;
-    found.words.reserve(found.arcs.size());
-    for (const Index arc : found.arcs) {
-      if (lattice.label[arc] != 0) found.words.push_back(lattice.label[arc]);
-    }
+    append_words(lattice, found.arcs, found.words);
   }
 
   void search(const lattices::Forest& forest, const WordOptions& options, lattices::Poll& poll,
               WordOracle& found) {
-    forest_parts_.clear();
-    for (std::size_t number = 0; number < parts_.size(); ++number) {
-      forest_parts_.push_back(
-          {&alignments_[number], parts_[number].denominator, parts_[number].bonus});
-    }
-    lattices::forests::Answer answer;
-    if (!options.search_forest->run(forest, forest_parts_, options.forests, poll, answer)) {
+    if (!options.forests->run(forest, parts_, options.search, poll, best_)) {
       found.outcome = Outcome::Refused;
       return;
     }
-    found.arcs = std::move(answer.edges);
+    found.arcs = best_.arcs;
     // sums cannot overflow, or the forest would have been refused
     found.model = lattices::DerivationReader(forest).read(found.arcs, found.words);
     found.outcome = Outcome::Found;
@@ -171,21 +158,15 @@ class WordSearch {
   void add_features(const WordProblem& problem, WordOracle& found) {
     if (problem.features == nullptr) return;
     sums_.widen(problem.num_features);
-    for (const Index arc : found.arcs) sums_.add(*problem.features, arc);
-    if (problem.lattice != nullptr && problem.final_features->num_rows() > 0) {
-      const auto& lattice = *problem.lattice;
-      const Index last = found.arcs.empty() ? lattice.start : lattice.dst[found.arcs.back()];
-      sums_.add(*problem.final_features, last);
-    }
+    std::visit([&](const auto* space) { sums_.add_path(*problem.features, *space, found.arcs); },
+               problem.space);
     found.features.reserve(problem.num_features);
     sums_.take([&](Index column, double sum) { found.features.emplace_back(column, sum); });
   }
 
   static std::vector<Index> best_words(const lattices::Lattice& lattice, lattices::Poll& poll) {
     std::vector<Index> words;
-    for (const Index arc : lattices::best_edges(lattice, poll)) {
-      if (lattice.label[arc] != 0) words.push_back(lattice.label[arc]);
-    }
+    append_words(lattice, lattices::best_edges(lattice, poll), words);
     return words;
   }
   static std::vector<Index> best_words(const lattices::Forest& forest, lattices::Poll& poll) {
@@ -218,7 +199,6 @@ class WordSearch {
   std::vector<double> weight_, stats_;
   std::vector<lattices::Alignment> alignments_;
   std::vector<lattices::Part> parts_;
-  std::vector<lattices::forests::Part> forest_parts_;
 };
 
 }  // namespace decoding

@@ -1,11 +1,8 @@
 // The search for the best path under a weighted sum of alignments: the bindings.
 #include "decoding/native/search.hpp"
 
-#include <nanobind/stl/tuple.h>
-
 #include <cmath>
 #include <memory>
-#include <tuple>
 #include <variant>
 
 #include "decoding/native/bindings.hpp"
@@ -18,9 +15,7 @@ using namespace lattices;
 namespace {
 
 void check(const AlignmentList& list, std::size_t shares) {
-  if (!list.fits() || shares != list.length.size()) {
-    throw option_error("the columns of alignments do not fit each other");
-  }
+  if (shares != list.length.size()) throw option_error("not as many shares as alignments");
   bool whole = true;
   for (const double gain : {list.insertion, list.deletion, list.heaviest}) {
     whole = whole && gain == std::rint(gain);
@@ -96,28 +91,19 @@ void bind_search(nb::module_& module) {
                                 "The search for the best path under a weighted sum of alignments.")
       .def(
           "__init__",
-          [](LatticeRiskSearch* self, const LatticeColumns& lattice, Index order,
-             const std::tuple<double, double, double>& costs, const Ints& length,
-             const Ints& offset, const std::tuple<Ints, Ints, Floats>& matches, const Floats& share,
-             std::size_t memory) {
-            const auto& [insertion, deletion, heaviest] = costs;
-            const auto& [word, position, weight] = matches;
-            const AlignmentList list{order,      insertion,      deletion,
-                                     heaviest,   view(length),   view(offset),
-                                     view(word), view(position), view(weight)};
-            unlocked([&] { new (self) LatticeRiskSearch(lattice, list, view(share), memory); });
+          [](LatticeRiskSearch* self, const LatticeColumns& lattice,
+             const AlignmentListColumns& alignments, const Floats& share, std::size_t memory) {
+            unlocked(
+                [&] { new (self) LatticeRiskSearch(lattice, alignments, view(share), memory); });
           },
-          "lattice"_a, "order"_a, "costs"_a, "length"_a, "offset"_a, "matches"_a, "share"_a,
-          "memory"_a, nb::keep_alive<1, 2>(),
-          "Costs are those of insertions and deletions and the weight of the heaviest match;\n"
-          "matches are columns of words, positions and weights. The weightiest alignments first\n"
-          "make the search fastest.")
+          "lattice"_a, "alignments"_a, "share"_a, "memory"_a, nb::keep_alive<1, 2>(),
+          "The weightiest alignments first make the search fastest.")
       .def(
           "run",
           [](LatticeRiskSearch& self, double floor, double equal, std::size_t beam,
              std::size_t budget, std::size_t bytes) {
             auto found = unlocked([&] { return self.run({floor, equal, beam, budget, bytes}); });
-            return std::tuple(static_cast<int>(found.end), found.gain, give(std::move(found.arcs)));
+            return shown(found);
           },
           "floor"_a, "equal"_a, "beam"_a, "budget"_a, "bytes"_a,
           "Return how it ended (0: complete, 1: cut, 2: too many), the gain, the arcs.");

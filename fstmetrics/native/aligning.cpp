@@ -26,74 +26,66 @@ struct TableWeight {
 
 // Align under a table of weights, and return what use(aligner, weights) makes of it.
 template <class Use>
-auto aligned(const Table<double>& weight, const AlignmentCosts& costs, Use&& use) {
-  return unlocked([&](Poll& poll) {
-    const TableWeight worth(weight);
-    Aligner aligner(costs);
-    aligner.align(weight.shape(0), weight.shape(1), worth, poll);
-    return use(aligner, worth);
-  });
+auto align(const Table<double>& weight, const AlignmentCosts& costs, Poll& poll, Use&& use) {
+  const TableWeight worth(weight);
+  Aligner aligner(costs);
+  aligner.align(weight.shape(0), weight.shape(1), worth, poll);
+  return use(aligner, worth);
 }
 
 }  // namespace
 
 void bind_aligning(nb::module_& module) {
-  module.def(
-      "align",
-      [](const Table<double>& weight, std::size_t order, double insertion, double deletion) {
-        const auto costs = costs_of(order, insertion, deletion);
-        auto steps = aligned(weight, costs, [](const Aligner& aligner, const TableWeight&) {
-          std::vector<std::int32_t> columns;
-          for (const auto& step : aligner.steps()) {
-            columns.insert(columns.end(),
-                           {step.operation, step.hypothesis, step.reference, step.run});
-          }
-          return columns;
-        });
-        const auto count = steps.size() / 4;
-        return give(std::move(steps), count, 4);
-      },
-      "weight"_a, "order"_a, "insertion"_a, "deletion"_a,
-      "Return the best alignment: rows (operation, hypothesis, reference, run).");
-  module.def(
-      "soft_statistics",
-      [](const Table<double>& weight, std::size_t order, double insertion, double deletion) {
-        const auto costs = costs_of(order, insertion, deletion);
-        return give(aligned(weight, costs, [](const Aligner& aligner, const TableWeight& worth) {
-          std::vector<double> row(aligner.width());
-          aligner.statistics(worth, row);
-          return row;
-        }));
-      },
-      "weight"_a, "order"_a, "insertion"_a, "deletion"_a,
-      "Return the statistics of the best alignment under a table of weights.");
-  module.def(
-      "number_statistics",
-      [](const Ints& hypothesis, const Ints& reference, std::size_t order, double insertion,
-         double deletion) {
-        Aligner aligner(costs_of(order, insertion, deletion));
-        std::vector<double> row(aligner.width());
-        unlocked([&](Poll& poll) {
-          number_statistics(aligner, view(hypothesis), view(reference), poll, row);
-        });
-        return give(std::move(row));
-      },
-      "hypothesis"_a, "reference"_a, "order"_a, "insertion"_a, "deletion"_a,
-      "Return the statistics of the best alignment of words given as numbers.");
-  module.def(
-      "list_statistics",
-      [](const Table<double>& table, const Ints& unit, const Ints& offset, std::size_t order,
-         double insertion, double deletion) {
-        const auto costs = costs_of(order, insertion, deletion);
-        const Sentences list{view(unit), view(offset)};
-        check(list, table.shape(0));
-        auto rows = unlocked([&](Poll& poll) {
-          return list_statistics(list, view(table), table.shape(1), costs, poll);
-        });
-        return give(std::move(rows), offset.shape(0) - 1, order + 4);
-      },
-      "table"_a, "unit"_a, "offset"_a, "order"_a, "insertion"_a, "deletion"_a,
-      "Return one row of statistics for each sentence of a list.");
+  module.def("align",
+             native([](const Table<double>& weight, std::size_t order, double insertion,
+                       double deletion, Poll& poll) {
+               const auto costs = costs_of(order, insertion, deletion);
+               return align(weight, costs, poll, [](const Aligner& aligner, const TableWeight&) {
+                 Grid<std::int32_t> rows{{}, aligner.steps().size(), 4};
+                 for (const auto& step : aligner.steps()) {
+                   rows.values.insert(rows.values.end(),
+                                      {step.operation, step.hypothesis, step.reference, step.run});
+                 }
+                 return rows;
+               });
+             }),
+             "weight"_a, "order"_a, "insertion"_a, "deletion"_a,
+             "Return the best alignment: rows (operation, hypothesis, reference, run).");
+  module.def("soft_statistics",
+             native([](const Table<double>& weight, std::size_t order, double insertion,
+                       double deletion, Poll& poll) {
+               const auto costs = costs_of(order, insertion, deletion);
+               return align(weight, costs, poll,
+                            [](const Aligner& aligner, const TableWeight& worth) {
+                              std::vector<double> row(aligner.width());
+                              aligner.statistics(worth, row);
+                              return row;
+                            });
+             }),
+             "weight"_a, "order"_a, "insertion"_a, "deletion"_a,
+             "Return the statistics of the best alignment under a table of weights.");
+  module.def("number_statistics",
+             native([](std::span<const Unit> hypothesis, std::span<const Unit> reference,
+                       std::size_t order, double insertion, double deletion, Poll& poll) {
+               Aligner aligner(costs_of(order, insertion, deletion));
+               std::vector<double> row(aligner.width());
+               number_statistics(aligner, hypothesis, reference, poll, row);
+               return row;
+             }),
+             "hypothesis"_a, "reference"_a, "order"_a, "insertion"_a, "deletion"_a,
+             "Return the statistics of the best alignment of words given as numbers.");
+  module.def("list_statistics",
+             native([](const Table<double>& table, std::span<const Unit> unit,
+                       std::span<const std::int32_t> offset, std::size_t order, double insertion,
+                       double deletion, Poll& poll) {
+               const auto costs = costs_of(order, insertion, deletion);
+               const Sentences list{unit, offset};
+               check(list, table.shape(0));
+               return Grid<double>{list_statistics(list, view(table), table.shape(1), costs, poll),
+                                   list.size(), order + 4};
+             }),
+             "table"_a, "unit"_a, "offset"_a, "order"_a, "insertion"_a, "deletion"_a,
+             "Return one row of statistics for each sentence of a list.");
   nb::class_<WordMetric>(module, "WordMetric",
                          "An alignment metric under which equal words match, and no others.")
       .def(

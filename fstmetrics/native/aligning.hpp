@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fstmetrics/native/sentences.hpp"
+#include "lattices/native/dispatch.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/scratch.hpp"
 
@@ -98,16 +99,8 @@ class Aligner {
     columns_ = length + 1;
     make_room(words, length);
     const auto first = common > 0 ? common + 1 : 0;
-    switch (costs_.order) {
-      case 1:
-        fill<1>(first, words, weight, poll);
-        break;
-      case 4:
-        fill<4>(first, words, weight, poll);
-        break;
-      default:
-        fill<0>(first, words, weight, poll);
-    }
+    lattices::with_order(costs_.order,
+                         [&](auto order) { fill<order()>(first, words, weight, poll); });
     trace(words);
   }
 

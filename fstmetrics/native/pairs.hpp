@@ -31,6 +31,10 @@ using lattices::raise_to;
 struct Pairs {
   Sentences candidates, evidence;
 
+  Pairs(std::span<const Unit> unit, std::span<const std::int32_t> offset,
+        std::span<const Unit> other, std::span<const std::int32_t> other_offset)
+      : candidates{unit, offset}, evidence{other, other_offset} {}
+
   std::size_t size() const { return candidates.size() * evidence.size(); }
   bool is_one_list() const {
     return candidates.unit.data() == evidence.unit.data() &&
@@ -44,6 +48,11 @@ struct Pairs {
     return static_cast<std::size_t>(highest) + 1;
   }
 };
+
+inline void check_columns(const Pairs& pairs) {
+  check(pairs.candidates);
+  check(pairs.evidence);
+}
 
 // Edit distances, a machine word of the table at a time (Myers 1999, in the form of Hyyrö 2003), of
 // a group of candidates side by side.
@@ -379,19 +388,6 @@ void alignment_gains(const Pairs& pairs, const Worth<Value>& worth, lattices::Po
   }
 }
 
-template <class Value>
-void alignment_gains(const Pairs& pairs, const Worth<Value>& worth, lattices::Poll& poll,
-                     std::span<double> result) {
-  switch (worth.order) {
-    case 1:
-      return alignment_gains<1>(pairs, worth, poll, result);
-    case 4:
-      return alignment_gains<4>(pairs, worth, poll, result);
-    default:
-      return alignment_gains<0>(pairs, worth, poll, result);
-  }
-}
-
 // Gains in matches. `costs` are in multiples of 1 / one; where `one` is not 0, both costs are
 // whole. Soft matches are fractions: they take floats, and `one` is 0.
 inline std::vector<double> alignment_gains(const Pairs& pairs, const AlignmentCosts& costs,
@@ -408,7 +404,8 @@ inline std::vector<double> alignment_gains(const Pairs& pairs, const AlignmentCo
     const auto insertion = static_cast<Value>(costs.insertion);
     const auto deletion = static_cast<Value>(costs.deletion);
     const Worth<Value> worth{costs.order, match, insertion, deletion, table, units};
-    alignment_gains(pairs, worth, poll, result);
+    lattices::with_order(costs.order,
+                         [&](auto order) { alignment_gains<order()>(pairs, worth, poll, result); });
   };
   if (one > 0 && bound < 10000 && units <= 32767) {
     with(static_cast<std::int16_t>(one));

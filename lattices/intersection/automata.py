@@ -10,6 +10,7 @@ every engine, and single precision is enough wherever the totals stay below 2**2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from lattices._native import (
     AlignmentColumns,
+    AlignmentListColumns,
     AutomatonColumns,
     RowAutomatonColumns,
     topological_numbers,
@@ -115,9 +117,7 @@ class Automaton:
     @cached_property
     def columns(self) -> AutomatonColumns:
         """The automaton as native code takes it: checked once, for any number of searches."""
-        return AutomatonColumns(
-            self.src, self.dst, self.label, self.gain, self.initial, self.final, self.order
-        )
+        return AutomatonColumns(self.row_columns)
 
     @cached_property
     def row_columns(self) -> RowAutomatonColumns:
@@ -314,6 +314,22 @@ def alignments(machine: SearchMachine) -> list[tuple[AlignmentColumns, float, fl
             return None
         parts.append((part.automaton.columns, part.denominator, part.bonus))
     return parts
+
+
+def list_columns(alignments: Sequence[Alignment]) -> AlignmentListColumns:
+    """Return alignments of one order and with the same costs as native code takes many of them."""
+    first = alignments[0]
+    return AlignmentListColumns(
+        first.order,
+        first.insertion,
+        first.deletion,
+        first.heaviest,
+        ints([each.length for each in alignments]),
+        ints(np.cumsum([0, *(len(each.word) for each in alignments)])),
+        ints(np.concatenate([each.word for each in alignments])),
+        ints(np.concatenate([each.position for each in alignments])),
+        floats(np.concatenate([each.weight for each in alignments])),
+    )
 
 
 def alignment_of(part: Part) -> Alignment:

@@ -19,7 +19,7 @@ from lattices.algorithms.posteriors import outside
 from lattices.algorithms.semirings import LOG
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.intersection.automata import Alignment
+from lattices.intersection.automata import Alignment, list_columns
 from lattices.intersection.engine import sized
 from lattices.limits import MEMORY
 from lattices.spaces import Lattice
@@ -107,19 +107,7 @@ def alignment_set(alignments: Sequence[Alignment], words: IntColumn, steps: int)
     # what the longest run can earn more than none with the next words
     lead = heaviest * order * (order - 1) / 2
     largest = first.largest_gain * (steps + max(length) + 2) + lead
-    return AlignmentSet(
-        order,
-        (first.insertion, first.deletion, heaviest),
-        ints(length),
-        ints(np.cumsum([0, *(len(each.word) for each in alignments)])),
-        (
-            ints(np.concatenate([each.word for each in alignments])),
-            ints(np.concatenate([each.position for each in alignments])),
-            floats(weight),
-        ),
-        ints(words),
-        largest,
-    )
+    return AlignmentSet(list_columns(alignments), ints(words), largest)
 
 
 def expectations(

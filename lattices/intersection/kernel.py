@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, cast
 
-from lattices._native import search_forests, search_lattices
+from lattices._native import search_spaces
 from lattices.arrays import IntColumn
 from lattices.errors import EngineError
 from lattices.intersection.automata import SearchMachine, alignments
@@ -58,26 +58,18 @@ class KernelEngine:
             has a finite value.
         """
         found: dict[int, Found | None] = {}
-        lattices: dict[int, tuple[Lattice, SearchMachine]] = {}
-        forests: dict[int, tuple[Forest, SearchMachine]] = {}
+        own: dict[int, Problem] = {}
         for index, (space, machine) in enumerate(problems):
-            if isinstance(space, Lattice):
-                lattices[index] = space, machine
-            elif alignments(machine) is not None:
-                forests[index] = space, machine
+            if isinstance(space, Lattice) or alignments(machine) is not None:
+                own[index] = space, machine
             else:
                 from lattices.intersection.forest_as_lattice import search_expanded
 
                 found[index] = search_expanded(
                     self, space, machine, model_weight=model_weight, memory=memory
                 )
-        memory = min(memory, NO_LIMIT)
-        if lattices:
-            answers = _search_lattices(list(lattices.values()), model_weight, workers, memory)
-            found.update(zip(lattices, answers, strict=True))
-        if forests:
-            derivations = _search_forests(list(forests.values()), model_weight, workers, memory)
-            found.update(zip(forests, derivations, strict=True))
+        answers = _search(list(own.values()), model_weight, workers, min(memory, NO_LIMIT))
+        found.update(zip(own, answers, strict=True))
         return [found[index] for index in range(len(problems))]
 
     def k_best(
@@ -165,11 +157,11 @@ class KernelEngine:
 ENGINE = KernelEngine()
 
 
-def _search_lattices(
-    problems: list[tuple[Lattice, SearchMachine]], model_weight: float, workers: int, memory: int
+def _search(
+    problems: list[Problem], model_weight: float, workers: int, memory: int
 ) -> list[Found | None]:
-    values, parts, offset, arcs, beyond = search_lattices(
-        [lattice.columns for lattice, _ in problems],
+    values, parts, offset, arcs, unsolved = search_spaces(
+        [space.columns for space, _ in problems],
         [
             [(part.automaton.columns, part.denominator, part.bonus) for part in machine.parts]
             for _, machine in problems
@@ -178,8 +170,11 @@ def _search_lattices(
         memory,
         workers,
     )
-    for place, problem in beyond:
-        raise too_large(problems[place][0], problem)
+    for place, problem, beyond in unsolved:
+        space = problems[place][0]
+        if beyond:
+            raise too_large(space, problem)
+        raise EngineError(problem)
     bounds: list[int] = offset.tolist()
     return [
         None if part < 0 else Found(value, arcs[begin:end], part)
@@ -187,23 +182,3 @@ def _search_lattices(
             values.tolist(), parts.tolist(), bounds[:-1], bounds[1:], strict=True
         )
     ]
-
-
-def _search_forests(
-    problems: list[tuple[Forest, SearchMachine]], model_weight: float, workers: int, memory: int
-) -> list[Found]:
-    answers = search_forests(
-        [forest.columns for forest, _ in problems],
-        [alignments(machine) or [] for _, machine in problems],
-        model_weight,
-        memory,
-        workers,
-    )
-    found: list[Found] = []
-    for (forest, _), (problem, beyond, value, edges, part) in zip(problems, answers, strict=True):
-        if beyond:
-            raise too_large(forest, problem)
-        if problem:
-            raise EngineError(problem)
-        found.append(Found(value, edges, part))
-    return found

@@ -24,8 +24,11 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <variant>
+#include <vector>
 
-#include "lattices/native/index.hpp"
+#include "lattices/native/poll.hpp"
+#include "lattices/native/spaces.hpp"
 #include "lattices/native/vectors.hpp"
 
 namespace lattices {
@@ -55,19 +58,6 @@ struct AlignmentList {
   std::span<const double> weight;
 
   Index size() const { return static_cast<Index>(length.size()); }
-  bool fits() const {
-    bool good = order >= 1 && size() > 0 && offset.size() == length.size() + 1 &&
-                position.size() == word.size() && weight.size() == word.size() &&
-                offset.front() == 0 && static_cast<std::size_t>(offset.back()) == word.size() &&
-                std::is_sorted(offset.begin(), offset.end());
-    for (Index each = 0; good && each < size(); ++each) {
-      good = good && length[each] >= 0;
-      for (Index at = offset[each]; at < offset[each + 1]; ++at) {
-        good = good && position[at] >= 0 && position[at] < length[each];
-      }
-    }
-    return good;
-  }
 };
 
 // The gain of what cannot be reached: below all others by more than the steps of a path can add,
@@ -110,6 +100,36 @@ struct SearchOptions {
   double model_weight = 0.0;
   // bytes that one search may take
   std::size_t memory = std::numeric_limits<std::size_t>::max();
+};
+
+class AutomatonRows;
+
+// One part of a machine: the value of a sentence is (gain + bonus) / denominator.
+struct Part {
+  std::variant<const Alignment*, const AutomatonRows*> automaton;
+  double denominator = 1.0, bonus = 0.0;
+};
+
+// A best path or derivation: its value, its model score and the part it comes from; the arcs in
+// their order, or the edges from the top down.
+struct BestPath {
+  double value = -std::numeric_limits<double>::infinity();
+  double model = 0.0;
+  Index part = -1;
+  std::vector<Index> arcs;
+
+  bool complete() const { return part >= 0; }
+};
+
+// The search of a forest for the derivation that is best under alignments (forest_search.cpp).
+BestPath search_forest(const Forest& forest, std::span<const Part> parts,
+                       const SearchOptions& options, Poll& poll);
+
+// That search as other modules have it, without compiling it again: made by lattices._native, as
+// FOREST_SEARCH. `run` returns whether there is an answer; if not, `search_forest` says why.
+struct SearchHandle {
+  bool (*run)(const Forest& forest, std::span<const Part> parts, const SearchOptions& options,
+              Poll& poll, BestPath& best);
 };
 
 // The vectors of a row of gains of whole lattices.

@@ -17,7 +17,6 @@ void bind_kbest(nanobind::module_& module);
 void bind_forest_search(nanobind::module_& module);
 void bind_ngrams(nanobind::module_& module);
 void bind_intersection(nanobind::module_& module);
-void bind_row_automata(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
 
 }  // namespace lattices

@@ -3,10 +3,17 @@
 // Functions take their columns as Column<T> (contiguous, one axis, of exactly that type; anything
 // else is refused by nanobind with a TypeError) and look at them as spans. Whoever computes does so
 // inside `unlocked`, which releases the interpreter's lock, or in `search_batch`, with workers.
+// `native(f)` makes of a function of spans, spaces and numbers one that Python can call.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +63,16 @@ std::span<const T> view(const Table<T>& table) {
   return {table.data(), table.shape(0) * table.shape(1)};
 }
 
+// What is given, columns as spans.
+template <class T>
+const T& look_at(const T& given) {
+  return given;
+}
+template <class T>
+std::span<const T> look_at(const Column<T>& column) {
+  return view(column);
+}
+
 template <class T>
 using Array = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
 template <class T>
@@ -82,15 +99,110 @@ Array<T> show(std::span<const T> values, nb::handle owner) {
   return Array<T>(values.data(), {values.size()}, owner);
 }
 
-// Results of a function: vectors of numbers are given as columns, everything else as it is.
+// Numbers in rows and columns, as a result of a function.
+template <class T>
+struct Grid {
+  std::vector<T> values;
+  std::size_t rows, columns;
+};
+
+// The fields of a struct without constructors, as a tuple of references; it has two to eight.
+struct AnyField {
+  template <class T>
+  operator T() const;
+};
+template <class T, class... Known>
+consteval std::size_t count_fields() {
+  if constexpr (requires { T{Known{}..., AnyField{}}; })
+    return count_fields<T, Known..., AnyField>();
+  return sizeof...(Known);
+}
+template <class T>
+auto fields(T& all) {
+  constexpr std::size_t count = count_fields<T>();
+  static_assert(count >= 2 && count <= 8);
+  if constexpr (count == 2) {
+    auto& [a, b] = all;
+    return std::tie(a, b);
+  } else if constexpr (count == 3) {
+    auto& [a, b, c] = all;
+    return std::tie(a, b, c);
+  } else if constexpr (count == 4) {
+    auto& [a, b, c, d] = all;
+    return std::tie(a, b, c, d);
+  } else if constexpr (count == 5) {
+    auto& [a, b, c, d, e] = all;
+    return std::tie(a, b, c, d, e);
+  } else if constexpr (count == 6) {
+    auto& [a, b, c, d, e, f] = all;
+    return std::tie(a, b, c, d, e, f);
+  } else if constexpr (count == 7) {
+    auto& [a, b, c, d, e, f, g] = all;
+    return std::tie(a, b, c, d, e, f, g);
+  } else {
+    auto& [a, b, c, d, e, f, g, h] = all;
+    return std::tie(a, b, c, d, e, f, g, h);
+  }
+}
+
+// A tuple of so many objects, made one by one; null where Python has set an error.
+template <class Make>
+nb::tuple tuple_of(std::size_t size, Make&& make) {
+  nb::object result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(size)));
+  if (!result.is_valid()) throw nb::python_error();
+  for (std::size_t place = 0; place < size; ++place) {
+    PyObject* item = make(place);
+    if (item == nullptr) throw nb::python_error();
+    PyTuple_SET_ITEM(result.ptr(), place, item);
+  }
+  return nb::borrow<nb::tuple>(result);
+}
+inline nb::tuple tuple_of(std::span<const std::int32_t> numbers) {
+  return tuple_of(numbers.size(), [&](std::size_t at) { return PyLong_FromLong(numbers[at]); });
+}
+// The strings of a list that have these numbers.
+inline nb::tuple pick_strings(const nb::list& strings, std::span<const std::int32_t> numbers) {
+  return tuple_of(numbers.size(), [&](std::size_t at) {
+    return Py_XNewRef(PyList_GetItem(strings.ptr(), numbers[at]));
+  });
+}
+
+// Results of a function: vectors of numbers and grids are given as arrays, structs and tuples as
+// tuples of such, None where there is no result, and numbers as they are.
 template <class T>
 auto shown(T& result) {
-  return result;
+  return std::move(result);
+}
+template <class T>
+  requires std::is_enum_v<T>
+auto shown(T& result) {
+  return static_cast<int>(result);
 }
 template <class T>
   requires std::is_arithmetic_v<T>
 auto shown(std::vector<T>& result) {
   return give(std::move(result));
+}
+template <class T>
+auto shown(Grid<T>& result) {
+  return give(std::move(result.values), result.rows, result.columns);
+}
+template <class T>
+  requires std::is_aggregate_v<T>
+auto shown(T& result) {
+  return std::apply([](auto&... each) { return std::make_tuple(shown(each)...); }, fields(result));
+}
+template <class One, class Other>
+auto shown(std::pair<One, Other>& result) {
+  return std::make_tuple(shown(result.first), shown(result.second));
+}
+template <class... Parts>
+auto shown(std::tuple<Parts...>& result) {
+  return std::apply([](auto&... each) { return std::make_tuple(shown(each)...); }, result);
+}
+template <class T>
+auto shown(std::optional<T>& result) {
+  return result ? std::optional(shown(*result)) : std::nullopt;
 }
 template <class... Results>
 auto give_all(Results&&... results) {
@@ -124,18 +236,6 @@ struct Kept : private KeptParts<Parts...>, Columns {
   Kept& operator=(const Kept&) = delete;
 
   using Init = nb::init<Parts...>;
-
- private:
-  template <class T>
-  static auto look_at(const Column<T>& column) {
-    return view(column);
-  }
-  static std::string_view look_at(const std::string& text) { return text; }
-  template <class T>
-    requires std::is_arithmetic_v<T>
-  static T look_at(T number) {
-    return number;
-  }
 };
 
 // Let pending signals raise: a Poll::Check for threads that released the lock.
@@ -154,6 +254,54 @@ auto unlocked(Compute&& compute) {
   } else {
     return compute();
   }
+}
+
+// How Python hands over a parameter: a span is a column, a space its handle (columns.hpp), and
+// anything else is what it is.
+template <class T>
+struct FromPython {
+  using Type = T;
+};
+template <class T>
+struct FromPython<std::span<const T>> {
+  using Type = const Column<T>&;
+};
+
+template <class F>
+struct Parameters : Parameters<decltype(&F::operator())> {};
+template <class Result, class... Each>
+struct Parameters<Result (*)(Each...)> {
+  using Type = std::tuple<Each...>;
+};
+template <class F, class Result, class... Each>
+struct Parameters<Result (F::*)(Each...) const> : Parameters<Result (*)(Each...)> {};
+
+// A function as Python calls it: it computes without the interpreter's lock, with a poll of signals
+// if that is its last parameter, and its result is shown.
+template <class All, class F, std::size_t... Place>
+auto native(F compute, std::index_sequence<Place...>) {
+  return [compute](typename FromPython<std::tuple_element_t<Place, All>>::Type... given) {
+    const auto call = [&](Poll& poll) {
+      if constexpr (sizeof...(Place) < std::tuple_size_v<All>) {
+        return compute(look_at(given)..., poll);
+      } else {
+        return compute(look_at(given)...);
+      }
+    };
+    if constexpr (std::is_void_v<decltype(unlocked(call))>) {
+      unlocked(call);
+    } else {
+      auto result = unlocked(call);
+      return shown(result);
+    }
+  };
+}
+template <class F>
+auto native(F compute) {
+  using All = typename Parameters<F>::Type;
+  constexpr std::size_t last = std::tuple_size_v<All> - 1;
+  constexpr bool polls = std::is_same_v<std::tuple_element_t<last, All>, Poll&>;
+  return native<All>(compute, std::make_index_sequence<last + (polls ? 0 : 1)>());
 }
 
 // Search a batch of problems with so many workers, without the interpreter's lock:

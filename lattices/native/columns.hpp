@@ -19,6 +19,7 @@ namespace lattices {
 void check_columns(const Lattice& lattice);
 void check_columns(const Forest& forest);
 void check_columns(const Alignment& alignment);
+void check_columns(const AlignmentList& alignments);
 void check_columns(const RowAutomaton& automaton);
 
 // the last part of a space is what errors call it
@@ -35,13 +36,36 @@ struct LatticeColumns : LatticeParts {
   std::string called_;
 };
 using ForestColumns = Kept<Forest, Ints, Ints, Ints, Ints, Ints, Floats, Ints, Index, std::string>;
+using AnySpace = std::variant<const LatticeColumns*, const ForestColumns*>;
 using AlignmentColumns = Kept<Alignment, Index, Index, double, double, double, Ints, Ints, Floats>;
+using AlignmentListColumns =
+    Kept<AlignmentList, Index, double, double, double, Ints, Ints, Ints, Ints, Floats>;
 // Made by `Automaton.row_columns`.
 using RowAutomatonColumns =
     Kept<RowAutomaton, Ints, Ints, Ints, Floats, Floats, Floats, Ints, Ints, Ints, Floats>;
 
+template <>
+struct FromPython<const Lattice&> {
+  using Type = const LatticeColumns&;
+};
+template <>
+struct FromPython<const Forest&> {
+  using Type = const ForestColumns&;
+};
+template <>
+struct FromPython<const AlignmentList&> {
+  using Type = const AlignmentListColumns&;
+};
+template <>
+struct FromPython<const RowAutomaton&> {
+  using Type = const RowAutomatonColumns&;
+};
+
+// Checked where the number of names is known.
+inline void check_columns(const Features&) {}
+using FeatureParts = Kept<Features, Ints, Ints, Floats, Ints, Ints, Floats>;
 // The features of a space; `ends` has no rows where nothing ends.
-struct FeatureColumns {
+struct FeatureColumns : FeatureParts {
   using Names = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
 
   FeatureColumns(Names all_names, Ints bounds, Ints columns, Floats values, Ints end_bounds,
@@ -57,11 +81,8 @@ struct FeatureColumns {
   }
 
   Names names;
-  FeatureRows edges, ends;
 
  private:
-  Ints bounds_, columns_, end_bounds_, end_columns_;
-  Floats values_, end_values_;
   OwnedRows own_edges_, own_ends_;
 };
 

@@ -6,6 +6,7 @@
 // changes what a float operation rounds to, and contraction is off.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -47,6 +48,20 @@ auto dispatch_width(F&& f) {
 }
 
 #endif
+
+// Call use(order) with the order of n-grams as a constant where it is a usual one, and with 0 where
+// it is known only when this runs.
+template <class Use>
+auto with_order(std::size_t order, Use&& use) {
+  switch (order) {
+    case 1:
+      return use(std::integral_constant<int, 1>{});
+    case 4:
+      return use(std::integral_constant<int, 4>{});
+    default:
+      return use(std::integral_constant<int, 0>{});
+  }
+}
 
 template <class F>
 auto dispatch(F&& f) {

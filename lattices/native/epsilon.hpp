@@ -16,8 +16,9 @@ namespace lattices {
 // included. `arc` is the last arc of the best such path, and `previous` the entry of the path
 // before it; both are -1 where the path is empty.
 struct EpsilonClosures {
-  std::vector<Index> begin, end, arc, previous;
+  std::vector<Index> begin, end;
   std::vector<double> score;
+  std::vector<Index> arc, previous;
 };
 
 // Closures of the start and of all states that a word leads to (Mohri 2002, Generic

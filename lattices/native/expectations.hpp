@@ -19,6 +19,7 @@
 #include "lattices/native/alignment_rows.hpp"
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/errors.hpp"
+#include "lattices/native/ngrams.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/prefix_tree.hpp"
 #include "lattices/native/rows.hpp"
@@ -40,6 +41,7 @@ struct LengthGraph {
 
   Index num_nodes() const { return static_cast<Index>(stop.size()); }
   Index num_edges() const { return static_cast<Index>(source.size()); }
+  Index longest() const { return length.empty() ? 0 : std::ranges::max(length); }
   auto incoming(Index node) const { return std::views::iota(in_offset[node], in_offset[node + 1]); }
   std::span<const Index> tails(Index edge) const { return std::span(source).subspan(edge, 1); }
   bool begins(Index node) const { return node == 0; }
@@ -55,10 +57,7 @@ inline LengthGraph length_graph(const Lattice& lattice, double scale,
                                 std::span<const double> outside, std::size_t memory, Poll& poll) {
   const Index states = lattice.num_nodes(), arcs = lattice.num_edges();
   LengthGraph graph;
-  graph.words.assign(lattice.label.begin(), lattice.label.end());
-  std::sort(graph.words.begin(), graph.words.end());
-  graph.words.erase(std::unique(graph.words.begin(), graph.words.end()), graph.words.end());
-  if (!graph.words.empty() && graph.words.front() == 0) graph.words.erase(graph.words.begin());
+  graph.words = list_words(lattice.label);
   std::vector<double> taken(arcs, 0.0);
   std::vector<Index> word(arcs, -1), behind(states, 0);
   Index longest = 0;
@@ -116,10 +115,9 @@ inline LengthGraph length_graph(const Lattice& lattice, double scale,
 }
 
 // The prefix tree of weighted sentences; weights are not negative, and not all zero.
-inline LengthGraph list_graph(std::span<const Index> label, std::span<const Index> offset,
-                              std::span<const double> weight) {
+inline LengthGraph list_graph(const Sentences& sentences, std::span<const double> weight) {
   LengthGraph graph;
-  const PrefixTree tree = prefix_tree(label, offset);
+  const PrefixTree tree = prefix_tree(sentences.label, sentences.offset);
   std::vector<double> passing(tree.size(), 0.0), ending(tree.size(), 0.0);
   for (std::size_t sentence = 0; sentence < weight.size(); ++sentence) {
     ending[tree.leaf[sentence]] += weight[sentence];
@@ -128,9 +126,7 @@ inline LengthGraph list_graph(std::span<const Index> label, std::span<const Inde
     passing[node] += ending[node];
     if (node > 0) passing[tree.parent[node]] += passing[node];
   }
-  graph.words.assign(label.begin(), label.end());
-  std::sort(graph.words.begin(), graph.words.end());
-  graph.words.erase(std::unique(graph.words.begin(), graph.words.end()), graph.words.end());
+  graph.words = list_words(sentences.label);
   std::vector<Index> number(tree.size(), -1);
   graph.in_offset.push_back(0);
   for (Index node = 0; node < tree.size(); ++node) {
@@ -156,13 +152,11 @@ struct LengthValues {
   std::span<const double> constant, factor;
 };
 
-// Mean and variance of the value, the probability of paths that were not followed to their end, and
-// how many pairs there were; -1 where the budget did not suffice.
+// Of each alignment mean and variance of the value, the probability of paths that were not followed
+// to their end, and how many pairs there were; -1 where the budget did not suffice.
 struct ValueMoments {
-  double mean = std::numeric_limits<double>::quiet_NaN();
-  double variance = mean;
-  double lost = 1.0;
-  Index pairs = -1;
+  std::vector<double> mean, variance, lost;
+  std::vector<Index> pairs;
 };
 
 namespace detail {
@@ -219,11 +213,13 @@ struct MomentSums {
 // beyond the budget ends the work: the others are likely to need as much. Prefixes of one node and
 // row that have less probability together than `negligible` are not followed.
 template <class Gain>
-std::vector<ValueMoments> value_moments(const LengthGraph& graph,
-                                        const AlignmentBlocks<Gain, 1>& alignments,
-                                        const LengthValues& values, const RowBudget& budget,
-                                        double negligible, Poll& poll) {
-  std::vector<ValueMoments> result(alignments.num_blocks());
+ValueMoments value_moments(const LengthGraph& graph, const AlignmentBlocks<Gain, 1>& alignments,
+                           const LengthValues& values, const RowBudget& budget, double negligible,
+                           Poll& poll) {
+  const std::vector<double> unknown(alignments.num_blocks(),
+                                    std::numeric_limits<double>::quiet_NaN());
+  ValueMoments result{unknown, unknown, std::vector<double>(unknown.size(), 1.0),
+                      std::vector<Index>(unknown.size(), -1)};
   AlignmentReader<Gain> reader(alignments);
   RowMachine machine(reader);
   std::vector<Index> edge_class(graph.num_edges());
@@ -245,8 +241,10 @@ std::vector<ValueMoments> value_moments(const LengthGraph& graph,
     // of what was not followed nothing better is known than the rest
     const double followed = std::max(1.0 - sums.lost, 1e-300);
     const double mean = sums.first / followed, second = sums.second / followed;
-    result[each] = {mean, std::max(0.0, second - mean * mean), sums.lost,
-                    static_cast<Index>(pairs.row.size())};
+    result.mean[each] = mean;
+    result.variance[each] = std::max(0.0, second - mean * mean);
+    result.lost[each] = sums.lost;
+    result.pairs[each] = static_cast<Index>(pairs.row.size());
   }
   return result;
 }

@@ -68,8 +68,8 @@ struct RankedOptions : Options {
   std::size_t k = 1;
 };
 
-// A part of the product of a forest with a machine: the columns of a forest, its nodes bottom-up and
-// its edges sorted by their heads. Gains are those of the parts, in their own units.
+// A part of the product of a forest with a machine: the columns of a forest, its nodes bottom-up
+// and its edges sorted by their heads. Gains are those of the parts, in their own units.
 struct ProductColumns {
   std::vector<Index> head, tail, tail_offset{0}, symbol, symbol_offset{0}, origin, part;
   std::vector<double> gain;

@@ -71,8 +71,9 @@ struct ForestRowBudget : RowBudget {
 // a derivation of the last pair add up to the value of its sentence.
 struct ForestRowProduct {
   std::size_t pairs = 0, rows = 0;
-  std::vector<Index> head, origin, tail, tail_offset{0};
+  std::vector<Index> head, origin;
   std::vector<double> gain;
+  std::vector<Index> tail, tail_offset{0};
 };
 
 template <class Machine>

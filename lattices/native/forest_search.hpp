@@ -21,12 +21,6 @@ struct Part {
 
 using Options = SearchOptions;
 
-struct Answer {
-  double value = kMinusInfinity;
-  std::vector<Index> edges;
-  Index part = -1;
-};
-
 // Whether single precision has all totals of an alignment.
 inline bool fits_single(const Alignment& alignment, double longest) {
   const auto states = static_cast<double>(alignment.num_states());
@@ -114,9 +108,9 @@ inline std::unique_ptr<FilledPart> fill_part(const Forest& forest, const Part& p
 // The best derivation of a forest; of several with the best value, one with the highest model
 // score. Cost: O(edges x length^2) for words and O(length^3) for each tail that no edge begins
 // with, in vectors of single precision wherever totals allow.
-inline Answer search(const Forest& forest, std::span<const Part> parts, const Options& options,
-                     Poll& poll) {
-  Answer answer;
+inline BestPath search(const Forest& forest, std::span<const Part> parts, const Options& options,
+                       Poll& poll) {
+  BestPath answer;
   const double longest = longest_sentence(forest);
   std::vector<std::pair<Index, std::unique_ptr<FilledPart>>> best;
   for (std::size_t number = 0; number < parts.size(); ++number) {
@@ -132,22 +126,14 @@ inline Answer search(const Forest& forest, std::span<const Part> parts, const Op
   if (best.empty()) {
     throw engine_error(std::string(forest.name) + ": no derivation has a finite value");
   }
-  double model = kMinusInfinity;
   for (const auto& [number, filled] : best) {
     Derivation found = filled->derivation(poll);
-    if (answer.part >= 0 && found.model <= model) continue;
-    model = found.model;
-    answer.edges = std::move(found.edges);
+    if (answer.complete() && found.model <= answer.model) continue;
+    answer.model = found.model;
+    answer.arcs = std::move(found.edges);
     answer.part = number;
   }
   return answer;
 }
-
-// The search as other modules have it, without compiling it again: made by lattices._native, as
-// FOREST_SEARCH. `run` returns whether there is an answer; if not, `search` says why.
-struct SearchHandle {
-  bool (*run)(const Forest& forest, std::span<const Part> parts, const Options& options, Poll& poll,
-              Answer& answer);
-};
 
 }  // namespace lattices::forests

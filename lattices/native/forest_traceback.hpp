@@ -217,14 +217,7 @@ class NearLinks {
   }
   // Sort the edges by their heads.
   void finish() {
-    offset_.assign(nodes_ + std::size_t{1}, 0);
-    for (const Link& link : links_) ++offset_[link.head + 1];
-    for (Index node = 0; node < nodes_; ++node) offset_[node + 1] += offset_[node];
-    incoming_.resize(links_.size());
-    std::vector<Index> next(offset_.begin(), offset_.end() - 1);
-    for (std::size_t at = 0; at < links_.size(); ++at) {
-      incoming_[next[links_[at].head]++] = static_cast<Index>(at);
-    }
+    incoming_ = group(links_.size(), nodes_, [&](std::size_t at) { return links_[at].head; });
   }
 
   const Link& link(Edge edge) const { return links_[edge]; }
@@ -232,7 +225,8 @@ class NearLinks {
   auto bottom_up() const { return top_down_ | std::views::reverse; }
   template <class Visit>
   void visit(Index node, Visit&& found) const {
-    for (Index at = offset_[node]; at < offset_[node + 1]; ++at) found(incoming_[at]);
+    const auto& [offset, links] = incoming_;
+    for (Index at = offset[node]; at < offset[node + 1]; ++at) found(links[at]);
   }
   std::span<const Index> tails(const Edge& edge) const {
     const auto& tail = links_[edge].tail;
@@ -252,7 +246,8 @@ class NearLinks {
   std::size_t memory_;
   Index nodes_ = 0, begin_ = kNone, part_ = 0;
   std::vector<Link> links_;
-  std::vector<Index> offset_, incoming_, top_down_;
+  Groups incoming_;
+  std::vector<Index> top_down_;
 };
 
 // What attains the gain of an item. The aim at an item or a state is its own gain.

@@ -1,15 +1,12 @@
 // Totals, posteriors, max-marginals, best and random paths of lattices and forests: the bindings.
 #include "lattices/native/inside.hpp"
 
-#include <nanobind/stl/tuple.h>
-
 #include <tuple>
 
 #include "lattices/native/best.hpp"
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
 #include "lattices/native/posteriors.hpp"
-#include "lattices/native/sampling.hpp"
 #include "lattices/native/totals.hpp"
 
 namespace lattices {
@@ -61,96 +58,54 @@ std::tuple<double, double> path_lengths(const Space& space) {
   return {shortest, longest};
 }
 
-template <class Use>
-auto in_semiring(int semiring, Use&& use) {
-  return unlocked([&] { return with_semiring(semiring, use); });
-}
-
 // Twice, for both kinds of space: nanobind takes the one that fits.
-template <class Space, class Columns>
+template <class Space>
 void bind(nb::module_& module) {
   module.def(
-      "inside",
-      [](const Columns& columns, int semiring, double scale) {
-        const Space& space = columns;
-        return give(in_semiring(
-            semiring, [&](auto kind) { return inside_totals<decltype(kind)>(space, scale); }));
-      },
+      "inside", native([](const Space& space, int semiring, double scale) {
+        return with_semiring(
+            semiring, [&](auto kind) { return inside_totals<decltype(kind)>(space, scale); });
+      }),
       "space"_a, "semiring"_a, "scale"_a, "Return the sum over all that leads to each node.");
   module.def(
-      "outside",
-      [](const Columns& columns, int semiring, double scale) {
-        const Space& space = columns;
-        return give(in_semiring(
-            semiring, [&](auto kind) { return outside_totals<decltype(kind)>(space, scale); }));
-      },
+      "outside", native([](const Space& space, int semiring, double scale) {
+        return with_semiring(
+            semiring, [&](auto kind) { return outside_totals<decltype(kind)>(space, scale); });
+      }),
       "space"_a, "semiring"_a, "scale"_a, "Return the sum over all that completes each node.");
-  module.def(
-      "total",
-      [](const Columns& columns, int semiring, double scale) {
-        const Space& space = columns;
-        return in_semiring(semiring, [&](auto kind) {
-          return below<decltype(kind)>(space, scale).value[top_down(space).root()];
-        });
-      },
-      "space"_a, "semiring"_a, "scale"_a, "Return the sum over all complete paths or derivations.");
-  module.def(
-      "check_sums",
-      [](const Columns& columns) {
-        const Space& space = columns;
-        unlocked([&] { check_sums(space); });
-      },
-      "space"_a, "Raise if the scores of some path may overflow, summed in any order.");
-  module.def(
-      "path_lengths",
-      [](const Columns& columns) {
-        const Space& space = columns;
-        return unlocked([&] { return path_lengths(space); });
-      },
-      "space"_a, "Return how many words the shortest and the longest path have.");
-  module.def(
-      "posteriors",
-      [](const Columns& columns, double scale) {
-        const Space& space = columns;
-        auto found = unlocked([&] { return posteriors(space, scale); });
-        return give_all(found.edges, found.nodes, found.ends);
-      },
-      "space"_a, "scale"_a,
-      "Return how often each edge and node is used, and each node ended in, on average.");
-  module.def(
-      "edge_shares",
-      [](const Columns& columns, double scale) {
-        const Space& space = columns;
-        return give(unlocked([&] { return shares(space, scale).edges; }));
-      },
-      "space"_a, "scale"_a, "Return the probability of each edge where its head is derived.");
-  module.def(
-      "max_marginals",
-      [](const Columns& columns) {
-        const Space& space = columns;
-        auto found = unlocked([&] { return max_marginals(space); });
-        return std::tuple(found.best, give(std::move(found.edge_loss)),
-                          give(std::move(found.end_loss)));
-      },
-      "space"_a, "Return the best score, and what each edge and each end loses to it at least.");
-  module.def(
-      "best_path",
-      [](const Columns& columns) {
-        const Space& space = columns;
-        return give(unlocked([&](Poll& poll) { return best_edges(space, poll); }));
-      },
-      "space"_a, "Return the arcs of the best path, or the edges of the best derivation.");
+  module.def("total", native([](const Space& space, int semiring, double scale) {
+               return with_semiring(semiring, [&](auto kind) {
+                 return below<decltype(kind)>(space, scale).value[top_down(space).root()];
+               });
+             }),
+             "space"_a, "semiring"_a, "scale"_a,
+             "Return the sum over all complete paths or derivations.");
+  module.def("check_sums", native(check_sums<Space>), "space"_a,
+             "Raise if the scores of some path may overflow, summed in any order.");
+  module.def("path_lengths", native(path_lengths<Space>), "space"_a,
+             "Return how many words the shortest and the longest path have.");
+  module.def("posteriors", native(posteriors<Space>), "space"_a, "scale"_a,
+             "Return how often each edge and node is used, and each node ended in, on average.");
+  module.def("edge_shares",
+             native([](const Space& space, double scale) { return shares(space, scale).edges; }),
+             "space"_a, "scale"_a,
+             "Return the probability of each edge where its head is derived.");
+  module.def("max_marginals", native(max_marginals<Space>), "space"_a,
+             "Return the best score, and what each edge and each end loses to it at least.");
+  module.def("best_path", native(best_edges<Space>), "space"_a,
+             "Return the arcs of the best path, or the edges of the best derivation.");
   module.def(
       "sample_paths",
-      [](const Columns& columns, std::int64_t n, double scale, const nb::object& generator) {
-        const Space& space = columns;
+      [](const typename FromPython<const Space&>::Type space, std::int64_t n, double scale,
+         const nb::object& generator) {
         const auto* bits =
             static_cast<const BitGenerator*>(PyCapsule_GetPointer(generator.ptr(), "BitGenerator"));
         if (bits == nullptr) throw nb::python_error();
         auto found = unlocked([&](Poll& poll) {
-          return sample(space, n, scale, [&] { return bits->next_double(bits->state); }, poll);
+          const auto random = [&] { return bits->next_double(bits->state); };
+          return sample<Space>(space, n, scale, random, poll);
         });
-        return give_all(found.edges, found.offset);
+        return shown(found);
       },
       "space"_a, "n"_a, "scale"_a, "generator"_a,
       "Return n random paths. The capsule is that of a numpy BitGenerator, whose lock is held.");
@@ -159,8 +114,8 @@ void bind(nb::module_& module) {
 }  // namespace
 
 void bind_inside(nb::module_& module) {
-  bind<Lattice, LatticeColumns>(module);
-  bind<Forest, ForestColumns>(module);
+  bind<Lattice>(module);
+  bind<Forest>(module);
 }
 
 }  // namespace lattices

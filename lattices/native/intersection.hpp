@@ -19,22 +19,6 @@
 
 namespace lattices {
 
-// One part of a machine: the value of a sentence is (gain + bonus) / denominator.
-struct Part {
-  std::variant<const Alignment*, const AutomatonRows*> automaton;
-  double denominator = 1.0, bonus = 0.0;
-};
-
-// A best path: its value, its model score (summed from the end) and the part it comes from.
-struct BestPath {
-  double value = kMinusInfinity;
-  double model = 0.0;
-  Index part = -1;
-  std::vector<Index> arcs;
-
-  bool complete() const { return part >= 0; }
-};
-
 // Searches, one after the other, in memory that is kept from one to the next.
 //
 // The forward pass keeps the gains of all cells (lattice state, machine state) and nothing else.
@@ -160,18 +144,10 @@ class Intersection {
     // before tables are made whose size has 32 bits
     check_memory<Real>(lattice, static_cast<double>(alignment.num_states()), options.memory);
     rows.gains.assign(alignment);
-    auto with = [&](auto order) {
-      return search_rows<Real>(lattice, AlignmentRows<Real, order>(alignment, rows.gains), part,
+    return with_order(alignment.order, [&](auto order) {
+      return search_rows<Real>(lattice, AlignmentRows<Real, order()>(alignment, rows.gains), part,
                                options, best, poll, rows.room);
-    };
-    switch (alignment.order) {
-      case 1:
-        return with(std::integral_constant<Index, 1>{});
-      case 4:
-        return with(std::integral_constant<Index, 4>{});
-      default:
-        return with(std::integral_constant<Index, 0>{});
-    }
+    });
   }
 
   // Search one part; where it is better than the best so far, take its place.

@@ -333,22 +333,18 @@ class AlignmentRows {
 // Cost: O(arcs x (cells + arcs that read the word) + lattice states x machine arcs).
 class AutomatonRows {
  public:
-  AutomatonRows() = default;
-  // `rank`: the place of each state in an order in which epsilon arcs lead forward
-  AutomatonRows(const RowAutomaton& automaton, std::span<const Index> rank) {
+  explicit AutomatonRows(const RowAutomaton& automaton) {
     const std::size_t states = automaton.final.size(), arcs = automaton.src.size();
-    offset_.assign(2 * states + 1, 0);
-    auto bucket = [&](std::size_t arc) {
+    // the place of each state in the order in which epsilon arcs lead forward
+    std::vector<Index> rank(states);
+    for (std::size_t at = 0; at < states; ++at) rank[automaton.order[at]] = static_cast<Index>(at);
+    auto by_target = group(arcs, 2 * states, [&](std::size_t arc) {
       return 2 * static_cast<std::size_t>(rank[automaton.dst[arc]]) + (automaton.label[arc] != 0);
-    };
-    for (std::size_t arc = 0; arc < arcs; ++arc) ++offset_[bucket(arc) + 1];
-    for (std::size_t at = 1; at < offset_.size(); ++at) offset_[at] += offset_[at - 1];
-    auto place = offset_;
-    arcs_.resize(arcs);
-    for (std::size_t arc = 0; arc < arcs; ++arc) {
-      const auto at = place[bucket(arc)]++;
-      arcs_[at] = {rank[automaton.src[arc]], rank[automaton.dst[arc]], automaton.label[arc],
-                   automaton.gain[arc]};
+    });
+    offset_ = std::move(by_target.offset);
+    for (const Index arc : by_target.entry) {
+      arcs_.push_back({rank[automaton.src[arc]], rank[automaton.dst[arc]], automaton.label[arc],
+                       automaton.gain[arc]});
     }
     for (std::size_t at = 0; at < arcs; ++at) {
       if (arcs_[at].label == RowAutomaton::kAny) any_.push_back(static_cast<Index>(at));

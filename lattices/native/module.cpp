@@ -20,7 +20,6 @@ NB_MODULE(_native, module) {
   lattices::bind_forest_search(module);
   lattices::bind_ngrams(module);
   lattices::bind_intersection(module);
-  lattices::bind_row_automata(module);
   lattices::bind_rows(module);
   lattices::bind_expectations(module);
 }

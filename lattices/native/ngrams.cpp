@@ -1,9 +1,6 @@
 // N-gram tries, unfolded spaces, n-gram posteriors: the bindings.
 #include "lattices/native/ngrams.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-
 #include <cstring>
 
 #include "lattices/native/bindings.hpp"
@@ -37,28 +34,26 @@ NgramTrie trie_of(const Table<Index>& table) {
 }
 
 // Twice, for both kinds of space: nanobind takes the one that fits.
-template <class Columns>
+template <class Space>
 void bind_space(nb::module_& module) {
   module.def(
       "unfold",
-      [](const Columns& space, Index order, std::size_t most) {
+      [](typename FromPython<const Space&>::Type space, Index order, std::size_t most) {
         if (order < 1 || order > 32) throw option_error("the order of n-grams is from 1 to 32");
-        return unlocked([&](Poll& poll) { return unfold(space, order, most, poll); });
+        return unlocked([&](Poll& poll) { return unfold<Space>(space, order, most, poll); });
       },
       "space"_a, "order"_a, "most"_a,
       "Return a space unfolded by contexts of order - 1 words, or None if it has more than `most`\n"
       "edges.");
   module.def(
       "ngram_values",
-      [](const Columns& space, const Unfolded& unfolded, double scale, bool every) {
-        auto found = unlocked([&](Poll& poll) -> std::optional<std::vector<double>> {
-          const auto shares = edge_shares(space, scale);
-          if (!shares) return std::nullopt;
-          const NgramExpectations<Columns> expectations(space, unfolded, *shares);
-          return every ? expectations.counts() : expectations.presence(poll);
-        });
-        return given_or_none(found, [](auto& values) { return give(std::move(values)); });
-      },
+      native([](const Space& space, const Unfolded& unfolded, double scale, bool every,
+                Poll& poll) -> std::optional<std::vector<double>> {
+        const auto shares = edge_shares(space, scale);
+        if (!shares) return std::nullopt;
+        const NgramExpectations<Space> expectations(space, unfolded, *shares);
+        return every ? expectations.counts() : expectations.presence(poll);
+      }),
       "space"_a, "unfolded"_a, "scale"_a, "every"_a,
       "Return the expected count of each n-gram, or the probability of its presence; None if the\n"
       "scale makes scores infinite.");
@@ -74,16 +69,15 @@ void bind_ngrams(nb::module_& module) {
       .def("__getstate__", &rows_of)
       .def("__setstate__",
            [](NgramTrie& trie, const Table<Index>& rows) { new (&trie) NgramTrie(trie_of(rows)); })
-      .def(
-          "values_elsewhere",
-          [](const NgramTrie& trie, const NgramTrie& other, const Floats& value,
-             const Ints& words) {
-            check_size(value.shape(0), other.size(), "the column of values");
-            return give(values_elsewhere(trie, other, view(value), view(words)));
-          },
-          "other"_a, "value"_a, "words"_a,
-          "Return the value that each n-gram has in another table; `words` are the numbers that\n"
-          "words have there.");
+      .def("values_elsewhere",
+           native([](const NgramTrie& trie, const NgramTrie& other, std::span<const double> value,
+                     std::span<const Index> words) {
+             check_size(value.size(), other.size(), "the column of values");
+             return values_elsewhere(trie, other, value, words);
+           }),
+           "other"_a, "value"_a, "words"_a,
+           "Return the value that each n-gram has in another table; `words` are the numbers that\n"
+           "words have there.");
   nb::class_<Unfolded>(module, "Unfolded", "A space unfolded by contexts.")
       .def_prop_ro(
           "ngrams", [](const Unfolded& unfolded) -> const NgramTrie& { return unfolded.ngrams; },
@@ -91,8 +85,8 @@ void bind_ngrams(nb::module_& module) {
       .def_prop_ro("num_items", &Unfolded::num_nodes)
       .def_prop_ro("num_edges", &Unfolded::num_edges)
       .def_prop_ro("complete", [](const Unfolded& unfolded) { return !unfolded.ends.empty(); });
-  bind_space<LatticeColumns>(module);
-  bind_space<ForestColumns>(module);
+  bind_space<Lattice>(module);
+  bind_space<Forest>(module);
   module.def(
       "sentence_ngrams",
       [](const Ints& label, const Ints& offset, Index order) {
@@ -104,13 +98,12 @@ void bind_ngrams(nb::module_& module) {
       "Return the n-grams of sentences, and for each word the longest that ends with it.");
   module.def(
       "sentence_ngram_values",
-      [](const NgramTrie& trie, const Ints& gram, const Ints& offset, const Floats& weight,
-         bool every) {
+      native([](const NgramTrie& trie, std::span<const Index> gram, std::span<const Index> offset,
+                std::span<const double> weight, bool every) {
         const auto grams = grams_of(trie, gram, offset);
-        check_size(weight.shape(0), grams.size(), "the column of weights");
-        return give(
-            unlocked([&] { return sentence_ngram_values(trie, grams, view(weight), every); }));
-      },
+        check_size(weight.size(), grams.size(), "the column of weights");
+        return sentence_ngram_values(trie, grams, weight, every);
+      }),
       "trie"_a, "gram"_a, "offset"_a, "weight"_a, "every"_a,
       "Return the sum of the weights of the sentences that have each n-gram, once or every time.");
 }

@@ -20,15 +20,6 @@ struct NormalForm {
   std::vector<Index> order, in_arc, in_offset, out_offset;
 };
 
-namespace detail {
-
-// Counts, of what is before each place, to offsets.
-inline void add_up(std::vector<Index>& counts) {
-  for (std::size_t at = 1; at < counts.size(); ++at) counts[at] += counts[at - 1];
-}
-
-}  // namespace detail
-
 // Two passes of a counting sort: by target into in_arc, and from there by source into order.
 // Linear in the numbers of arcs and states.
 inline NormalForm normal_form(std::span<const Index> src, std::span<const Index> dst,
@@ -61,8 +52,8 @@ inline NormalForm normal_form(std::span<const Index> src, std::span<const Index>
     found.form = Form::Unordered;
     return found;
   }
-  detail::add_up(found.out_offset);
-  detail::add_up(found.in_offset);
+  add_up(found.out_offset);
+  add_up(found.in_offset);
   found.order.resize(arcs);
   found.in_arc.resize(arcs);
   auto place = found.in_offset;
@@ -90,7 +81,7 @@ inline std::pair<std::vector<Index>, Index> topological_numbers(std::span<const 
     ++degree[dst[arc]];
     ++offset[src[arc] + 1];
   }
-  detail::add_up(offset);
+  add_up(offset);
   auto place = offset;
   for (std::size_t arc = 0; arc < src.size(); ++arc) target[place[src[arc]]++] = dst[arc];
   std::vector<Index> queue, number(nodes, -1);

@@ -1,9 +1,7 @@
 // Paths and derivations as Python sees them, and rows of sparse features: the bindings.
 #include "lattices/native/paths.hpp"
 
-#include <nanobind/stl/tuple.h>
-
-#include <tuple>
+#include <type_traits>
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
@@ -29,23 +27,16 @@ void check_rows(const FeatureRows& rows, std::size_t width) {
 
 FeatureColumns::FeatureColumns(Names all_names, Ints bounds, Ints columns, Floats values,
                                Ints end_bounds, Ints end_columns, Floats end_values)
-    : names(std::move(all_names)),
-      edges{view(bounds), view(columns), view(values)},
-      ends{view(end_bounds), view(end_columns), view(end_values)},
-      bounds_(std::move(bounds)),
-      columns_(std::move(columns)),
-      end_bounds_(std::move(end_bounds)),
-      end_columns_(std::move(end_columns)),
-      values_(std::move(values)),
-      end_values_(std::move(end_values)) {
+    : FeatureParts(std::move(bounds), std::move(columns), std::move(values), std::move(end_bounds),
+                   std::move(end_columns), std::move(end_values)),
+      names(std::move(all_names)) {
   check_rows(edges, names.size());
   check_rows(ends, names.size());
 }
 
 FeatureColumns::FeatureColumns(Names all_names, OwnedRows own_edges, OwnedRows own_ends)
-    : names(std::move(all_names)),
-      edges(own_edges.view()),
-      ends(own_ends.view()),
+    : FeatureParts(Features{own_edges.view(), own_ends.view()}),
+      names(std::move(all_names)),
       // which leaves the memory where it is
       own_edges_(std::move(own_edges)),
       own_ends_(std::move(own_ends)) {}
@@ -58,18 +49,6 @@ nb::dict named(FeatureSums& sums, const nb::tuple& names) {
   sums.take([&](Index column, double sum) { result[names[column]] = sum; });
   return result;
 }
-
-// A reader of a space's paths, with the features of each.
-template <class Space>
-struct ReaderOf;
-template <>
-struct ReaderOf<Lattice> {
-  using Type = PathReader;
-};
-template <>
-struct ReaderOf<Forest> {
-  using Type = DerivationReader;
-};
 
 // Makes tuples of tokens, score, features and edges: the fields of a Hypothesis.
 template <class Space>
@@ -87,37 +66,20 @@ class Speller {
 
   nb::tuple fields(std::span<const Index> edges) {
     const double score = reader_.read(edges, words_);
-    nb::object tokens = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(words_.size())));
-    if (!tokens.is_valid()) throw nb::python_error();
-    for (std::size_t place = 0; place < words_.size(); ++place) {
-      PyObject* word = PyList_GetItem(strings_.ptr(), words_[place]);
-      if (word == nullptr) throw nb::python_error();
-      PyTuple_SET_ITEM(tokens.ptr(), place, Py_NewRef(word));
-    }
-    nb::object path = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
-    if (!path.is_valid()) throw nb::python_error();
-    for (std::size_t place = 0; place < edges.size(); ++place) {
-      PyObject* edge = PyLong_FromLong(edges[place]);
-      if (edge == nullptr) throw nb::python_error();
-      PyTuple_SET_ITEM(path.ptr(), place, edge);
-    }
-    return nb::make_tuple(tokens, score, summed(edges), path);
+    return nb::make_tuple(pick_strings(strings_, words_), score, summed(edges), tuple_of(edges));
   }
 
  private:
   nb::dict summed(std::span<const Index> edges) {
     if (features_ == nullptr) return {};
-    for (const Index edge : edges) sums_.add(features_->edges, edge);
-    if constexpr (std::is_same_v<Space, Lattice>) {
-      if (features_->ends.num_rows() > 0) sums_.add(features_->ends, reader_.last());
-    }
+    sums_.add_path(*features_, space_, edges);
     return named(sums_, features_->names);
   }
 
   const Space& space_;
   const FeatureColumns* features_;
   nb::list strings_;
-  typename ReaderOf<Space>::Type reader_;
+  std::conditional_t<std::is_same_v<Space, Lattice>, PathReader, DerivationReader> reader_;
   FeatureSums sums_;
   std::vector<Index> words_;
 };
@@ -191,6 +153,35 @@ struct Spelled {
   std::vector<double> scores;
 };
 
+// A sparse matrix, values first.
+struct ValueRows {
+  std::vector<double> values;
+  std::vector<Index> columns, bounds{0};
+};
+
+ValueRows reorder_rows(std::span<const Index> bounds, std::span<const Index> columns,
+                       std::span<const double> values, std::span<const Index> order) {
+  const FeatureRows rows{bounds, columns, values};
+  check_rows(rows, std::numeric_limits<Index>::max());
+  ValueRows found;
+  found.bounds.reserve(order.size() + 1);
+  found.columns.reserve(columns.size());
+  found.values.reserve(columns.size());
+  for (const Index row : order) {
+    if (row >= rows.num_rows()) {
+      throw space_error("row " + std::to_string(row) + " of a matrix of " +
+                        std::to_string(rows.num_rows()));
+    }
+    if (row >= 0) {
+      const Index begin = bounds[row], end = bounds[row + 1];
+      found.columns.insert(found.columns.end(), columns.begin() + begin, columns.begin() + end);
+      found.values.insert(found.values.end(), values.begin() + begin, values.begin() + end);
+    }
+    found.bounds.push_back(static_cast<Index>(found.columns.size()));
+  }
+  return found;
+}
+
 }  // namespace
 
 void bind_paths(nb::module_& module) {
@@ -220,54 +211,23 @@ void bind_paths(nb::module_& module) {
   bind<Forest, ForestColumns>(module, "ForestColumns");
   module.def(
       "spell_derivations",
-      [](const ForestColumns& columns, const Ints& edges, const Ints& offset) {
-        const auto all = view(edges), bounds = view(offset);
-        auto found = unlocked([&] {
-          DerivationReader reader(columns);
-          Spelled result;
-          std::vector<Index> words;
-          for (std::size_t path = 0; path + 1 < bounds.size(); ++path) {
-            result.scores.push_back(reader.read(row_of(all, bounds, path), words));
-            result.words.insert(result.words.end(), words.begin(), words.end());
-            result.offset.push_back(static_cast<Index>(result.words.size()));
-          }
-          return result;
-        });
-        return give_all(found.words, found.offset, found.scores);
-      },
+      native([](const Forest& forest, std::span<const Index> edges, std::span<const Index> offset) {
+        DerivationReader reader(forest);
+        Spelled result;
+        std::vector<Index> words;
+        for (std::size_t path = 0; path + 1 < offset.size(); ++path) {
+          result.scores.push_back(reader.read(row_of(edges, offset, path), words));
+          result.words.insert(result.words.end(), words.begin(), words.end());
+          result.offset.push_back(static_cast<Index>(result.words.size()));
+        }
+        return result;
+      }),
       "forest"_a, "edges"_a, "offset"_a,
       "Return the words of many derivations, where each begins, and their scores.");
-  module.def(
-      "reordered_rows",
-      [](const Ints& bounds, const Ints& columns, const Floats& values, const Ints& order) {
-        const FeatureRows rows{view(bounds), view(columns), view(values)};
-        check_rows(rows, std::numeric_limits<Index>::max());
-        std::vector<Index> new_bounds{0}, new_columns;
-        std::vector<double> new_values;
-        new_bounds.reserve(order.shape(0) + 1);
-        new_columns.reserve(rows.columns.size());
-        new_values.reserve(rows.columns.size());
-        for (const Index row : view(order)) {
-          if (row < 0) {
-            new_bounds.push_back(new_bounds.back());
-            continue;
-          }
-          if (row >= rows.num_rows()) {
-            throw space_error("row " + std::to_string(row) + " of a matrix of " +
-                              std::to_string(rows.num_rows()));
-          }
-          const Index begin = rows.bounds[row], size = rows.bounds[row + 1] - begin;
-          const auto picked = rows.columns.subspan(begin, size);
-          new_columns.insert(new_columns.end(), picked.begin(), picked.end());
-          const auto numbers = rows.values.subspan(begin, size);
-          new_values.insert(new_values.end(), numbers.begin(), numbers.end());
-          new_bounds.push_back(static_cast<Index>(new_columns.size()));
-        }
-        return give_all(new_values, new_columns, new_bounds);
-      },
-      "bounds"_a, "columns"_a, "values"_a, "order"_a,
-      "Return the values, columns and bounds of these rows of a sparse matrix, an empty one for\n"
-      "each that is negative.");
+  module.def("reordered_rows", native(reorder_rows), "bounds"_a, "columns"_a, "values"_a, "order"_a,
+             "Return the values, columns and bounds of these rows of a sparse matrix, an empty one "
+             "for\n"
+             "each that is negative.");
 }
 
 }  // namespace lattices

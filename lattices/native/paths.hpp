@@ -19,6 +19,11 @@ struct FeatureRows {
   Index num_rows() const { return static_cast<Index>(bounds.size()) - 1; }
 };
 
+// The features of a space: of arcs or edges, and of final states.
+struct Features {
+  FeatureRows edges, ends;
+};
+
 // Sums of rows over a path. Only the columns that were touched are looked at again.
 class FeatureSums {
  public:
@@ -40,6 +45,15 @@ class FeatureSums {
       }
       sums_[column] += rows.values[at];
     }
+  }
+
+  // The rows of a path or derivation, and of its end.
+  void add_path(const Features& features, const Lattice& lattice, std::span<const Index> arcs) {
+    for (const Index arc : arcs) add(features.edges, arc);
+    if (features.ends.num_rows() > 0) add(features.ends, lattice.last(arcs));
+  }
+  void add_path(const Features& features, const Forest&, std::span<const Index> edges) {
+    for (const Index edge : edges) add(features.edges, edge);
   }
 
   // Call use(column, sum) for the sums that are not zero, in the order of the columns; begin anew.
@@ -91,11 +105,8 @@ class PathReader {
     }
     for (std::size_t step = arcs.size(); step-- > 0;) score += lattice_.score[arcs[step]];
     check_score(lattice_, score);
-    last_ = state;
     return score;
   }
-  // where the path ends that was read last
-  Index last() const { return last_; }
 
   Error no_such_arc() const {
     return space_error("a path names an arc that is not one of 0.." +
@@ -104,7 +115,6 @@ class PathReader {
 
  private:
   const Lattice& lattice_;
-  Index last_ = 0;
 };
 
 // Reads derivations of a forest, one after the other: edges from the top down, left to right.

@@ -37,7 +37,7 @@
 #include "lattices/native/poll.hpp"
 #include "lattices/native/row_automata.hpp"
 #include "lattices/native/spaces.hpp"
-#include "lattices/native/trimming.hpp"
+#include "lattices/native/top_down.hpp"
 
 namespace lattices {
 
@@ -428,6 +428,84 @@ std::optional<std::vector<Index>> arc_classes(const Lattice& lattice, ClassOf&& 
         lattice.label[arc] == RowAutomaton::kEpsilon ? kSilent : class_of(lattice.label[arc]);
   }
   return result;
+}
+
+// Pairs of a lattice state and a row are the states of the product, in the order of the lattice's
+// states. Arcs are sorted by source, then by target: the normal form of a lattice. The gains of a
+// path, with `opening` and the ending of its last pair, add up to the one value of its sentence.
+struct RowProduct {
+  double opening = 0.0;
+  std::size_t rows = 0;
+  std::vector<Index> state;
+  std::vector<double> ending;
+  std::vector<Index> src, dst, origin;
+  std::vector<double> gain;
+};
+
+namespace detail {
+
+template <class Gain>
+struct ProductArcs {
+  std::vector<Index> src, dst, origin;
+  std::vector<Gain> gain;
+
+  void add(Index) {}
+  bool follow(Index) const { return true; }
+  void arc(Index edge, Index from, Index to, Gain step) {
+    src.push_back(from);
+    dst.push_back(to);
+    origin.push_back(edge);
+    gain.push_back(step);
+  }
+  void leave(Index, RowPairs&) {}
+  // the arcs, sorted once more at the end
+  std::size_t bytes() const {
+    return 2 *
+           (growing_bytes(src) + growing_bytes(dst) + growing_bytes(origin) + growing_bytes(gain));
+  }
+};
+
+}  // namespace detail
+
+// The product with a machine that is new, or nothing beyond the budget. `arc_class` is that of
+// arc_classes.
+template <class Machine>
+std::optional<RowProduct> row_product(const Lattice& lattice, std::span<const Index> arc_class,
+                                      Machine& machine, const RowBudget& budget, Poll& poll) {
+  using Gain = typename Machine::Gain;
+  detail::ProductArcs<Gain> arcs;
+  RowPairs pairs;
+  if (!walk_rows(lattice, arc_class, machine, budget, arcs, pairs, poll)) return std::nullopt;
+  RowProduct product;
+  product.opening = static_cast<double>(machine.opening());
+  product.rows = machine.size();
+  const std::size_t count = pairs.row.size(), size = arcs.src.size();
+  product.state.resize(count);
+  product.ending.resize(count);
+  for (Index state = 0; state < lattice.num_nodes(); ++state) {
+    for (Index pair = pairs.start[state]; pair < pairs.start[state + 1]; ++pair) {
+      product.state[pair] = state;
+      product.ending[pair] = static_cast<double>(machine.ending(pairs.row[pair]));
+    }
+  }
+  // by source; arcs came in the order of their targets' states, so only those into the same
+  // state may stand in the wrong order
+  auto [begin, order] = group(size, count, [&](std::size_t arc) { return arcs.src[arc]; });
+  for (std::size_t pair = 0; pair < count; ++pair) {
+    std::stable_sort(order.begin() + begin[pair], order.begin() + begin[pair + 1],
+                     [&](Index left, Index right) { return arcs.dst[left] < arcs.dst[right]; });
+  }
+  product.src.reserve(size);
+  product.dst.reserve(size);
+  product.origin.reserve(size);
+  product.gain.reserve(size);
+  for (const Index arc : order) {
+    product.src.push_back(arcs.src[arc]);
+    product.dst.push_back(arcs.dst[arc]);
+    product.origin.push_back(arcs.origin[arc]);
+    product.gain.push_back(static_cast<double>(arcs.gain[arc]));
+  }
+  return product;
 }
 
 }  // namespace lattices

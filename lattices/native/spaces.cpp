@@ -1,11 +1,7 @@
 // Spaces: their handles, their normal form, topological order.
 #include "lattices/native/spaces.hpp"
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-
 #include <cmath>
-#include <tuple>
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
@@ -114,27 +110,18 @@ void bind_spaces(nb::module_& module) {
       .def(ForestColumns::Init(), "head"_a, "tail"_a, "tail_offset"_a, "symbol"_a,
            "symbol_offset"_a, "score"_a, "in_offset"_a, "root"_a, "called"_a = "the forest");
   module.def(
-      "normal_form",
-      [](const Ints& src, const Ints& dst, const Ints& label, const Floats& score,
-         const Floats& final, Index words) {
-        auto found =
-            normal_form(view(src), view(dst), view(label), view(score), view(final), words);
-        return give_all(static_cast<int>(found.form), found.order, found.in_arc, found.in_offset,
-                        found.out_offset);
-      },
-      "src"_a, "dst"_a, "label"_a, "score"_a, "final"_a, "words"_a,
+      "normal_form", native(normal_form), "src"_a, "dst"_a, "label"_a, "score"_a, "final"_a,
+      "words"_a,
       "Return what a lattice lacks to be in normal form, the order of its arcs, and the arcs into\n"
       "and out of its states.");
-  module.def(
-      "topological_numbers",
-      [](const Ints& src, const Ints& dst, Index nodes) {
-        check_below(view(src), nodes, "a column of nodes");
-        check_below(view(dst), nodes, "a column of nodes");
-        auto [number, done] = topological_numbers(view(src), view(dst), nodes);
-        return give_all(number, done);
-      },
-      "src"_a, "dst"_a, "nodes"_a,
-      "Return a number for every node, sources first, and how many could be numbered.");
+  module.def("topological_numbers",
+             native([](std::span<const Index> src, std::span<const Index> dst, Index nodes) {
+               check_below(src, nodes, "a column of nodes");
+               check_below(dst, nodes, "a column of nodes");
+               return topological_numbers(src, dst, nodes);
+             }),
+             "src"_a, "dst"_a, "nodes"_a,
+             "Return a number for every node, sources first, and how many could be numbered.");
 }
 
 }  // namespace lattices

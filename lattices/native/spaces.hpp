@@ -50,6 +50,8 @@ struct Lattice {
   auto outgoing(Index state) const {
     return std::views::iota(out_offset[state], out_offset[state + 1]);
   }
+  // where a path from the start ends
+  Index last(std::span<const Index> path) const { return path.empty() ? start : dst[path.back()]; }
   std::span<const Index> tails(Index arc) const { return src.subspan(arc, 1); }
   bool begins(Index state) const { return state == start; }
   double weight(Index arc) const { return score[arc]; }
@@ -79,6 +81,23 @@ struct Forest {
 };
 
 static_assert(Graph<Lattice> && Graph<Forest>);
+
+// Append the words of a path.
+inline void append_words(const Lattice& lattice, std::span<const Index> arcs,
+                         std::vector<Index>& words) {
+  for (const Index arc : arcs) {
+    if (lattice.label[arc] != 0) words.push_back(lattice.label[arc]);
+  }
+}
+
+// The words of a column of labels, ascending, each once; epsilon is none.
+inline std::vector<Index> list_words(std::span<const Index> label) {
+  std::vector<Index> words(label.begin(), label.end());
+  std::ranges::sort(words);
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  if (!words.empty() && words.front() == 0) words.erase(words.begin());
+  return words;
+}
 
 // What sentences may unfold to. Derivations of a forest use nodes again and again, so that a few
 // bytes can stand for a sentence that no memory holds: whoever writes one out asks here first.

@@ -1,5 +1,5 @@
 // Lattices and forests from the top down: one shape for algorithms that read complete paths or
-// derivations off a space.
+// derivations off a space, and what these use.
 //
 // A node is derived by one of its edges, whose parts are derived in turn, or, where it may, by
 // ending there. In a forest these are the edges of a node and their tails, and nothing ends. In a
@@ -10,6 +10,7 @@
 #include <concepts>
 #include <ranges>
 #include <span>
+#include <vector>
 
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
@@ -69,5 +70,51 @@ static_assert(TopDown<LatticeTopDown> && TopDown<ForestTopDown>);
 
 inline LatticeTopDown top_down(const Lattice& lattice) { return LatticeTopDown(lattice); }
 inline ForestTopDown top_down(const Forest& forest) { return ForestTopDown(forest); }
+
+struct Useful {
+  std::vector<char> nodes, edges;
+};
+
+// Tell which nodes and edges lie on a derivation of the root of edges and ends that are kept.
+//
+//   derived(v) = end kept, or some kept edge of v has only derived parts
+//   useful(e)  = kept(e) and needed(head e) and all parts of e are derived
+//   needed(v)  = v is the root, or a part of a useful edge
+//
+// Linear in edges and parts. Nothing is useful where the root is not derived.
+template <TopDown G, class KeepEdge, class KeepEnd>
+Useful find_useful(const G& graph, KeepEdge&& keep_edge, KeepEnd&& keep_end) {
+  Useful found{std::vector<char>(graph.num_nodes()), std::vector<char>(graph.num_edges())};
+  std::vector<char> derived(graph.num_nodes());
+  for (const Index node : graph.upwards()) {
+    bool any = graph.ends(node) && keep_end(node);
+    for (const Index edge : graph.edges(node)) {
+      bool all = keep_edge(edge);
+      for (const Index part : graph.parts(edge)) all &= static_cast<bool>(derived[part]);
+      found.edges[edge] = all;
+      any |= all;
+    }
+    derived[node] = any;
+  }
+  if (!derived[graph.root()]) {
+    found.edges.assign(found.edges.size(), 0);
+    return found;
+  }
+  found.nodes[graph.root()] = 1;
+  for (const Index node : graph.downwards()) {
+    const char needed = found.nodes[node];
+    for (const Index edge : graph.edges(node)) {
+      found.edges[edge] &= needed;
+      if (!found.edges[edge]) continue;
+      for (const Index part : graph.parts(edge)) found.nodes[part] = 1;
+    }
+  }
+  return found;
+}
+
+template <TopDown G>
+Useful find_useful(const G& graph) {
+  return find_useful(graph, [](Index) { return true; }, [](Index) { return true; });
+}
 
 }  // namespace lattices

@@ -20,7 +20,6 @@
 #include "lattices/native/inside.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/top_down.hpp"
-#include "lattices/native/trimming.hpp"
 
 namespace lattices {
 

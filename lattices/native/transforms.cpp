@@ -1,10 +1,5 @@
 // Spaces made of spaces: parts, without epsilons, of characters, expanded. The bindings.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-
 #include <optional>
-#include <tuple>
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/characters.hpp"
@@ -12,8 +7,8 @@
 #include "lattices/native/epsilon.hpp"
 #include "lattices/native/expansion.hpp"
 #include "lattices/native/push.hpp"
+#include "lattices/native/top_down.hpp"
 #include "lattices/native/totals.hpp"
-#include "lattices/native/trimming.hpp"
 
 namespace lattices {
 
@@ -68,25 +63,17 @@ std::optional<LatticePart> lattice_part(const Lattice& lattice, std::span<const 
     whole = lattice.final[state] == kMinusInfinity || keep_finals[state];
   }
   if (whole) return std::nullopt;
-  part.in_offset.assign(part.states.size() + 1, 0);
-  part.out_offset.assign(part.states.size() + 1, 0);
   for (const Index arc : part.arcs) {
     part.src.push_back(number[lattice.src[arc]]);
     part.dst.push_back(number[lattice.dst[arc]]);
     part.label.push_back(lattice.label[arc]);
     part.score.push_back(lattice.score[arc]);
-    ++part.out_offset[part.src.back() + 1];
-    ++part.in_offset[part.dst.back() + 1];
   }
-  for (std::size_t state = 0; state < part.states.size(); ++state) {
-    part.out_offset[state + 1] += part.out_offset[state];
-    part.in_offset[state + 1] += part.in_offset[state];
-  }
-  auto place = part.in_offset;
-  part.in_arc.resize(part.arcs.size());
-  for (std::size_t arc = 0; arc < part.arcs.size(); ++arc) {
-    part.in_arc[place[part.dst[arc]]++] = static_cast<Index>(arc);
-  }
+  const std::size_t arcs = part.arcs.size(), states = part.states.size();
+  part.out_offset = group(arcs, states, [&](std::size_t arc) { return part.src[arc]; }).offset;
+  auto in = group(arcs, states, [&](std::size_t arc) { return part.dst[arc]; });
+  part.in_offset = std::move(in.offset);
+  part.in_arc = std::move(in.entry);
   part.start = number[lattice.start];
   return part;
 }
@@ -120,9 +107,7 @@ std::optional<ForestPart> forest_part(const Forest& forest, std::span<const bool
     part.symbol.insert(part.symbol.end(), side.begin(), side.end());
     part.symbol_offset.push_back(static_cast<Index>(part.symbol.size()));
   }
-  for (std::size_t node = 0; node < part.nodes.size(); ++node) {
-    part.in_offset[node + 1] += part.in_offset[node];
-  }
+  add_up(part.in_offset);
   part.root = number[forest.root];
   return part;
 }
@@ -150,21 +135,15 @@ void check_spelling(const Spelling& spelling, std::size_t places) {
 }  // namespace
 
 void bind_transforms(nb::module_& module) {
-  module.def(
-      "useful_states",
-      [](const LatticeColumns& columns) {
-        const Lattice& lattice = columns;
-        auto marks = unlocked([&] { return find_useful(top_down(lattice)).nodes; });
-        return give(std::vector<std::int8_t>(marks.begin(), marks.end()));
-      },
-      "lattice"_a, "Return, for every state, whether it lies on a complete path: 1 or 0.");
-  module.def(
-      "has_derivation",
-      [](const ForestColumns& columns) {
-        const Forest& forest = columns;
-        return unlocked([&] { return find_useful(top_down(forest)).nodes[forest.root] != 0; });
-      },
-      "forest"_a, "Tell whether the root can be derived.");
+  module.def("useful_states", native([](const Lattice& lattice) {
+               const auto marks = find_useful(top_down(lattice)).nodes;
+               return std::vector<std::int8_t>(marks.begin(), marks.end());
+             }),
+             "lattice"_a, "Return, for every state, whether it lies on a complete path: 1 or 0.");
+  module.def("has_derivation", native([](const Forest& forest) {
+               return find_useful(top_down(forest)).nodes[forest.root] != 0;
+             }),
+             "forest"_a, "Tell whether the root can be derived.");
   module.def(
       "lattice_part",
       [](const LatticeColumns& columns, const Mask& keep_arcs, const Mask& keep_finals) {
@@ -200,35 +179,25 @@ void bind_transforms(nb::module_& module) {
       "Return the columns of the forest of derivations of these edges, by name; none if that is\n"
       "all of it.");
   module.def(
-      "push",
-      [](const LatticeColumns& columns, const std::string& where) {
-        auto found = unlocked([&] {
-          if (where == "ahead") return push_ahead(columns);
-          return where == "final" ? push_to_final(columns) : push_to_start(columns);
-        });
-        return give_all(found.arcs, found.final, found.total);
-      },
+      "push", native([](const Lattice& lattice, const std::string& where) {
+        if (where == "ahead") return push_ahead(lattice);
+        return where == "final" ? push_to_final(lattice) : push_to_start(lattice);
+      }),
       "lattice"_a, "where"_a,
       "Return the scores of arcs and of ends, moved to the \"start\", to the \"final\" states, or "
       "with\n"
       "what lies \"ahead\" taken out, and the best score of all.");
   module.def(
-      "epsilon_closures",
-      [](const LatticeColumns& columns, bool summed) {
-        auto found = unlocked([&](Poll& poll) { return epsilon_closures(columns, summed, poll); });
-        return give_all(found.begin, found.end, found.score, found.arc, found.previous);
-      },
-      "lattice"_a, "summed"_a,
+      "epsilon_closures", native(epsilon_closures), "lattice"_a, "summed"_a,
       "Return begin, end, score, last arc and entry before it of the epsilon paths that matter.");
   module.def(
       "character_arcs",
-      [](const LatticeColumns& columns, const Ints& word, const Ints& letter, const Ints& offset,
-         Index space) {
-        const Spelling spelling{view(word), view(letter), view(offset), space};
-        check_spelling(spelling, columns.src.size());
-        auto found = unlocked([&](Poll& poll) { return character_arcs(columns, spelling, poll); });
-        return give_all(found.src, found.dst, found.label, found.origin, found.state);
-      },
+      native([](const Lattice& lattice, std::span<const Index> word, std::span<const Index> letter,
+                std::span<const Index> offset, Index space, Poll& poll) {
+        const Spelling spelling{word, letter, offset, space};
+        check_spelling(spelling, lattice.src.size());
+        return character_arcs(lattice, spelling, poll);
+      }),
       "lattice"_a, "word"_a, "letter"_a, "offset"_a, "space"_a,
       "Return source, target, label and origin of each arc of characters, and the state that each\n"
       "of their states is a copy of.");
@@ -249,25 +218,18 @@ void bind_transforms(nb::module_& module) {
       "forest"_a, "word"_a, "letter"_a, "offset"_a, "space"_a,
       "Return the columns of the forest of characters, by name, and the edge each comes from.");
   module.def(
-      "expand",
-      [](const ForestColumns& columns, std::int64_t max_states) {
-        auto found = unlocked([&](Poll& poll) { return expand(columns, max_states, poll); });
-        return given_or_none(found, [](auto& arcs) {
-          return give_all(arcs.src, arcs.dst, arcs.label, arcs.edge, arcs.states, arcs.backwards);
-        });
-      },
-      "forest"_a, "max_states"_a,
+      "expand", native(expand), "forest"_a, "max_states"_a,
       "Return source, target, label and edge of each arc of a trimmed forest's lattice, its "
       "number\n"
       "of states, and whether it begins in state 0 and not in 1; None if it has more states.");
   module.def(
       "words_said",
-      [](const ForestColumns& characters, const ForestColumns& words, const Ints& origin) {
-        if (origin.shape(0) != characters.head.size()) {
+      native([](const Forest& characters, const Forest& words, std::span<const Index> origin) {
+        if (origin.size() != characters.head.size()) {
           throw space_error("an edge of characters has no edge of words");
         }
-        return give(words_said(characters, words, view(origin)));
-      },
+        return words_said(characters, words, origin);
+      }),
       "characters"_a, "words"_a, "origin"_a,
       "Return the words that the symbols of a forest of characters stand for.");
 }
