@@ -124,11 +124,11 @@ sanitize: $(VENV)/.dev $(VENV)/.built
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		$(VENV)-sanitize/bin/python -m pytest -n 2 -p no:cacheprovider $(SANITIZED)
 
-# the wheel is built from the sdist
-dist: $(VENV)/.dev
+# the wheel is built from the sdist; no development packages are needed
+dist: $(VENV)/.tools
 	rm -rf dist
+	$(PIP) 'build>=1.0' 'twine>=5.1'
 	$(BUILD) $(BIN)/python -m build --no-isolation --outdir dist .
-	$(PIP) 'twine>=5.1'
 	$(BIN)/python -m twine check --strict dist/*
 
 # the wheel in an environment of its own, read-only and without a home; writes docs/experiments/install.md

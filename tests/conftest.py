@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# kernels are compiled on first use, which no deadline should count
-settings.register_profile("fstmetrics", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("fstmetrics")
+# machines are slow or busy, which no deadline should count; at night laws get more examples, see
+# `tests.strategies.examples` for those that say how many they need
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("nightly", settings.get_profile("default"), max_examples=500)
+settings.load_profile(os.environ.get("FSTMETRICS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from itertools import pairwise
 from math import prod
@@ -16,6 +17,14 @@ from lattices.vocabulary import Vocabulary
 GRID = st.integers(-8, 4).map(lambda quarters: quarters / 4)
 GENERAL = st.floats(-4.0, 2.0, allow_nan=False, allow_subnormal=False)
 FEATURE_NAMES = ("lm", "tm", "wp")
+
+#: examples of a law that needs many, outside the nightly profile
+_MOST_BY_DAY = 100
+
+
+def examples(nightly: int) -> int:
+    """Return how many examples a law is tried on; ``FSTMETRICS_PROFILE=nightly`` has them all."""
+    return nightly if os.environ.get("FSTMETRICS_PROFILE") == "nightly" else _MOST_BY_DAY
 
 
 @st.composite

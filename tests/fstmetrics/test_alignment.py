@@ -18,7 +18,7 @@ from fstmetrics import (
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, NBest
 from tests.judges import gain_by_recursion, score_by_recursion
-from tests.strategies import sentences
+from tests.strategies import examples, sentences
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def test_the_costs_of_an_error_rate():
     assert CostlyDeletions().against(["abcd"]).score("abd") == 1.5 / 4
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     sentences(),
     sentences(),

@@ -17,7 +17,7 @@ from lattices.intersection import ENGINES, Automaton, Part
 from lattices.intersection.automata import ANY, Alignment
 from tests.judges import score_by_recursion
 from tests.laws.test_intersection import METRICS
-from tests.strategies import sentences, small_lattices
+from tests.strategies import examples, sentences, small_lattices
 
 
 def value_of(machine: Machine, lattice: Lattice) -> float:
@@ -26,7 +26,7 @@ def value_of(machine: Machine, lattice: Lattice) -> float:
     return found.value
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(sentences(), st.lists(sentences(), min_size=1, max_size=2), METRICS)
 def test_the_openfst_file_scores_sentences(hypothesis, references, metric):
     pynini = pytest.importorskip("pynini")

@@ -15,7 +15,7 @@ from lattices.errors import EngineError, OptionError, TooLargeError
 from lattices.intersection import forest_as_lattice
 from lattices.intersection.kernel import ENGINE
 from lattices.spaces import Forest
-from tests.strategies import small_forests
+from tests.strategies import examples, small_forests
 
 # what is asked of a node
 UNUSED, ANCHORED, ANYWHERE = range(3)
@@ -60,7 +60,7 @@ def test_ties_go_to_the_model():
     assert best(likelier, WER(), "x")[1].text == "c"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     small_forests(exact=True),
     st.lists(st.sampled_from("xxxxxa"), max_size=20),
@@ -209,7 +209,7 @@ def test_soft_matches_are_found_over_borders():
     assert found.score == pytest.approx((1 + weight + weight) / 3)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(small_forests(words=["ab", "b", "cab"], exact=True))
 @pytest.mark.parametrize("spaces", [True, False])
 def test_a_forest_of_characters_has_the_same_derivations(spaces, forest):

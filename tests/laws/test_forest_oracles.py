@@ -19,7 +19,7 @@ from lattices.intersection import ENGINES
 from lattices.intersection.kernel import ENGINE
 from lattices.spaces import Forest
 from tests.judges import score_by_recursion
-from tests.strategies import sentences, small_forests, small_lattices
+from tests.strategies import examples, sentences, small_forests, small_lattices
 
 METRICS = st.one_of(
     st.just(WER()),
@@ -42,7 +42,7 @@ def first_of(values):
     )
 
 
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(small_forests(exact=True), REFERENCES, METRICS)
 def test_the_best_of_all_derivations_by_the_tie_rule(forest, references, metric):
     values = [
@@ -58,7 +58,7 @@ def test_the_best_of_all_derivations_by_the_tie_rule(forest, references, metric)
     assert chosen == (pytest.approx(best, abs=1e-9), expected.score)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(small_forests(), REFERENCES, METRICS, st.sampled_from([0.25, 1.0, -0.5, 3.0]))
 def test_hope_is_the_best_sum_of_metric_and_model(forest, references, metric, model_weight):
     evaluator = metric.against(references)
@@ -71,7 +71,7 @@ def test_hope_is_the_best_sum_of_metric_and_model(forest, references, metric, mo
     assert worth == pytest.approx(best, abs=1e-6)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     small_forests(words=["ab", "b", "bca"], exact=True), REFERENCES, st.sampled_from([True, False])
 )
@@ -85,7 +85,7 @@ def test_characters(forest, references, spaces):
     assert found.hypothesis.arcs in [each.arcs for _, each in values]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     small_forests(words=["walk", "walked", "talked"], exact=True),
     st.lists(sentences(["walking", "talk"]), min_size=1, max_size=2),
@@ -100,7 +100,7 @@ def test_soft_matching(forest, references, family):
     assert quality(evaluator.metric, found.score) == pytest.approx(max(values), abs=1e-6)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(small_lattices(exact=True), st.lists(sentences(), min_size=1, max_size=2), METRICS)
 def test_the_forest_of_a_lattice_has_its_oracle(lattice, references, metric):
     evaluator = metric.against(references)
@@ -126,7 +126,7 @@ def one_path_each(forest):
     return Lattice.from_arcs(arcs, finals=[1], states=states, vocabulary=forest.vocabulary)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(small_forests(max_derivations=20, exact=True), REFERENCES, METRICS)
 def test_openfst_finds_the_same_in_the_expanded_forest(forest, references, metric):
     machine = metric.against(references).machine(forest.vocabulary)
@@ -138,7 +138,7 @@ def test_openfst_finds_the_same_in_the_expanded_forest(forest, references, metri
     assert forest.hypothesis(found.arcs.tolist()).score == same
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data(), small_forests(exact=True, features=False), REFERENCES, METRICS)
 def test_the_order_of_edges_does_not_matter(data, forest, references, metric):
     rows = []

@@ -12,7 +12,7 @@ from lattices.errors import EngineError, TooLargeError
 from lattices.intersection.kernel import ENGINE
 from lattices.intersection.ranked import rank_forest
 from lattices.spaces import Forest
-from tests.strategies import sentences, small_forests
+from tests.strategies import examples, sentences, small_forests
 
 METRICS = [
     WER(),
@@ -43,7 +43,7 @@ def check_ties(found, wanted, k):
     assert all(each.score == -keys[each.tokens][1] for each in found)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     small_forests(),
     st.lists(sentences("abc"), min_size=1, max_size=3),

@@ -13,7 +13,7 @@ from lattices.intersection.ranked import ranked_forest_sentences
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
 from lattices.spaces import Forest
 from tests.laws.test_forest_ranked import METRICS, check_ties, ranking
-from tests.strategies import sentences, small_forests, small_lattices
+from tests.strategies import examples, sentences, small_forests, small_lattices
 
 REFERENCES = st.lists(sentences("abc"), min_size=1, max_size=3)
 
@@ -51,7 +51,7 @@ def test_every_derivation_carries_the_value_of_its_sentence(forest, references, 
         )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     small_forests(),
     REFERENCES,
@@ -75,7 +75,7 @@ def test_ranked_equals_enumeration(forest, references, metric, weight, k, worst)
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     small_forests(exact=True),
     sentences("abc"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fstmetrics import GRR, WER, WRR, AffixSimilarity
 from lattices.intersection import ENGINES
 from tests.judges import model_score, paper_machine, score_by_recursion
-from tests.strategies import sentences, small_lattices
+from tests.strategies import examples, sentences, small_lattices
 
 METRICS = st.one_of(
     st.just(WER()),
@@ -25,7 +25,7 @@ METRICS = st.one_of(
 ENGINE_NAMES = ("kernel", "openfst")
 
 
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(small_lattices(exact=True), st.lists(sentences(), min_size=1, max_size=3), METRICS)
 def test_engines_agree_with_enumeration(lattice, references, metric):
     evaluator = metric.against(references)
@@ -42,7 +42,7 @@ def test_engines_agree_with_enumeration(lattice, references, metric):
     assert kernel == openfst
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     small_lattices(exact=True),
     sentences(),
@@ -64,7 +64,7 @@ def test_of_equal_values_the_highest_model_score_is_taken(lattice, reference, me
         assert again.arcs.tolist() == found.arcs.tolist()
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(small_lattices(exact=True), sentences(), METRICS)
 def test_the_papers_machine_has_the_same_best_value(lattice, reference, metric):
     ours = metric.against([reference]).machine(lattice.vocabulary)
@@ -75,7 +75,7 @@ def test_the_papers_machine_has_the_same_best_value(lattice, reference, metric):
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     small_lattices(),
     st.lists(sentences(), min_size=1, max_size=2),
@@ -96,7 +96,7 @@ def test_model_weight_interpolates(lattice, references, metric, weight):
         assert value == pytest.approx(expected, abs=1e-5)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(small_lattices(words=("walk", "walked", "talked", "x")), sentences(("walking", "talk")))
 def test_soft_matching_agrees_with_the_scorer(lattice, reference):
     for metric in (
@@ -115,7 +115,7 @@ def test_soft_matching_agrees_with_the_scorer(lattice, reference):
             assert score == pytest.approx(best, abs=1e-5)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     small_lattices(exact=True, max_states=5, max_arcs=7),
     small_lattices(max_states=5, max_arcs=7),

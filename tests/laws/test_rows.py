@@ -17,14 +17,14 @@ from lattices.intersection.openfst import acceptor_columns, transducer_columns
 from lattices.intersection.rows import RowMachine, row_product
 from tests.judges import model_score, score_by_recursion
 from tests.laws.test_intersection import METRICS
-from tests.strategies import sentences, small_lattices
+from tests.strategies import examples, sentences, small_lattices
 
 
 def objective(lattice, path, references, metric, weight):
     return score_by_recursion(path.tokens, references, metric) + weight * path.score
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(
     small_lattices(),
     st.lists(sentences(), min_size=1, max_size=2),
@@ -40,7 +40,7 @@ def test_worst_equals_enumeration(lattice, references, metric, weight):
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(
     small_lattices(exact=True), sentences(), st.sampled_from([WER(), GRR(), GRR(n=2, alpha=2.0)])
 )
@@ -58,7 +58,7 @@ def test_worst_breaks_ties_by_the_rule(lattice, reference, metric):
     assert again.hypothesis.arcs == arcs
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(
     small_lattices(exact=True),
     st.lists(sentences(), min_size=1, max_size=2),
@@ -87,7 +87,7 @@ def test_k_best_sentences_equal_enumeration(lattice, references, metric, worst, 
     assert all(each.exact for each in found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(small_lattices(exact=True), st.lists(sentences(), min_size=1, max_size=2), METRICS)
 def test_the_product_holds_every_path_with_its_value(lattice, references, metric):
     machine = metric.against(references).machine(lattice.vocabulary)
@@ -118,7 +118,7 @@ def test_beyond_the_budget_the_answer_is_labelled(lattice, reference):
         assert cut.score == exact.score
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(small_lattices(exact=True), sentences(), st.sampled_from([WER(), GRR(), GRR(n=2, beta=1.0)]))
 def test_openfst_determinisation_gives_every_path_the_same_value(lattice, reference, metric):
     pynini = pytest.importorskip("pynini")

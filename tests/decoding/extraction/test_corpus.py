@@ -17,7 +17,7 @@ from decoding.extraction.corpus_selection import corpus_choice, undominated
 from fstmetrics import BLEU, BLEUSBP, CER, GRR, PER, TBLEU, WER, WRR, corpus_score
 from fstmetrics.contract import nbest_stats
 from lattices import Forest, Hypothesis, Lattice, NBest, OptionError
-from tests.strategies import small_forests, small_lattices
+from tests.strategies import examples, small_forests, small_lattices
 
 texts = st.lists(st.sampled_from("abc"), max_size=5).map(tuple)
 lists = st.lists(
@@ -99,7 +99,7 @@ def check(found, metric, spaces, references):
     return truth
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(corpora, st.one_of(bleus, fractions, others))
 def test_few_selections_are_all_tried(corpus, metric):
     spaces, references = map(list, zip(*corpus, strict=True))
@@ -108,7 +108,7 @@ def test_few_selections_are_all_tried(corpus, metric):
     assert found.exact
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(corpora, st.one_of(bleus, others))
 @example(
     # the only match is of an order without weight
@@ -176,7 +176,7 @@ graphs = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.tuples(graphs, several), min_size=1, max_size=3), fractions)
 def test_lattices_and_forests_with_several_references(corpus, metric):
     spaces, references = map(list, zip(*corpus, strict=True))

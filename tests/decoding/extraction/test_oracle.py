@@ -17,7 +17,7 @@ from fstmetrics import CER, GRR, WER, WRR
 from fstmetrics.contract import quality
 from lattices import Error, Hypothesis, Lattice, NBest, OptionError, SpaceError, prune
 from lattices.errors import EngineError, UnknownNameError
-from tests.strategies import sentences, small_lattices
+from tests.strategies import examples, sentences, small_lattices
 
 
 @given(small_lattices(words=("a", "bc", "c", "ab")), sentences(("a", "bc", "c", "ab")))
@@ -44,7 +44,7 @@ nbest_lists = st.lists(
 ).map(NBest.from_hypotheses)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(nbest_lists, sentences("abc"), st.booleans(), st.sampled_from([0.0, 0.5, -1.0]))
 def test_nbest_oracles_equal_a_loop(nbest, reference, worst, weight):
     evaluator = GRR(n=2).against([reference])
@@ -136,7 +136,7 @@ class OwnGRR(GRR):
 
 
 @pytest.mark.filterwarnings("ignore::decoding.VocabularyWarning")
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(small_lattices(exact=True, features=True), min_size=1, max_size=4),
     st.lists(sentences(), min_size=1, max_size=3),

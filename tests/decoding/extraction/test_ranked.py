@@ -12,7 +12,7 @@ from fstmetrics import CER, GRR, WER, WRR
 from lattices import Lattice
 from lattices.intersection import kernel
 from lattices.spaces import Forest, Hypothesis, NBest
-from tests.strategies import sentences, small_forests, small_lattices
+from tests.strategies import examples, sentences, small_forests, small_lattices
 
 WORDS = ["a", "b", "ab"]
 LATTICE = Lattice.from_arcs([(0, 1, "a"), (1, 2, "b"), (0, 2, "ab", -1.0)], finals=[2])
@@ -51,7 +51,7 @@ def test_words_that_share_their_characters_are_two_sentences(space, worst, space
     check_against_the_list(space, CER(spaces=spaces).against(["ab"]), 5, worst)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     small_lattices(words=WORDS, exact=True),
     sentences(WORDS),
@@ -63,7 +63,7 @@ def test_characters_of_lattices(lattice, reference, spaces, worst, k):
     check_against_the_list(lattice, CER(spaces=spaces).against([" ".join(reference)]), k, worst)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     small_forests(words=WORDS, exact=True),
     sentences(WORDS),

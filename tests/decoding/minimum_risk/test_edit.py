@@ -18,7 +18,7 @@ from decoding._native import TIE, UNPLACED
 from decoding.minimum_risk.edit import EditConsensus, edit
 from lattices import Hypothesis, Lattice, NBest
 from lattices.algorithms import best, posteriors
-from tests.strategies import sentences, small_lattices
+from tests.strategies import examples, sentences, small_lattices
 
 Sentence = tuple[str, ...]
 
@@ -193,7 +193,7 @@ def nbest_of(rows: list[tuple[list[str], float]]) -> NBest:
     return NBest.from_hypotheses([Hypothesis(tuple(words), score) for words, score in rows])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(small_lattices(), sentences(max_size=4), SCALES)
 def test_the_kernel_is_the_recursion(lattice: Lattice, start: list[str], scale: float) -> None:
     found = edit(lattice, scale=scale, start=start, decode=False)
@@ -204,7 +204,7 @@ def test_the_kernel_is_the_recursion(lattice: Lattice, start: list[str], scale: 
     assert_same_bins(network_of(found), gamma)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(small_lattices(max_states=7, max_arcs=14), SCALES, st.none() | sentences(max_size=4))
 def test_objectives_fall_and_bound_the_risk(
     lattice: Lattice, scale: float, start: list[str] | None
@@ -373,7 +373,7 @@ def decode_as_kaldi(lattice: Lattice, scale: float) -> list[str]:
     return words
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(small_lattices(max_states=7, max_arcs=14), SCALES)
 def test_never_above_kaldi(lattice: Lattice, scale: float) -> None:
     theirs = naive(lattice, decode_as_kaldi(lattice, scale), scale)[0]

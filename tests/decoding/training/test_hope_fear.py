@@ -12,7 +12,7 @@ from fstmetrics.external.sacrebleu import CHRF
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.judges import linear_gain
-from tests.strategies import FEATURE_NAMES, sentences, small_forests, small_lattices
+from tests.strategies import FEATURE_NAMES, examples, sentences, small_forests, small_lattices
 
 METRICS = st.sampled_from(
     [
@@ -51,7 +51,7 @@ def model(hypothesis: Hypothesis, weights: dict[str, float]) -> float:
     return sum(weights[name] * value for name, value in hypothesis.features.items())
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(SPACES, st.lists(sentences(), min_size=1, max_size=2), METRICS, WEIGHTS, SCALES)
 def test_hope_and_fear_equal_enumeration(space, references, metric, weights, scale):
     evaluator = metric.against(references)
@@ -75,7 +75,7 @@ def test_hope_and_fear_equal_enumeration(space, references, metric, weights, sca
     assert found.exact
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.one_of(small_lattices(features=True), small_forests(features=True)),
     st.lists(sentences(), min_size=1, max_size=2),

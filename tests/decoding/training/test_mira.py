@@ -23,6 +23,7 @@ from tests.decoding.training.learner_laws import (
     noisy,
     separable,
 )
+from tests.strategies import examples
 
 NUMBERS = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
 NAMES = ("lm", "tm", "wp")
@@ -75,7 +76,7 @@ def test_a_step_is_the_minimum_of_its_program(constraints, before, most):
         assert learner.weights[name] == pytest.approx(value, abs=2e-3)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.integers(1, 6), st.integers(1, 4), st.integers(0, 10_000), st.sampled_from([0.05, 1, 50]))
 def test_multipliers_are_optimal(count, width, seed, most):
     rng = np.random.default_rng(seed)

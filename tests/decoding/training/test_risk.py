@@ -15,7 +15,7 @@ from decoding.training.risk.problem import RiskProblem
 from fstmetrics import BLEU, CER, GRR, WER, WRR, AffixSimilarity, Evaluator
 from lattices import Forest, Hypothesis, Lattice, NBest, best, to_lattice
 from lattices.errors import OptionError, SpaceError
-from tests.strategies import FEATURE_NAMES, sentences, small_forests, small_lattices
+from tests.strategies import FEATURE_NAMES, examples, sentences, small_forests, small_lattices
 
 METRICS = st.sampled_from(
     [WER(), WRR(), GRR(), GRR(n=2, alpha=2.0), CER(), CER(spaces=False),
@@ -95,7 +95,7 @@ def differences(function, point: np.ndarray, step: float = 1e-5) -> np.ndarray:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(SPACES, REFERENCES, METRICS, WEIGHTS, TEMPERATURES)
 def test_risk_equals_enumeration_and_finite_differences(
     space, references, metric, weights, temperature

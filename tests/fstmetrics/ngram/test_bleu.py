@@ -17,7 +17,7 @@ from fstmetrics.ngram.bleu import BREVITIES, BLEUEvaluator
 from fstmetrics.testing import check_metric
 from lattices import Lattice, OptionError
 from lattices.errors import MissingDependencyError
-from tests.strategies import sentences
+from tests.strategies import examples, sentences
 
 WORDS = ("a", "b", "A", "c", "Straße", "ΑΣ", "İx")
 
@@ -125,7 +125,7 @@ def by_definition(metric, corpus):
     return mean * math.exp(1 - reference_length / length) if length else 0.0
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     corpora,
     metrics,
@@ -160,7 +160,7 @@ def documents(references):
     ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     corpora,
     st.integers(1, 6),
@@ -361,14 +361,14 @@ distinct = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6)
 repeating = st.lists(st.sampled_from("abcdef"), max_size=8)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.one_of(st.tuples(distinct, repeating), st.tuples(repeating, distinct)))
 def test_bleu_falls_with_the_order_if_one_side_repeats_no_word(pair):
     hypothesis, reference = pair
     assert falls(nested(5, hypothesis, [reference]))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(distinct, st.lists(repeating, min_size=1, max_size=3))
 def test_with_several_references_if_the_hypothesis_repeats_no_word(hypothesis, references):
     assert falls(nested(5, hypothesis, references))
@@ -403,7 +403,7 @@ segments = st.tuples(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(segments, st.lists(segments, max_size=3), st.sampled_from([WRR(), GRR(), GRR(n=2, beta=1)]))
 def test_recognition_rates_decompose(segment, others, metric):
     one, other, reference = segment

@@ -15,7 +15,7 @@ from fstmetrics.contract import has_machine
 from lattices import Hypothesis, NBest, OptionError
 from lattices.intersection import ENGINES
 from tests.judges import linear_gain
-from tests.strategies import sentences, small_lattices
+from tests.strategies import examples, sentences, small_lattices
 
 metrics = st.builds(
     BLEU,
@@ -31,7 +31,7 @@ def document_of(metric, pairs):
     return DocumentBLEU(metric, corpus_stats(metric, hypotheses, references).sum(0), len(pairs))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(documents, sentences(), sentences(), metrics)
 def test_a_sentence_is_worth_the_bleu_of_the_document_with_it(pairs, said, reference, metric):
     metric = BLEU(order=4, smooth=metric.smooth, lowercase=metric.lowercase)
@@ -45,7 +45,7 @@ def test_a_sentence_is_worth_the_bleu_of_the_document_with_it(pairs, said, refer
     assert value == pytest.approx(len(texts) * expected / 100.0, abs=1e-9)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     small_lattices(),
     st.lists(sentences(), min_size=1, max_size=3),

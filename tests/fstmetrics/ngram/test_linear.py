@@ -18,7 +18,7 @@ from lattices.arrays import ints
 from lattices.intersection import ENGINES
 from lattices.intersection.rows import RowMachine, lowest_path
 from tests.judges import linear_gain
-from tests.strategies import sentences, small_lattices
+from tests.strategies import examples, sentences, small_lattices
 
 engines = st.sampled_from(["kernel", "openfst"])
 metrics = st.builds(
@@ -38,7 +38,7 @@ def gain(words, references, metric):
     return linear_gain(words, references, factors, metric.lowercase)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(small_lattices(), st.lists(sentences(), min_size=1, max_size=3), metrics, engines)
 def test_the_best_path_gains_most(lattice, references, metric, engine):
     if engine == "openfst":
