@@ -46,6 +46,7 @@ from .training.mira import MIRA as MIRA
 from .training.perceptron import Perceptron as Perceptron
 from .training.pro import PRO as PRO
 from .training.risk.learner import Risk as Risk
+from .training.risk.xbleu import XBLEU as XBLEU, ExpectedBLEU as ExpectedBLEU
 from .training.softmax_margin import SoftmaxMargin as SoftmaxMargin
 from .sample import sample_data as sample_data
 from .version import __version__ as __version__

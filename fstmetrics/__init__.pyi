@@ -37,6 +37,7 @@ from .signature import (
 )
 from .similarity.affix import (
     AffixSimilarity as AffixSimilarity,
+    Wildcards as Wildcards,
     affix_distance as affix_distance,
 )
 from .similarity.modif import BLEUModif as BLEUModif, WERModif as WERModif

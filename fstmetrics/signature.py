@@ -127,6 +127,7 @@ SIMILARITIES: Registry[Any] = Registry(
     "similarity",
     own={
         "affix": "fstmetrics.similarity.affix:AffixSimilarity",
+        "wildcards": "fstmetrics.similarity.affix:Wildcards",
         "embedding": "fstmetrics.similarity.vectors:EmbeddingSimilarity",
     },
     check=_check(("name", "matrix")),
@@ -141,6 +142,7 @@ NORMALISERS: Registry[Any] = Registry(
         "punctuation": "fstmetrics.normalisation.normalisers:Punctuation",
         "regex": "fstmetrics.normalisation.normalisers:RegexTable",
         "glm": "fstmetrics.normalisation.normalisers:GlobalMapping",
+        "drop": "fstmetrics.normalisation.normalisers:Drop",
         "whisper-basic": "fstmetrics.normalisation.normalisers:WhisperBasic",
         "whisper-english": "fstmetrics.normalisation.normalisers:WhisperEnglish",
     },

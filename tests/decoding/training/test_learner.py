@@ -25,6 +25,7 @@ SHORT = {
     "pro": {"rounds": 4},
     "risk": {"rounds": 3},
     "softmax-margin": {"rounds": 4},
+    "xbleu": {"rounds": 3, "order": 2},
 }
 METRICS = [WER(), BLEU(order=2)]
 SOLUTION = {"x": 1.0, "y": -2.0, "z": 1.0}

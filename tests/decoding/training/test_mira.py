@@ -255,3 +255,9 @@ def test_real_lattices(shared_data):
     learner = MIRA(epochs=3).fit(spaces, references, GRR())
     assert learner.history[-1].score > learner.history[0].score - 0.01
     assert all(each.details["exact"] == 1.0 for each in learner.history)
+
+
+def test_a_learner_may_take_more_memory_than_the_default() -> None:
+    assert MIRA(memory=2**40).memory == 2**40
+    with pytest.raises(OptionError, match="epochs is at most"):
+        MIRA(epochs=2**40)
