@@ -18,11 +18,11 @@ import numpy as np
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
 from lattices.formats.base import Unsupported
-from lattices.formats.building import build_lattice
 from lattices.formats.json.fields import ENCODER
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.base import check_count
 from lattices.spaces.features import FeatureRows, rows_of
+from lattices.spaces.lattice import build_lattice
 from lattices.vocabulary import EPSILON, Vocabulary
 
 LATTICE, NBEST, FOREST = "lattice", "nbest", "forest"

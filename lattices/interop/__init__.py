@@ -20,11 +20,11 @@ import numpy as np
 from lattices._native import distinct_labels
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError, expecting
-from lattices.formats.building import build_lattice
 from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
 from lattices.optional import require_pynini
 from lattices.spaces import Lattice
 from lattices.spaces.arguments import LATTICE, takes
+from lattices.spaces.lattice import build_lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
 __all__ = [

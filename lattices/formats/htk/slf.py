@@ -59,7 +59,6 @@ import numpy as np
 
 from lattices.arrays import Array, FloatColumn, floats, ints
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, note_losses
-from lattices.formats.building import build_lattice
 from lattices.formats.htk.lines import (
     KEEP_TAGS,
     NULL,
@@ -72,6 +71,7 @@ from lattices.formats.htk.lines import (
 )
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureRows, rows_of
+from lattices.spaces.lattice import build_lattice
 from lattices.vocabulary import EPSILON, Vocabulary
 
 _NAME = "Sentence_"

@@ -20,10 +20,10 @@ from lattices._native import FeatureColumns, kaldi_costs, kaldi_frames, kaldi_sc
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Unsupported, note_losses
-from lattices.formats.building import build_lattice
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureRows, rows_of
+from lattices.spaces.lattice import build_lattice
 from lattices.vocabulary import Vocabulary
 
 FEATURES = ("graph", "acoustic")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from lattices.arrays import floats, ints
 from lattices.errors import SpaceError
-from lattices.formats.building import build_lattice
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureRows, reordered_rows, rows_of
+from lattices.spaces.lattice import build_lattice
 from tests.lattices.algorithms.comparing import parts
 from tests.strategies import small_lattices
 
