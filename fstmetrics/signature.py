@@ -106,7 +106,7 @@ METRICS: Registry[Any] = Registry(
         "lebleu": "fstmetrics.matching.lebleu:LeBLEU",
         "bllip": "fstmetrics.dependency.bllip:Bllip",
         "ter": "fstmetrics.external.sacrebleu:TER",
-        "chrf": "fstmetrics.external.sacrebleu:ChrF",
+        "chrf": "fstmetrics.external.sacrebleu:CHRF",
     },
     check=_check(("name", "higher_is_better", "stat_names", "stats", "score", "against")),
     aliases={

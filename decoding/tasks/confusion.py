@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
 from decoding.minimum_risk.confusion import ConfidentWord, ConfusionNetwork
-from decoding.minimum_risk.edit import EditConsensus, edit
-from lattices.errors import FormatError, OptionError, SpaceError
+from decoding.minimum_risk.edit import EditConsensus, edit, edit_batch
+from lattices.errors import OptionError, SpaceError
 from lattices.formats import FORMATS
-from lattices.formats.base import BLANKS, Unsupported
+from lattices.formats.base import Unsupported
 from lattices.formats.references import References
+from lattices.formats.references.ctm import ctm_lines
+from lattices.formats.references.nist import TimedWord
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.results import Consensus
@@ -44,39 +46,26 @@ def words_of(
     )
 
 
-def ctm_lines(
+def network_ctm(
     network: ConfusionNetwork, channel: str = "1", calibration: Calibration | None = None
 ) -> str:
-    r"""Return the words of the sentence as NIST's ctm has them, with times and confidences.
-
-    One line a word: the id, the channel, begin and duration in seconds, word, confidence.
+    """Return the words of the sentence as lines of ctm, with times and confidences.
 
     Raises
     ------
     SpaceError
         If the space has no times.
-    FormatError
-        If the id or a word is empty or has blanks in it.
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> arcs = [(0, 1, "a", -1.0), (0, 1, "the", -0.5), (1, 2, "cat")]
-    >>> lattice = Lattice.from_arcs(arcs, [2], times=[0.0, 0.25, 0.75], id="s1")
-    >>> print(ctm_lines(edit(lattice).network), end="")
-    s1 1 0.000 0.250 the 0.622459
-    s1 1 0.250 0.500 cat 1.000000
     """
     if network.bin_begin is None:
         raise SpaceError("there are no times in the lattice, and ctm has a time for every word")
-    words = words_of(network, calibration)
-    for text in (network.id, channel, *(found.word for found in words)):
-        if not text or any(blank in text for blank in BLANKS):
-            raise FormatError(f"{text!r} cannot stand in a line of ctm")
-    return "".join(
-        f"{network.id} {channel} {begin:.3f} {end - begin:.3f} {word} {confidence:.6f}\n"
-        for word, confidence, begin, end in words
-        if begin is not None and end is not None
+    return ctm_lines(
+        network.id,
+        [
+            TimedWord(word, begin, end, confidence)
+            for word, confidence, begin, end in words_of(network, calibration)
+            if begin is not None and end is not None
+        ],
+        channel,
     )
 
 
@@ -104,7 +93,7 @@ class CtmWriter:
     def __call__(self, table: Table) -> list[list[str]]:
         """Return the lines of each result."""
         return [
-            [ctm_lines(network_of(each), self.channel, self.calibration) for each in of_segment]
+            [network_ctm(network_of(each), self.channel, self.calibration) for each in of_segment]
             for of_segment in table.column("consensus")
         ]
 
@@ -186,9 +175,13 @@ class ConfusionTask:
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return the network of each segment."""
-        found = [
-            edit(segment.space, start=self._start(segment), **self.options) for segment in segments
-        ]
+        if self.sentences is None:
+            found = edit_batch([segment.space for segment in segments], **self.options)
+        else:
+            found = [
+                edit(segment.space, start=_start(segment, self.sentences), **self.options)
+                for segment in segments
+            ]
         networks = [each.network for each in found]
         return Table(
             [segment.id for segment in segments],
@@ -214,17 +207,16 @@ class ConfusionTask:
             ),
         )
 
-    def _start(self, segment: Segment) -> list[str] | None:
-        if self.sentences is None:
-            return None
-        (given,) = self.sentences.get(segment.id, segment.position)
-        if not isinstance(given, str):
-            raise OptionError("the sentence to begin with has alternatives in it")
-        return given.split()
-
     def summary(self, totals: Totals) -> dict[str, Any]:
         """Return what there is to tell of a corpus."""
         return totals.summary()
+
+
+def _start(segment: Segment, sentences: References) -> list[str]:
+    (given,) = sentences.get(segment.id, segment.position)
+    if not isinstance(given, str):
+        raise OptionError("the sentence to begin with has alternatives in it")
+    return given.split()
 
 
 def _bins(network: ConfusionNetwork) -> list[dict[str, Any]]:

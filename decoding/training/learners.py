@@ -19,6 +19,7 @@ LEARNERS = {
     "pro": "decoding.training.pro:PRO",
     "risk": "decoding.training.risk.learner:Risk",
     "softmax-margin": "decoding.training.softmax_margin:SoftmaxMargin",
+    "xbleu": "decoding.training.risk.xbleu:XBLEU",
 }
 
 

@@ -627,3 +627,13 @@ class AlignmentEvaluator:
         found = ENGINES.get("kernel").best([(lattice, machine)])[0]
         closest = vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()
         return self._numbered(closest)
+
+
+def is_word_error(metric: object) -> bool:
+    """Tell whether a metric is WER or WRR over words, with hard matches."""
+    return (
+        isinstance(metric, AlignmentMetric)
+        and not metric.characters
+        and metric.similarity is None
+        and (metric.order, metric.insertion, metric.deletion) == (1, 1.0, 0.0)
+    )

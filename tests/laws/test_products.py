@@ -23,15 +23,14 @@ from fstmetrics import (
     WRR,
     AffixSimilarity,
     LinearBLEU,
-    Machine,
     Normalised,
     Wildcards,
     intersect,
-    intersect_with_origin,
     parse_metric,
 )
 from fstmetrics.combination import Combination
-from fstmetrics.contract import compile_for
+from fstmetrics.contract import Machine, compile_for
+from fstmetrics.product import intersect_with_origin
 from lattices import Forest, Hypothesis, Lattice
 from lattices.errors import EngineError, OptionError, SpaceError, TooLargeError
 from lattices.intersection import ENGINES

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decoding.cli.output.pra import pra, sclite_aligner
 from decoding.cli.tables import Report, headings, legend, side_by_side
 from decoding.corpus.outcomes import Done, Failure
+from fstmetrics.alignment.pra import pra
 from fstmetrics.statistics.breakdown import (
     LENGTH,
     ErrorCount,
@@ -169,6 +169,26 @@ def alignments(
                 lines = side_by_side(words, aligned, label=id, width=width, colour=colour)
                 texts.append("".join(line + "\n" for line in lines))
     return [*texts, legend(colour) + "\n"] if texts else []
+
+
+def sclite_aligner(metric: Metric) -> Metric:
+    """Return what aligns words as sclite does, in the place of WER or WRR, normalised or not.
+
+    Any other metric aligns by itself.
+
+    Examples
+    --------
+    >>> from fstmetrics import CER, WER
+    >>> str(sclite_aligner(WER())), str(sclite_aligner(CER()))
+    ('grr:n=1,alpha=0.5,beta=0', 'cer')
+    """
+    from fstmetrics import Normalised
+    from fstmetrics.alignment.metric import is_word_error
+    from fstmetrics.alignment.rates import SCLITE
+
+    if isinstance(metric, Normalised):
+        return Normalised(sclite_aligner(metric.metric), metric.normalise)
+    return SCLITE if is_word_error(metric) else metric
 
 
 def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -> None:

@@ -37,8 +37,8 @@ Find weights of the features under which the model's best sentences are good by 
 segments are kept in memory. A segment that cannot be read, or has no features or no references,
 is reported and left out, and the exit code is 1.
 
-learners: mert, mira, pro, perceptron, softmax-margin and risk; --set gives any of their options,
-and an option that there is not lists those that there are.
+learners: mert, mira, pro, perceptron, softmax-margin, risk, xbleu; --set gives any of their
+options, and an option that there is not lists those that there are.
 
 With --decoder there is no input but what a decoder writes. Its command is run by the shell
 with {weights} replaced by the name of a file with weights, and {output} by the name of the file
@@ -72,8 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         type=lower_name,
         default="mert",
-        help="learner: mert, mira, pro, perceptron, softmax-margin or risk, with options as in "
-        "mira:C=0.01,epochs=20 (default: mert)",
+        help="learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu, with options as "
+        "in mira:C=0.01,epochs=20 (default: mert)",
     )
     parser.add_argument(
         "--set",

@@ -9,9 +9,10 @@ from random import Random
 
 import pytest
 
-from decoding.cli.output.pra import pra, sclite_aligner
+from decoding.cli.output.breakdown import sclite_aligner
 from fstmetrics import CER, WER, Normalised
 from fstmetrics.alignment.metric import Edit
+from fstmetrics.alignment.pra import pra
 from tests.decoding.cli.commandline import cats, command, words
 
 score = command("score")

@@ -21,7 +21,7 @@ from lattices.formats.weights import read_weights, write_weights
 from tests.decoding.cli.commandline import command, words
 from tests.decoding.training.test_mert import UNIFORM, separable
 
-LEARNERS = ("mert", "mira", "pro", "perceptron", "softmax-margin", "risk")
+LEARNERS = ("mert", "mira", "pro", "perceptron", "softmax-margin", "risk", "xbleu")
 
 
 run = command("train")
@@ -51,7 +51,7 @@ def test_every_learner_trains(
     before = word_error_rate(source, refs, start)
     out = tmp_path / "w.txt"
     argv = ["--refs", refs, "--metric", "wer", "grr", "--learner", learner, "--start", start]
-    argv += ["--set", "rounds=8"] if learner == "pro" else []
+    argv += {"pro": ["--set", "rounds=8"], "xbleu": ["--set", "order=2"]}.get(learner, [])
     assert run(source, *argv, "-o", out) == 0
     after = word_error_rate(source, refs, out)
     assert after < before - 0.1

@@ -20,7 +20,7 @@ from decoding.corpus.outcomes import Segment
 from decoding.corpus.writers import json_lines
 from decoding.minimum_risk.confusion import in_order
 from decoding.minimum_risk.edit import edit
-from decoding.tasks.confusion import ConfusionTask, ctm_lines, network_text
+from decoding.tasks.confusion import ConfusionTask, network_ctm, network_text
 from lattices import Lattice, best, read, read_references
 from lattices.errors import FormatError, SpaceError
 from tests.decoding.minimum_risk.test_edit import probabilities, risk
@@ -203,13 +203,13 @@ def test_json_lines(tmp_path: Path) -> None:
 
 def test_what_ctm_cannot_hold() -> None:
     with pytest.raises(SpaceError, match="no times"):
-        ctm_lines(edit(Lattice.from_arcs([(0, 1, "a")], [1], id="s")).network)
+        network_ctm(edit(Lattice.from_arcs([(0, 1, "a")], [1], id="s")).network)
     spaced = Lattice.from_arcs([(0, 1, "a b")], [1], id="s", times=[0, 1])
     with pytest.raises(FormatError, match="'a b' cannot stand"):
-        ctm_lines(edit(spaced).network)
+        network_ctm(edit(spaced).network)
     nameless = Lattice.from_arcs([(0, 1, "a")], [1], times=[0, 1])
     with pytest.raises(FormatError, match="'' cannot stand"):
-        ctm_lines(edit(nameless).network)
+        network_ctm(edit(nameless).network)
 
 
 def test_recognized_speech(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_recognized_speech(tmp_path: Path) -> None:
         # nobody says more than twelve words a second
         assert len(words) / (moments[-1] - moments[0]) < 12
         assert all(0.0 < each.confidence <= 1.0 for each in words)
-        lines.append((lattice.id, found.text, ctm_lines(found.network)))
+        lines.append((lattice.id, found.text, network_ctm(found.network)))
     file = tmp_path / "all.ctm"
     file.write_text("".join(text for _, _, text in lines))
     references = read_references([file], [name for name, _, _ in lines], format="ctm")

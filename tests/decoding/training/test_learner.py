@@ -11,7 +11,8 @@ from decoding.training.learner import TrainingWarning
 from decoding.training.learners import LEARNERS, learner
 from decoding.training.loop import DecoderLoop
 from decoding.training.mert import MERT
-from fstmetrics import BLEU, WER, quality
+from fstmetrics import BLEU, WER
+from fstmetrics.contract import quality
 from lattices.algorithms import best
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import UNIFORM, Counter, noisy
@@ -24,6 +25,7 @@ SHORT = {
     "pro": {"rounds": 4},
     "risk": {"rounds": 3},
     "softmax-margin": {"rounds": 4},
+    "xbleu": {"rounds": 3, "order": 2},
 }
 METRICS = [WER(), BLEU(order=2)]
 SOLUTION = {"x": 1.0, "y": -2.0, "z": 1.0}

@@ -12,9 +12,6 @@
 Every column is as wide as the wider word and one more; what is missing has as many stars as the
 other word has letters. Lines are broken before ``WIDTH``, and those that go on begin with ``>>``.
 
-Words are aligned as sclite does where the metric is WER or WRR, normalised or not; any other metric
-aligns by itself.
-
 sclite ignores case, prints words in lower case and errors in upper case; with its ``-s`` it prints
 words as they are, below ``Attributes: Case_sensitve``. Metrics here never ignore case. Where no two
 words of a system and its references differ by case alone that makes no difference, and the layout
@@ -26,30 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from decoding.minimum_risk.results import is_word_error
-from fstmetrics import Metric, Normalised
-from fstmetrics.alignment.rates import SCLITE
-
 if TYPE_CHECKING:
     from fstmetrics.alignment.metric import Edit
 
 #: sclite's own
 WIDTH = 1000
 _EVALUATED = {"match": "", "substitution": "S", "insertion": "I", "deletion": "D"}
-
-
-def sclite_aligner(metric: Metric) -> Metric:
-    """Return what aligns words as sclite does, in the place of a metric of word errors.
-
-    Examples
-    --------
-    >>> from fstmetrics import CER, WER
-    >>> str(sclite_aligner(WER())), str(sclite_aligner(CER()))
-    ('grr:n=1,alpha=0.5,beta=0', 'cer')
-    """
-    if isinstance(metric, Normalised):
-        return Normalised(sclite_aligner(metric.metric), metric.normalise)
-    return SCLITE if is_word_error(metric) else metric
 
 
 def pra(system: str, alignments: Iterable[tuple[str, Sequence[Edit]]], width: int = WIDTH) -> str:
