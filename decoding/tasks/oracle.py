@@ -11,7 +11,6 @@ import numpy as np
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
-from decoding.extraction.best_paths import best_paths
 from decoding.extraction.oracle import ranked_oracles, search_oracles
 from decoding.extraction.results import OracleBatch
 from decoding.extraction.search import SEARCH, Search
@@ -129,10 +128,7 @@ class OracleTask:
                 "sentences": lambda: [
                     (found.tokens[at], said) for at, said in zip(best.tolist(), words, strict=True)
                 ],
-                "best_spaces": lambda: [
-                    best_paths(space, each, budget=self.search.budget, memory=self.search.memory)
-                    for space, each in zip(spaces, first, strict=True)
-                ],
+                "best_spaces": lambda: self._best_spaces(spaces, first),
                 "engine": [found.engines[at] for at in best.tolist()],
             },
             sums=sums,
@@ -155,6 +151,16 @@ class OracleTask:
             for space, each in zip(spaces, evaluators, strict=True)
         ]
         return OracleBatch(chain.from_iterable(ranked)), [len(some) for some in ranked]
+
+    def _best_spaces(self, spaces: list[Space], evaluators: list[Evaluator]) -> list[Space]:
+        """Return all that is best of each space."""
+        from decoding.extraction.best_paths import best_paths  # few ask for it
+
+        limits = {"budget": self.search.budget, "memory": self.search.memory}
+        return [
+            best_paths(space, each, **limits)
+            for space, each in zip(spaces, evaluators, strict=True)
+        ]
 
     def summary(self, totals: Totals) -> dict[str, Any]:
         """Return what there is to tell of a corpus."""

@@ -4,6 +4,7 @@ import math
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 
 from fstmetrics import GRR, WER, WRR
 from fstmetrics.contract import Machine
-from lattices import Lattice, OptionError, Vocabulary, to_fst
+from lattices import Forest, Lattice, OptionError, Vocabulary, to_fst
 from lattices.arrays import floats, ints
 from lattices.intersection import ENGINES, Automaton, Part
-from lattices.intersection.automata import ANY, Alignment
+from lattices.intersection.automata import ANY, Alignment, explicit
 from tests.judges import score_by_recursion
 from tests.laws.test_intersection import METRICS
 from tests.strategies import examples, sentences, small_lattices
@@ -164,3 +165,84 @@ def test_nothing_that_the_caller_writes_reaches_an_automaton() -> None:
     assert [alignment.word[0], alignment.position[0], alignment.weight[0]] == [1, 0, 1.0]
     assert [automaton.src[0], automaton.dst[0], automaton.label[0]] == [0, 1, 1]
     assert [automaton.gain[0], automaton.initial[0], automaton.final[1]] == [1.0, 0.0, 0.0]
+
+
+@settings(max_examples=100)
+@given(
+    small_lattices(exact=True, words=("a", "b", "<b>")),
+    st.lists(sentences(), min_size=1, max_size=2),
+    METRICS,
+)
+def test_machines_come_back_from_networkx(lattice, references, metric):
+    machine = metric.against(references).machine(lattice.vocabulary)
+    graph = machine.to_networkx()
+    assert graph.number_of_edges() == sum(len(explicit(part).src) for part in machine.parts)
+    # renamed, and of another vocabulary
+    renamed = networkx.relabel_nodes(graph, {node: f"q{node}" for node in graph})
+    found = Machine.from_networkx(renamed, lattice.vocabulary)
+    assert (found.relation, found.rounded) == (machine.relation, machine.rounded)
+    assert value_of(found, lattice) == pytest.approx(value_of(machine, lattice), abs=1e-12)
+    assert Machine.from_networkx(graph, Vocabulary()).num_states == machine.num_states
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda graph: graph.add_edge(0, 1), "edge 0 -> 1 has the word 0"),
+        (lambda graph: graph.add_node(1, part=1), "edge 0 -> 1 has the word 'a'"),
+        (lambda graph: graph.add_edge(0, 1, word="b", gain=math.inf), "gain is not finite"),
+        (lambda graph: graph.add_edge(0, 0, word=""), "cycle of epsilon"),
+        (lambda graph: graph.graph.update(parts=[]), "at least one part"),
+    ],
+)
+def test_graphs_that_are_no_machines(change, message):
+    graph = networkx.MultiDiGraph(parts=[(1.0, 0.0), (1.0, 0.0)])
+    graph.add_node(0, initial=0.0)
+    graph.add_node(1, final=0.0)
+    graph.add_edge(0, 1, word="a", gain=1.0)
+    change(graph)
+    with pytest.raises(OptionError, match=message):
+        Machine.from_networkx(graph, Vocabulary())
+
+
+@given(st.lists(sentences().filter(bool), min_size=1, max_size=2), METRICS)
+def test_the_table_has_every_arc_that_a_path_can_take_once(references, metric):
+    words = Vocabulary([*"abcd"])
+    machine = metric.against(references).machine(words)
+    tables = str(machine).split("\ngains are divided by ")
+    assert tables[0] == repr(machine)
+    for part, shown in zip(machine.parts, tables[1:], strict=True):
+        head, _, *rows = shown.splitlines()
+        assert head.startswith(f"{part.denominator:g}; begins in 0")
+        graph = Machine((part,), vocabulary=words).to_networkx()
+        reached = {0, *networkx.descendants(graph, 0)}
+        expected = Counter(
+            ({None: "any", "": "ε"}.get(data["word"], data["word"]), f"{data['gain']:g}")
+            for _, _, data in graph.out_edges(reached, data=True)
+        )
+        assert Counter(tuple(row.split()[1:3]) for row in rows) == expected
+
+
+def test_a_machine_without_words():
+    words = Vocabulary(["the"])
+    machine = WRR().against(["the"]).machine(words)
+    bare = Machine(machine.parts)
+    assert "#1" in str(bare)
+    assert "the" in str(machine)
+    assert "#1:1" in str(bare.plot())
+    assert "the:1" in str(bare.plot(words))
+    with pytest.raises(OptionError, match="does not know its words"):
+        bare.to_networkx()
+
+
+def test_the_acceptor_of_a_lattice_reads_its_words_and_no_others():
+    lattice = Lattice.from_arcs(
+        [(0, 1, "a"), (0, 1, "b")], finals=[1], vocabulary=Vocabulary(["x", "the", "b", "a"])
+    )
+    machine = WER().against(["the b"]).machine(lattice.vocabulary)
+    columns = machine.to_columns(lattice)
+    assert set(columns.ilabel.tolist()) == {0, 3, 4}
+    arcs = list(zip(columns.src.tolist(), columns.ilabel.tolist(), strict=True))
+    assert arcs == sorted(arcs)
+    forest = Forest.from_lattice(lattice)
+    assert machine.to_columns(forest).ilabel.tolist() == columns.ilabel.tolist()

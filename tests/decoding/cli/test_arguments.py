@@ -291,7 +291,11 @@ COMMANDS = {
             "budget": [1, 10**6],
             "memory": [1, 10**6],
         },
-        shell_only={"by": SHOWN, "top": SHOWN, "show": SHOWN, "pra": SHOWN},
+        shell_only={
+            **dict.fromkeys(("by", "top", "show", "pra"), SHOWN),
+            "wildcard": "metrics have a similarity for it",
+            "write_spaces": "a function of its own, decoding.best_paths",
+        },
         output=("--format", "jsonl"),
         read=written_oracles,
         answer=found_oracles,
