@@ -14,7 +14,9 @@ import numpy as np
 import pynini
 
 from benchmarks.data import Corpus
-from fstmetrics import GRR, WER, AlignmentMetric, Machine
+from fstmetrics import GRR, WER
+from fstmetrics.alignment.metric import AlignmentMetric
+from fstmetrics.contract import Machine
 from lattices.formats.openfst.codec import encode
 from lattices.intersection import ENGINES, Engine, Problem
 from lattices.intersection import kernel as kernel_module

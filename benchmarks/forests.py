@@ -9,7 +9,8 @@ import numpy as np
 
 import lattices
 from benchmarks.data import DATA
-from fstmetrics import GRR, WRR, AlignmentMetric
+from fstmetrics import GRR, WRR
+from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.references import Reference, tokens_of
 from lattices import Forest
 from lattices.intersection.kernel import ENGINE

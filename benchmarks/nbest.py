@@ -11,7 +11,8 @@ import lattices
 from benchmarks.data import DATA
 from benchmarks.engines import fastest
 from decoding import corpus_oracle
-from fstmetrics import BLEU, CER, GRR, WER, Metric, nbest_stats, scores_of
+from fstmetrics import BLEU, CER, GRR, WER, Metric
+from fstmetrics.contract import nbest_stats, scores_of
 from lattices import NBest
 
 SENTENCE_BLEU = BLEU(smooth="exp", effective_order=True)

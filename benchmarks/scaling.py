@@ -6,7 +6,8 @@ import numpy as np
 
 from benchmarks.data import Corpus
 from benchmarks.engines import fastest
-from fstmetrics import GRR, AlignmentEvaluator
+from fstmetrics import GRR
+from fstmetrics.alignment.metric import AlignmentEvaluator
 from lattices import Vocabulary, prune
 from lattices.intersection import ENGINES
 

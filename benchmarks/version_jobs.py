@@ -25,7 +25,8 @@ import numpy as np
 import lattices
 from decoding import mbr, oracle, oracles
 from decoding.training.mert import MERT
-from fstmetrics import BLEU, CER, GRR, WER, Metric, nbest_stats, parse_metric, scores_of
+from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
+from fstmetrics.contract import nbest_stats, scores_of
 from lattices.formats.weights import read_weights
 
 try:

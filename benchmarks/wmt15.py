@@ -26,15 +26,14 @@ from fstmetrics import (
     WER,
     BLEUModif,
     Metric,
-    ReferenceSet,
     WERModif,
-    WordVectors,
     corpus_score,
     load_vectors,
-    quality,
-    scores_of,
 )
+from fstmetrics.contract import quality, scores_of
 from fstmetrics.external.sacrebleu import TER
+from fstmetrics.ngram.nist import ReferenceSet
+from fstmetrics.similarity.vectors import WordVectors
 from fstmetrics.statistics import correlate, correlate_systems
 from fstmetrics.statistics.correlation import Correlation
 from fstmetrics.statistics.studies import SystemsPoint, sweep_systems

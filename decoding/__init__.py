@@ -3,7 +3,13 @@
 Names are listed in ``__init__.pyi`` and loaded when they are first used: the import costs nothing.
 """
 
-from lazy_loader import attach_stub
+from lattices.registry import attach
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
-__all__.remove("__version__")  # to be had, but not by a star import
+#: where names are that were here before
+_MOVED = {
+    "DensityPoint": "decoding.extraction.oracle",
+    "SizePoint": "decoding.extraction.oracle",
+    "evidence_of": "decoding.minimum_risk.evidence",
+    "statistics_front": "decoding.extraction.corpus",
+}
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _MOVED)

@@ -10,12 +10,9 @@ from .extraction.best_paths import best_paths as best_paths
 from .extraction.corpus import (
     CorpusOracle as CorpusOracle,
     corpus_oracle as corpus_oracle,
-    statistics_front as statistics_front,
 )
 from .extraction.oracle import (
-    DensityPoint as DensityPoint,
     Oracle as Oracle,
-    SizePoint as SizePoint,
     density_curve as density_curve,
     oracle as oracle,
     oracle_at as oracle_at,
@@ -27,7 +24,7 @@ from .frames import frame as frame
 from .lists import rerank as rerank
 from .minimum_risk.consensus import FastConsensus as FastConsensus
 from .minimum_risk.edit import EditDistance as EditDistance
-from .minimum_risk.evidence import Evidence as Evidence, evidence_of as evidence_of
+from .minimum_risk.evidence import Evidence as Evidence
 from .minimum_risk.exact import ExactRisk as ExactRisk
 from .minimum_risk.linear import Linear as Linear
 from .minimum_risk.mbr import mbr as mbr, mbr_kbest as mbr_kbest

@@ -333,7 +333,7 @@ class CombinedSearcher(CombinedEvaluator):
             parts.append(Part(_whole(found), float(unit), round(constant * unit)))
         relation = max((machine.relation for machine in machines), key=_RELATIONS.index)
         rounded = not exact or any(machine.rounded for machine in machines)
-        return Machine(tuple(parts), relation, rounded)
+        return Machine(tuple(parts), relation, rounded, vocabulary)
 
 
 def _fraction(weight: float) -> Fraction:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeGuard,
 
 import numpy as np
 
-from fstmetrics.machine import Machine
+from fstmetrics.machine import Machine as Machine
 from fstmetrics.references import Reference, lattices_by_length
+from fstmetrics.signature import METRICS as METRICS
+from fstmetrics.signature import NORMALISERS as NORMALISERS
+from fstmetrics.signature import SIMILARITIES as SIMILARITIES
 from lattices import _native
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError

@@ -287,7 +287,7 @@ class Machine:
             rows = [("from", "reads", "gain", "to")]
             rows += [
                 (names[source], _label_text(label, self.vocabulary), f"{gain:g}", names[target])
-                for source, target, label, gain in arcs
+                for source, target, label, gain in sorted(arcs, key=lambda arc: arc[0])
             ]
             first, second, third = (
                 max(map(len, column)) for column in list(zip(*rows, strict=True))[:3]
@@ -472,10 +472,9 @@ class Machine:
 
 
 def _arcs(automaton: Automaton) -> Iterator[tuple[int, int, int, float]]:
-    """Iterate over source, target, label and gain of the arcs, by their sources."""
-    order = np.argsort(automaton.src, kind="stable")
+    """Iterate over source, target, label and gain of the arcs."""
     columns = automaton.src, automaton.dst, automaton.label, automaton.gain + 0.0  # not minus zero
-    return zip(*(column[order].tolist() for column in columns), strict=True)
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def _reached(part: Part) -> tuple[list[int], list[tuple[int, int, int, float]]]:

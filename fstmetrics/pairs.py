@@ -20,7 +20,7 @@ from lattices.spaces import NBest
 
 if TYPE_CHECKING:
     from fstmetrics.alignment.metric import AlignmentMetric
-    from fstmetrics.external.sacrebleu import ChrF
+    from fstmetrics.external.sacrebleu import CHRF
     from fstmetrics.ngram.bleu import BLEU
     from fstmetrics.ngram.per import PER
 
@@ -194,15 +194,15 @@ def per_scores(candidates: NBest, evidence: NBest, metric: PER) -> FloatColumn:
     return floats((np.maximum(own, other[:, None]) - matches) / np.maximum(other[:, None], 1))
 
 
-def chrf_scores(candidates: NBest, evidence: NBest, metric: ChrF) -> FloatColumn:
+def chrf_scores(candidates: NBest, evidence: NBest, metric: CHRF) -> FloatColumn:
     """Return chrF of each candidate against each sentence of evidence, as sacreBLEU has it.
 
     Examples
     --------
-    >>> from fstmetrics.external.sacrebleu import ChrF
+    >>> from fstmetrics.external.sacrebleu import CHRF
     >>> from lattices import Hypothesis
     >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("a", "hat"))])
-    >>> chrf_scores(nbest, nbest, ChrF(char_order=1)).tolist()
+    >>> chrf_scores(nbest, nbest, CHRF(char_order=1)).tolist()
     [[1.0, 0.75], [0.75, 1.0]]
     """
     parts = [
@@ -212,7 +212,7 @@ def chrf_scores(candidates: NBest, evidence: NBest, metric: ChrF) -> FloatColumn
     return floats(pair_chrf(parts, metric.beta, metric.eps_smoothing))
 
 
-def chrf_units(metric: ChrF) -> list[tuple[Callable[[NBest], ListUnits], int]]:
+def chrf_units(metric: CHRF) -> list[tuple[Callable[[NBest], ListUnits], int]]:
     """Return the two ways in which the metric cuts sentences, and the longest n-grams of each."""
 
     def folded(word: str) -> str:

@@ -75,8 +75,9 @@ def intersect(
     OptionError
         If the metric has no machine.
     EngineError
-        If a forest is to be intersected over alignments with references that are lattices, with
-        linear BLEU, or, under a metric over characters, where words have become fewer characters.
+        If a forest is to be intersected over alignments with what is no alignment to a sentence:
+        references that are lattices, linear BLEU, sums of metrics; or where the words of an edge
+        have become fewer tokens, as characters or by a normaliser.
     TooLargeError
         If the product takes more than ``budget`` or ``memory``.
     SpaceError
@@ -200,8 +201,8 @@ def _multiplied(
         words = prepared.words(original)
         if isinstance(words, TargetSides):
             raise EngineError(
-                f"forest {space.id!r} has edges with fewer characters than words: the product "
-                "over sentences can say the words"
+                f"forest {space.id!r} has edges with fewer tokens than words, which only "
+                "over=sentences can say"
             )
         found = forest_product(space, machine, words, original.vocabulary, memory=memory)
     return cast("Product[S]", found)

@@ -106,7 +106,7 @@ METRICS: Registry[Any] = Registry(
         "lebleu": "fstmetrics.matching.lebleu:LeBLEU",
         "bllip": "fstmetrics.dependency.bllip:Bllip",
         "ter": "fstmetrics.external.sacrebleu:TER",
-        "chrf": "fstmetrics.external.sacrebleu:ChrF",
+        "chrf": "fstmetrics.external.sacrebleu:CHRF",
     },
     check=_check(("name", "higher_is_better", "stat_names", "stats", "score", "against")),
     aliases={
@@ -127,6 +127,7 @@ SIMILARITIES: Registry[Any] = Registry(
     "similarity",
     own={
         "affix": "fstmetrics.similarity.affix:AffixSimilarity",
+        "wildcards": "fstmetrics.similarity.affix:Wildcards",
         "embedding": "fstmetrics.similarity.vectors:EmbeddingSimilarity",
     },
     check=_check(("name", "matrix")),
@@ -141,6 +142,7 @@ NORMALISERS: Registry[Any] = Registry(
         "punctuation": "fstmetrics.normalisation.normalisers:Punctuation",
         "regex": "fstmetrics.normalisation.normalisers:RegexTable",
         "glm": "fstmetrics.normalisation.normalisers:GlobalMapping",
+        "drop": "fstmetrics.normalisation.normalisers:Drop",
         "whisper-basic": "fstmetrics.normalisation.normalisers:WhisperBasic",
         "whisper-english": "fstmetrics.normalisation.normalisers:WhisperEnglish",
     },

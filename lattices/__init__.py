@@ -3,6 +3,15 @@
 Names are listed in ``__init__.pyi`` and loaded when they are first used: the import costs nothing.
 """
 
-from lazy_loader import attach_stub
+from lattices.registry import attach
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+#: where names are that were here before
+_MOVED = {
+    "COUNT": "lattices.algorithms.semirings",
+    "LOG": "lattices.algorithms.semirings",
+    "VITERBI": "lattices.algorithms.semirings",
+    "inside": "lattices.algorithms",
+    "log_path_count": "lattices.algorithms",
+    "outside": "lattices.algorithms",
+}
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _MOVED)

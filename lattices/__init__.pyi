@@ -2,12 +2,9 @@ from .algorithms import (
     best as best,
     density as density,
     determinize as determinize,
-    inside as inside,
     k_best as k_best,
-    log_path_count as log_path_count,
     minimize as minimize,
     ngram_posteriors as ngram_posteriors,
-    outside as outside,
     path_count as path_count,
     path_lengths as path_lengths,
     posteriors as posteriors,
@@ -21,7 +18,6 @@ from .algorithms import (
     trim as trim,
     union as union,
 )
-from .algorithms.semirings import COUNT as COUNT, LOG as LOG, VITERBI as VITERBI
 from .errors import (
     Error as Error,
     FormatError as FormatError,

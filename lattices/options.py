@@ -164,7 +164,7 @@ def _hint_of(kind: type[Any], field: Field[Any]) -> Any:
     names = vars(sys.modules[owner.__module__])
     try:
         found = get_type_hints(SimpleNamespace(__annotations__={field.name: field.type}), names)
-    except NameError:
+    except (NameError, TypeError):
         default = field.default
         return type(default) if isinstance(default, bool | int | float) else str
     return found[field.name]

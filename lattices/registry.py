@@ -1,4 +1,6 @@
-"""Plug-ins by name: the library's own, entry points of others, and names registered at run time.
+"""Names: those of plug-ins, and the public ones of packages; nothing is loaded before it is used.
+
+Plug-ins are the library's own, entry points of others, and what is registered at run time.
 
 Listing names loads nothing, and a plug-in that is broken harms only those who ask for it. What is
 installed is looked through when a name is not the library's own, or when all are listed: it takes
@@ -12,6 +14,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from lazy_loader import attach_stub
 
 from lattices.errors import (
     DuplicateNameError,
@@ -265,3 +269,26 @@ def _origin(point: EntryPoint) -> str:
     if point.dist is None:
         return "an unnamed distribution"
     return f"{point.dist.name} {point.dist.version}"
+
+
+def attach(
+    package: str, file: str, moved: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package, from its ``__init__.pyi``.
+
+    Parameters
+    ----------
+    package, file : str
+        Its ``__name__`` and ``__file__``.
+    moved : mapping of str to str
+        The modules of names that were here once; asking for one says where it is.
+    """
+    load, _, names = attach_stub(package, file)
+    public = sorted(name for name in names if not name.startswith("_"))
+
+    def find(name: str) -> Any:
+        if name in moved:
+            raise AttributeError(f"{package}.{name} is {moved[name]}.{name} now")
+        return load(name)
+
+    return find, public.copy, public

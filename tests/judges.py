@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from fstmetrics import AlignmentMetric, Machine
+from fstmetrics.alignment.metric import AlignmentMetric
+from fstmetrics.contract import Machine
 from fstmetrics.ngram.linear import Factors
 from lattices import Hypothesis, Lattice, Vocabulary
 from lattices.arrays import floats, ints

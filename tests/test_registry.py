@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import lattices
-from fstmetrics import METRICS, PARSERS, SIMILARITIES, WER, parse_metric
+from fstmetrics import WER, parse_metric
+from fstmetrics.contract import METRICS, SIMILARITIES
+from fstmetrics.dependency.parses import PARSERS
 from lattices.errors import FormatError, PluginError, UnknownNameError
 from lattices.formats import FORMATS, Format, format_of
 from lattices.formats.reading import claimants
@@ -309,7 +311,7 @@ def test_what_is_registered_is_looked_at() -> None:
 def test_names_of_the_library_need_no_look_at_what_is_installed(site: Path) -> None:
     program = """
 import sys
-from fstmetrics import METRICS, NORMALISERS
+from fstmetrics.contract import METRICS, NORMALISERS
 from lattices.formats import FORMATS
 from lattices.intersection import ENGINES
 for registry, name in ((FORMATS, "JSONL"), (ENGINES, "kernel"), (METRICS, "Bleu_SBP"),

@@ -243,7 +243,7 @@ def add_normaliser(parser: argparse.ArgumentParser) -> None:
         dest="normalise",
         metavar="NAME[+NAME...]",
         help="make both sides alike before they are compared: lower, nfkc, punctuation, "
-        "whisper-basic, whisper-english, glm:FILE, regex:FILE",
+        "whisper-basic, whisper-english, drop:WORD|WORD, glm:FILE, regex:FILE",
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from decoding.lists import chosen
-from fstmetrics import Evaluator, Machine, has_machine
-from fstmetrics.contract import EVALUATOR, compile_for, nbest_values
+from fstmetrics import Evaluator
+from fstmetrics.contract import EVALUATOR, Machine, compile_for, has_machine, nbest_values
 from fstmetrics.product import words_behind
 from lattices.algorithms.pruning import max_marginals
 from lattices.algorithms.trimming import subset

@@ -135,7 +135,7 @@ def statistics_fronts(
     evaluators: Sequence[Evaluator],
     limits: Search = SEARCH,
 ) -> list[StatisticsFront]:
-    """Return the front of each space; see :func:`decoding.statistics_front`."""
+    """Return the front of each space; see :func:`decoding.extraction.corpus.statistics_front`."""
     problems = problems_of(spaces, evaluators)
     fronts = []
     for problem, answer in zip(problems, search(problems, Wanted(front=True), limits), strict=True):

@@ -21,7 +21,7 @@ from decoding.extraction.oracle import (
 )
 from decoding.extraction.ranked import LABELS, ranked_places, ranking
 from decoding.extraction.search import Search, SearchOptions
-from fstmetrics import Evaluator, Metric, nbest_stats, scores_of
+from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import (
     EVALUATOR,
     METRIC,
@@ -29,6 +29,8 @@ from fstmetrics.contract import (
     abilities_of,
     by_denominator,
     for_segment,
+    nbest_stats,
+    scores_of,
 )
 from fstmetrics.references import Reference
 from lattices.algorithms import best

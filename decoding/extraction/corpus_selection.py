@@ -16,8 +16,8 @@ from typing import TypeGuard
 
 import numpy as np
 
-from fstmetrics import BLEU, Metric, quality, scores_of
-from fstmetrics.contract import ROUNDING, metric_abilities_of
+from fstmetrics import BLEU, Metric
+from fstmetrics.contract import ROUNDING, metric_abilities_of, quality, scores_of
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
 from lattices.records import Record

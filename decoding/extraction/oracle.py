@@ -21,15 +21,18 @@ from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import OracleBatch, views_of
 from decoding.extraction.results import score_hypothesis as score_hypothesis
 from decoding.extraction.search import OUR_ENGINES, SEARCH, Search, SearchOptions
-from fstmetrics import CompiledEvaluator, Evaluator, Metric, has_machine, quality
+from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import (
     EVALUATOR,
     EVALUATORS,
+    CompiledEvaluator,
     Prepared,
     abilities_of,
     compares_words,
     compile_for,
+    has_machine,
     nbest_values,
+    quality,
     rounding_of,
 )
 from fstmetrics.machine import Machine

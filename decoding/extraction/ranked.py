@@ -7,8 +7,8 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from decoding.extraction.search import OUR_ENGINES, Search
-from fstmetrics import CompiledEvaluator, Evaluator
-from fstmetrics.contract import ROUNDING, compile_for, nbest_values, rounding_of
+from fstmetrics import Evaluator
+from fstmetrics.contract import ROUNDING, CompiledEvaluator, compile_for, nbest_values, rounding_of
 from fstmetrics.references import Reference
 from lattices._native import check_sums
 from lattices.algorithms import k_best

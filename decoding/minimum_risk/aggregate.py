@@ -6,9 +6,10 @@ import numpy as np
 
 from decoding import _native
 from decoding.minimum_risk.evidence import Evidence
-from fstmetrics import Metric, scores_of
+from fstmetrics import Metric
 from fstmetrics._native import chrf_scores
-from fstmetrics.external.sacrebleu import ChrF
+from fstmetrics.contract import scores_of
+from fstmetrics.external.sacrebleu import CHRF
 from fstmetrics.ngram.bleu import BLEU
 from fstmetrics.pairs import JointUnits, bleu_units, chrf_units
 from lattices.arrays import Array, FloatColumn, floats
@@ -28,7 +29,7 @@ def aggregate_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> F
     ----------
     candidates : NBest
     evidence : Evidence
-    metric : BLEU, BLEUSBP or ChrF
+    metric : BLEU, BLEUSBP or CHRF
 
     Raises
     ------
@@ -51,7 +52,7 @@ def aggregate_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> F
     """
     if isinstance(metric, BLEU) and type(metric).against is BLEU.against:
         return _bleu(candidates, evidence, metric)
-    if type(metric) is ChrF:
+    if type(metric) is CHRF:
         return _chrf(candidates, evidence, metric)
     raise OptionError(
         f"{metric} is not made of n-gram counts: bleu, bleu-sbp and chrf can be aggregated"
@@ -74,7 +75,7 @@ def _bleu(candidates: NBest, evidence: Evidence, metric: BLEU) -> FloatColumn:
     return scores_of(metric, floats(rows))
 
 
-def _chrf(candidates: NBest, evidence: Evidence, metric: ChrF) -> FloatColumn:
+def _chrf(candidates: NBest, evidence: Evidence, metric: CHRF) -> FloatColumn:
     every: list[tuple[Array, Array, Array]] = []
     for units, order in chrf_units(metric):
         joint = JointUnits(candidates, evidence.nbest, units)

@@ -9,15 +9,20 @@ from typing import NamedTuple
 import numpy as np
 
 from decoding import _native
-from decoding.minimum_risk.evidence import Evidence, listing
+from decoding.minimum_risk.evidence import listing
 from decoding.minimum_risk.linear import (
     ListSearch,
     count,
     mixed_values,
     searches_of,
 )
-from decoding.minimum_risk.results import Consensus, Method, Spaces, checked_scale, system_shares
-from fstmetrics import Metric
+from decoding.minimum_risk.results import (
+    Consensus,
+    MBRProblem,
+    Method,
+    checked_scale,
+    system_shares,
+)
 from lattices.algorithms import NgramPosteriors
 from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order
 from lattices.arrays import FloatColumn, floats
@@ -84,17 +89,9 @@ class FastConsensus(Method):
     candidates: int = 1000
     merge: str = "sum"
 
-    def decide(
-        self,
-        spaces: Sequence[Space],
-        metric: Metric | None = None,
-        k: int = 1,
-        *,
-        evidence: Evidence | Spaces | None = None,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
-    ) -> list[Consensus]:
+    def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the ``k`` candidates that are worth most, best first."""
+        spaces, metric, evidence, scale, system_weights = problem
         self.check_bleu(metric)
         if self.candidates < 1:
             raise OptionError(f"{argument('candidates')} is at least 1, not {self.candidates}")

@@ -47,7 +47,6 @@ from decoding.minimum_risk.results import (
     checked_scale,
     system_shares,
 )
-from fstmetrics import Metric
 from fstmetrics.alignment.metric import is_word_error
 from lattices.algorithms import k_best_paths, to_lattice, total, union
 from lattices.algorithms.paths import no_complete_path
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from decoding.minimum_risk.confusion import ConfusionNetwork
-    from decoding.minimum_risk.evidence import Evidence
 
 #: the most states that a forest may take as a lattice
 FOREST_STATES = 100_000
@@ -422,8 +420,11 @@ def edit_batch(
     ['a', 'b']
     """
     method = EditDistance(**options) if options else _DEFAULT
-    systems = [as_systems(spaces) for spaces in segments]
-    return _decide(systems, method, scale, system_weights, workers)
+    problems = [
+        MBRProblem(as_systems(spaces), scale=scale, system_weights=system_weights)
+        for spaces in segments
+    ]
+    return _decide(problems, method, workers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -477,36 +478,20 @@ class EditDistance(Method):
                 "one's own or without decoding"
             )
 
-    def decide(
-        self,
-        spaces: Sequence[Space],
-        metric: Metric | None = None,
-        k: int = 1,
-        *,
-        evidence: Evidence | Spaces | None = None,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
-    ) -> Sequence[EditConsensus]:
+    def decide(self, problem: MBRProblem, k: int = 1) -> Sequence[EditConsensus]:
         """Return a sentence with few expected edits."""
-        problem = MBRProblem(spaces, metric)
-        return self.decide_batch([problem], scale=scale, system_weights=system_weights)[0]
+        return self.decide_batch([problem])[0]
 
     def decide_batch(
-        self,
-        problems: Sequence[MBRProblem],
-        k: int = 1,
-        *,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
+        self, problems: Sequence[MBRProblem], k: int = 1
     ) -> Sequence[Sequence[EditConsensus]]:
         """Return a sentence with few expected edits for each segment, by one native call."""
-        for _, metric, _ in problems:
-            if metric is not None and not is_word_error(metric):
+        for problem in problems:
+            if problem.metric is not None and not is_word_error(problem.metric):
                 raise OptionError(
-                    f"edit minimises the expected word errors: wer or wrr, not {metric}"
+                    f"edit minimises the expected word errors: wer or wrr, not {problem.metric}"
                 )
-        systems = [problem.spaces for problem in problems]
-        return [[found] for found in _decide(systems, self, scale, system_weights)]
+        return [[found] for found in _decide(problems, self)]
 
     def beginnings(self, space: EditSpace) -> list[IntColumn]:
         """Return the sentences to begin with; see :meth:`EditSpace.beginnings`."""
@@ -520,18 +505,14 @@ _DEFAULT = EditDistance()
 
 
 def _decide(
-    segments: Sequence[Sequence[Space]],
-    method: EditDistance,
-    scale: float,
-    system_weights: Sequence[float] | None,
-    workers: int = 1,
+    problems: Sequence[MBRProblem], method: EditDistance, workers: int = 1
 ) -> list[EditConsensus]:
     """Decide for segments of one or more spaces each, in one native call."""
     ready = [
         edit_space(spaces[0], scale)
-        if len(spaces) == 1 and system_weights is None
-        else joined_edit_space(spaces, scale, system_weights)
-        for spaces in segments
+        if len(spaces) == 1 and weights is None
+        else joined_edit_space(spaces, scale, weights)
+        for spaces, _, _, scale, weights in problems
     ]
     table, trouble = decide_edits(
         [
@@ -547,9 +528,9 @@ def _decide(
         method.memory,
         workers,
     )  # fmt: skip
-    for place, problem in trouble:
+    for place, large in trouble:
         space = ready[place]
-        raise too_large(space.lattice, problem) if problem else space.mass_error()
+        raise too_large(space.lattice, large) if large else space.mass_error()
     decided = []
     for place, (tokens, score, objectives, settled, one_best) in enumerate(table.rows()):
         found = EditConsensus.__new__(EditConsensus)
@@ -561,7 +542,7 @@ def _decide(
             method="edit",
             exact=objectives[-1] == 0.0,
             candidates=-1,
-            evidence=_evidence(segments[place]),
+            evidence=_evidence(problems[place].spaces),
             objectives=objectives,
             settled=settled,
             _space=ready[place],

@@ -43,13 +43,15 @@ from decoding.minimum_risk.evidence import (
 from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked
 from decoding.minimum_risk.results import (
     Consensus,
+    MBRProblem,
     Method,
     Spaces,
     as_systems,
     checked_scale,
     system_shares,
 )
-from fstmetrics import AlignmentMetric, Metric
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.references import tokens_of
 from fstmetrics.similarity.affix import checked_matrix
 from lattices._native import LengthGraph, in_bytes
@@ -578,17 +580,9 @@ class ExactRisk(Method):
     samples: int = 1000
     seed: int = 0
 
-    def decide(
-        self,
-        spaces: Sequence[Space],
-        metric: Metric | None = None,
-        k: int = 1,
-        *,
-        evidence: Evidence | Spaces | None = None,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
-    ) -> list[Consensus]:
+    def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the best candidate."""
+        spaces, metric, evidence, scale, system_weights = problem
         metric = self.given(metric)
         size: int | None = None
         sources = spaces

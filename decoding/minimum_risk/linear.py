@@ -14,13 +14,14 @@ from decoding import _native
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.results import (
     Consensus,
+    MBRProblem,
     Method,
     Spaces,
     as_systems,
     checked_scale,
     system_shares,
 )
-from fstmetrics import Machine, Metric
+from fstmetrics.contract import Machine
 from fstmetrics.ngram.linear import Factors, linear_factors, ngram_machine
 from lattices._native import NgramTrie
 from lattices.algorithms import NgramPosteriors, Paths, hypotheses
@@ -130,17 +131,9 @@ class Linear(Method):
     merge: str = "sum"
     engine: str = "auto"
 
-    def decide(
-        self,
-        spaces: Sequence[Space],
-        metric: Metric | None = None,
-        k: int = 1,
-        *,
-        evidence: Evidence | Spaces | None = None,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
-    ) -> list[Consensus]:
+    def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the ``k`` sentences that gain most, each once, best first."""
+        spaces, metric, evidence, scale, system_weights = problem
         self.check_bleu(metric)
         checked_scale(scale)
         factors = linear_factors(

@@ -183,14 +183,12 @@ def decide_batch(
         chosen = _chosen(method, systems, metric, own)
         if k is not None and not chosen.ranks:
             raise no_such_option(chosen, "k")
-        problem = MBRProblem(systems, None if metric is None else for_segment(metric, systems), own)
+        its = None if metric is None else for_segment(metric, systems)
+        problem = MBRProblem(systems, its, own, scale, system_weights)
         by_method.setdefault(id(chosen), (chosen, {}))[1][place] = problem
     found: dict[int, Sequence[Consensus]] = {}
     for chosen, problems in by_method.values():
-        decided = chosen.decide_batch(
-            list(problems.values()), 1 if k is None else k, scale=scale,
-            system_weights=system_weights,
-        )  # fmt: skip
+        decided = chosen.decide_batch(list(problems.values()), 1 if k is None else k)
         found.update(zip(problems, decided, strict=True))
     return [found[place] for place in range(len(segments))]
 

@@ -20,9 +20,17 @@ from decoding.minimum_risk.evidence import (
     listing,
     rows,
 )
-from decoding.minimum_risk.results import Consensus, Method, Spaces, as_systems, checked_scale
-from fstmetrics import AlignmentMetric, Metric, nbest_stats, scores_of
-from fstmetrics.contract import ROUNDING, metric_abilities_of
+from decoding.minimum_risk.results import (
+    Consensus,
+    MBRProblem,
+    Method,
+    Spaces,
+    as_systems,
+    checked_scale,
+)
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import AlignmentMetric
+from fstmetrics.contract import ROUNDING, metric_abilities_of, nbest_stats, scores_of
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.records import Record
@@ -467,17 +475,9 @@ class Pairwise(Method):
     matrix: bool = False
     normalised: bool = True
 
-    def decide(
-        self,
-        spaces: Sequence[Space],
-        metric: Metric | None = None,
-        k: int = 1,
-        *,
-        evidence: Evidence | Spaces | None = None,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
-    ) -> list[Consensus]:
+    def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the ``k`` candidates with the best expectations, best first."""
+        spaces, metric, evidence, scale, system_weights = problem
         metric = self.given(metric)
         if self.confidence is not None and (k > 1 or self.aggregate):
             raise OptionError("confidence is for one candidate against each sentence of evidence")

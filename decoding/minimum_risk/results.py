@@ -139,22 +139,35 @@ class Consensus(Record):
 
 
 class MBRProblem(NamedTuple):
-    """What is decided: the spaces of one segment, by a metric, over the evidence or the spaces.
+    """What is decided for one segment.
 
-    Of a metric that takes the source of the segment, this has it.
+    Attributes
+    ----------
+    spaces : sequence of spaces
+        What the systems said, of which one sentence is chosen.
+    metric : Metric or None
+        With the source of the segment, if it takes one.
+    evidence : Evidence, space, spaces or None
+        What to average over; the spaces if None.
+    scale : float
+        Of all scores, before they become probabilities.
+    system_weights : sequence of float or None
+        One for each space; all the same if None.
     """
 
     spaces: Sequence[Space]
     metric: Metric | None = None
     evidence: Evidence | Spaces | None = None
+    scale: float = 1.0
+    system_weights: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
     """A way to choose by minimum Bayes risk; its fields are its options.
 
-    What all methods are asked, the spaces, the evidence, the scale and the weights of systems, are
-    arguments of :func:`decoding.mbr`, which takes any object of this kind as its ``method``.
+    What all methods are asked is a :class:`MBRProblem`, which :func:`decoding.mbr` makes of its
+    arguments; it takes any object of this kind as its ``method``.
 
     Attributes
     ----------
@@ -189,33 +202,14 @@ class Method(ABC):
                 raise OptionError(f"{argument(each.name)} is 0 or more, not {value}")
 
     @abstractmethod
-    def decide(
-        self,
-        spaces: Sequence[Space],
-        metric: Metric | None = None,
-        k: int = 1,
-        *,
-        evidence: Evidence | Spaces | None = None,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
-    ) -> Sequence[Consensus]:
-        """Return the ``k`` best; arguments are as of :func:`decoding.mbr`."""
+    def decide(self, problem: MBRProblem, k: int = 1) -> Sequence[Consensus]:
+        """Return the ``k`` best."""
 
     def decide_batch(
-        self,
-        problems: Sequence[MBRProblem],
-        k: int = 1,
-        *,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
+        self, problems: Sequence[MBRProblem], k: int = 1
     ) -> Sequence[Sequence[Consensus]]:
         """Return what :meth:`decide` does for each segment; a method may do it in one go."""
-        return [
-            self.decide(
-                spaces, metric, k, evidence=evidence, scale=scale, system_weights=system_weights
-            )
-            for spaces, metric, evidence in problems
-        ]
+        return [self.decide(problem, k) for problem in problems]
 
     def given(self, metric: Metric | None) -> Metric:
         """Return the metric, which this method cannot do without."""

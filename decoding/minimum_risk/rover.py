@@ -32,9 +32,7 @@ import numpy as np
 
 from decoding.minimum_risk.confusion import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
-from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.results import Method, Spaces, as_systems, checked_scale
-from fstmetrics import Metric
+from decoding.minimum_risk.results import MBRProblem, Method, as_systems, checked_scale
 from fstmetrics.alignment.metric import is_word_error
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
@@ -208,17 +206,9 @@ class Rover(Method):
             if not 0.0 <= value <= 1.0:
                 raise OptionError(f"{argument(name)} is {value}, expected a number from 0 to 1")
 
-    def decide(
-        self,
-        spaces: Sequence[Space],
-        metric: Metric | None = None,
-        k: int = 1,
-        *,
-        evidence: Evidence | Spaces | None = None,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
-    ) -> list[EditConsensus]:
+    def decide(self, problem: MBRProblem, k: int = 1) -> list[EditConsensus]:
         """Return the sentence of most votes; where systems say one sentence, no scale matters."""
+        spaces, metric, _, scale, system_weights = problem
         checked_scale(scale)
         if metric is not None and not is_word_error(metric):
             raise OptionError(f"rover votes on words: wer or wrr, not {metric}")

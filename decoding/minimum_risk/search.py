@@ -21,8 +21,9 @@ from decoding.extraction.search import check_limits
 from decoding.minimum_risk.evidence import Evidence, candidates_of, evidence_of, listing, rows
 from decoding.minimum_risk.exact import FOREST_STATES, check_metric
 from decoding.minimum_risk.pairwise import expected_scores, ranked
-from decoding.minimum_risk.results import Consensus, Method, Spaces, checked_scale
-from fstmetrics import AlignmentMetric, Metric
+from decoding.minimum_risk.results import Consensus, MBRProblem, Method, checked_scale
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import AlignmentMetric
 from lattices.algorithms import to_lattice, union
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
@@ -107,17 +108,9 @@ class Search(Method):
     budget: int = DEFAULT_BUDGET
     memory: int = MEMORY
 
-    def decide(
-        self,
-        spaces: Sequence[Space],
-        metric: Metric | None = None,
-        k: int = 1,
-        *,
-        evidence: Evidence | Spaces | None = None,
-        scale: float = 1.0,
-        system_weights: Sequence[float] | None = None,
-    ) -> list[Consensus]:
+    def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the best sentence."""
+        spaces, metric, evidence, scale, system_weights = problem
         metric = self.given(metric)
         check_metric(metric)
         if self.beam is not None and self.beam < 1:

@@ -15,7 +15,8 @@ from decoding.minimum_risk.linear import (
     mixed_values,
 )
 from decoding.minimum_risk.results import as_systems, checked_scale, system_shares
-from fstmetrics import Evaluator, Metric, quality
+from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import quality
 from fstmetrics.ngram.linear import linear_factors
 from fstmetrics.references import Reference
 from lattices.algorithms import best_words

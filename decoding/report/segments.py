@@ -18,8 +18,8 @@ from decoding.report.pictures import neighbourhood, sentences
 from decoding.tasks.curve import CurveTask
 from decoding.tasks.mbr import MBRTask
 from decoding.tasks.segments import is_unscored
-from fstmetrics import WER, AlignmentMetric, Edit, Evaluator, Metric, Normalised
-from fstmetrics.alignment.metric import Judgement
+from fstmetrics import WER, Edit, Evaluator, Metric, Normalised
+from fstmetrics.alignment.metric import AlignmentMetric, Judgement
 from fstmetrics.contract import can_search, decomposes
 from fstmetrics.references import Reference, tokens_of
 from lattices.algorithms import best

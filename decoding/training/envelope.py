@@ -16,7 +16,8 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from decoding._native import envelopes, feature_lines, list_envelope
-from fstmetrics import Evaluator, Metric, nbest_stats
+from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import nbest_stats
 from lattices.algorithms import sample_paths
 from lattices.algorithms.kbest import too_many_edges
 from lattices.algorithms.paths import no_complete_path

@@ -32,8 +32,8 @@ import numpy as np
 from decoding.extraction.oracle import find_oracles, ranked_oracles
 from decoding.extraction.results import Oracle, score_hypothesis
 from decoding.extraction.search import Search, SearchOptions
-from fstmetrics import Evaluator, nbest_stats, quality, scores_of
-from fstmetrics.contract import EVALUATOR, EVALUATORS
+from fstmetrics import Evaluator
+from fstmetrics.contract import EVALUATOR, EVALUATORS, nbest_stats, quality, scores_of
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError

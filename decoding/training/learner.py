@@ -24,8 +24,8 @@ import numpy as np
 
 from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.envelope import EnvelopeCorpus
-from fstmetrics import Evaluator, Metric, quality
-from fstmetrics.contract import METRIC
+from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import METRIC, quality
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, created
@@ -36,7 +36,7 @@ from lattices.spaces.arguments import SPACES, check_filled
 #: spaces to choose a round by, and the references of each
 HeldOut = tuple[Iterable[Space], Iterable[Iterable[Reference]]]
 #: of whole numbers: searches are native
-_MOST, _MOST_BUDGET = 2**31 - 1, 2**63 - 1
+_MOST, _MOST_LIMIT = 2**31 - 1, 2**63 - 1
 
 
 class TrainingTask:
@@ -262,7 +262,7 @@ class Learner(ABC):
     def __post_init__(self) -> None:
         """Set up the state of a learner that has seen nothing; refuse numbers that none takes."""
         for each in fields(self):
-            most = _MOST_BUDGET if each.name == "budget" else _MOST
+            most = _MOST_LIMIT if each.name in ("budget", "memory") else _MOST
             value = getattr(self, each.name) if each.init and each.name != "seed" else None
             if isinstance(value, int) and value > most:
                 raise OptionError(f"{each.name} is at most {most}, not {value}")

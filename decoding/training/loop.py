@@ -17,7 +17,8 @@ import lattices
 from decoding.plain_json import check_seal, read_json, sealed_json
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.learner import HeldOut, Learner, TrainingTask
-from fstmetrics import Metric, quality
+from fstmetrics import Metric
+from fstmetrics.contract import quality
 from fstmetrics.references import Reference
 from lattices.algorithms import union
 from lattices.arrays import IntColumn, floats, ints

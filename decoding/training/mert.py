@@ -15,7 +15,8 @@ import numpy as np
 
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.learner import Learner, TrainingTask
-from fstmetrics import Evaluator, Metric, quality, scores_of
+from fstmetrics import Evaluator, Metric
+from fstmetrics.contract import quality, scores_of
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.spaces import Space

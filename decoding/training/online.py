@@ -15,7 +15,7 @@ from decoding.training.hope_fear import HopeFear, first_best
 from decoding.training.learner import Round, TrainingTask
 from decoding.training.margin_updates import Constraint, DocumentLearner, margin
 from decoding.training.training_corpus import LearnerCorpus
-from fstmetrics import quality
+from fstmetrics.contract import quality
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.limits import MEMORY

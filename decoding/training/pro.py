@@ -15,7 +15,7 @@ from decoding.training.loop import lengthened
 from decoding.training.margin_updates import Constraint, DocumentLearner, logistic_pulls
 from decoding.training.online import minimised
 from decoding.training.training_corpus import LearnerCorpus, row_qualities
-from fstmetrics import nbest_stats
+from fstmetrics.contract import nbest_stats
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError

@@ -22,8 +22,7 @@ from decoding.training.online import Descent, minimised
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
 from decoding.training.training_corpus import LearnerCorpus, row_qualities
-from fstmetrics import has_machine, nbest_stats, quality
-from fstmetrics.contract import can_search
+from fstmetrics.contract import can_search, has_machine, nbest_stats, quality
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError

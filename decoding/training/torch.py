@@ -31,7 +31,8 @@ from decoding.extraction.search import DEFAULT_BUDGET
 from decoding.training.hope_fear import first_best
 from decoding.training.risk.expected import estimate, expectation
 from decoding.training.risk.problem import Estimation, EstimationOptions, RiskProblem
-from fstmetrics import Evaluator, nbest_stats, quality, scores_of
+from fstmetrics import Evaluator
+from fstmetrics.contract import nbest_stats, quality, scores_of
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError

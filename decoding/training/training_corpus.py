@@ -11,16 +11,9 @@ from scipy.sparse import csr_array
 
 from decoding.training.envelope import EnvelopeCorpus, feature_rows, path_rows
 from decoding.training.learner import Learner, TrainingTask
-from fstmetrics import (
-    BLEU,
-    BLEUEvaluator,
-    DocumentBLEU,
-    Evaluator,
-    Metric,
-    nbest_stats,
-    parse_metric,
-    scores_of,
-)
+from fstmetrics import BLEU, DocumentBLEU, Evaluator, Metric, parse_metric
+from fstmetrics.contract import nbest_stats, scores_of
+from fstmetrics.ngram.bleu import BLEUEvaluator
 from lattices.algorithms import best_words
 from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property

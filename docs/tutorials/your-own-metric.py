@@ -74,7 +74,8 @@ LongWords().against(["the train to london leaves at seven"]).score("a train to l
 # raises an error that says which law is broken, and by what.
 
 # %%
-from fstmetrics import METRICS, parse_metric
+from fstmetrics import parse_metric
+from fstmetrics.contract import METRICS
 from fstmetrics.testing import check_metric
 
 METRICS.register("long-words", LongWords)

@@ -142,7 +142,7 @@ class TER(SacreBLEUMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChrF(SacreBLEUMetric):
+class CHRF(SacreBLEUMetric):
     """chrF: an F-score over character n-grams; with ``word_order=2``, chrF++.
 
     Against the reference that scores best. Computed by sacreBLEU.
@@ -164,7 +164,7 @@ class ChrF(SacreBLEUMetric):
 
     Examples
     --------
-    >>> round(ChrF().against(["the cat sat"]).score("the hat sat"), 4)
+    >>> round(CHRF().against(["the cat sat"]).score("the hat sat"), 4)
     0.4573
     """
 

@@ -49,7 +49,8 @@ class Normalised(Summable):
     metric : Metric
     normalise : str
         Names of normalisers with ``+`` between them: ``lower``, ``nfkc``, ``punctuation``,
-        ``whisper-basic``, ``whisper-english``, ``glm:FILE``, ``regex:FILE``, or a plug-in's.
+        ``whisper-basic``, ``whisper-english``, ``drop:WORD|WORD``, ``glm:FILE``, ``regex:FILE``, or
+        a plug-in's.
 
     Examples
     --------

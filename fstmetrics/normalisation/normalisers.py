@@ -96,6 +96,23 @@ class Punctuation(_ByWord):
 
 
 @dataclass(frozen=True)
+class Drop(_ByWord):
+    """Without some words, ``NAME|NAME``: they count on neither side, as Kaldi's wildcard symbols.
+
+    Examples
+    --------
+    >>> Drop("<unk>|[noise]").sentence(("the", "[noise]", "cat"))
+    ('the', 'cat')
+    """
+
+    words: str
+
+    def word(self, word: str) -> str:
+        """Return the word, or nothing."""
+        return "" if word in self.words.split("|") else word
+
+
+@dataclass(frozen=True)
 class TextFunction(_ByWord):
     """A function from text to text, applied to each word."""
 

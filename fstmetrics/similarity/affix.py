@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -96,6 +97,47 @@ class AffixSimilarity(Signature):
         """Return the similarities of all pairs."""
         # what lies above epsilon comes back as distance 1, which is similarity 0
         return 1.0 - affix_distances(words, others, limit=self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wildcards(Signature):
+    """Words that match any word in full, in the hypothesis as well as in the reference.
+
+    What a transcriber could not understand, say ``<unk>``, then costs nothing if one word stands
+    in its place, whichever it is; no word there is a deletion as before. In the machine of a
+    metric they are arcs that read any word with a match's gain. Words that are to count nowhere,
+    as noises, are dropped from both sides instead, by the normaliser ``drop``.
+
+    Parameters
+    ----------
+    words : str
+        Separated by ``|``.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> evaluator = WER(similarity=Wildcards(words="<unk>")).against(["the <unk> sat"])
+    >>> [evaluator.score(text) for text in ("the cat sat", "the sat", "<unk> cat sat", "a cat sat")]
+    [0.0, 0.3333333333333333, 0.0, 0.3333333333333333]
+    """
+
+    name: ClassVar[str] = "wildcards"
+    words: str = option("", always=True)
+
+    def __post_init__(self) -> None:
+        """Refuse none at all, and what a specification cannot hold."""
+        if not all(self.words.split("|")) or re.search(r"[,()\s]", self.words):
+            raise OptionError(
+                f"the wildcards {self.words!r} are words with | between them, without blanks, "
+                "commas or parentheses"
+            )
+
+    def matrix(self, words: Sequence[str], others: Sequence[str]) -> FloatColumn:
+        """Return 1 for equal words and wherever a wildcard is on either side, 0 elsewhere."""
+        wild = frozenset(self.words.split("|"))
+        return floats(
+            [[each == other or each in wild or other in wild for other in others] for each in words]
+        ).reshape(len(words), len(others))
 
 
 def checked_matrix(

@@ -2,8 +2,8 @@
 
 Two levels: systems, where a point is a system, and segments, where it is one output of one.
 Everywhere the first argument is what people said and the second what a metric said, and both are
-qualities, higher is better: negate error rates (:func:`fstmetrics.quality`), and a good metric has
-a correlation near 1.
+qualities, higher is better: negate error rates (:func:`fstmetrics.contract.quality`), and a good
+metric has a correlation near 1.
 
 ==========================  ======================================================================
 :func:`correlate`           Pearson, Spearman or Kendall's tau-b, with a confidence interval

@@ -164,9 +164,9 @@ def to_fst(
 ) -> Any:
     """Return the lattice as a ``pynini.Fst``: an acceptor, cost = -score.
 
-    Composed with a metric's machine (:meth:`fstmetrics.Machine.to_fst`), its shortest path is
-    the best sentence under the metric alone if there are no scores, and under the sum of the metric
-    and the model score if there are.
+    Composed with a metric's machine (:meth:`fstmetrics.contract.Machine.to_fst`), its shortest path
+    is the best sentence under the metric alone if there are no scores, and under the sum of the
+    metric and the model score if there are.
 
     Labels are the vocabulary's numbers and states keep theirs. Features, times and
     metadata stay behind. Costs O(states + arcs), and O(words) for ``symbols``.

@@ -292,8 +292,8 @@ def forest_product(
     parts = alignments(machine)
     if parts is None:
         raise EngineError(
-            f"forest {forest.id!r}: the product over alignments is that with alignments to "
-            "sentences; take the one over sentences"
+            f"forest {forest.id!r}: the machine has other parts than alignments to sentences, and "
+            "only over=sentences has a product with those"
         )
     said = forest.symbol if words is None else words
     with sized(forest):

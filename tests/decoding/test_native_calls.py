@@ -187,7 +187,8 @@ CELLS = 6_000 * 4_000
 #: that took
 TABLES = """
 import resource, signal, sys
-from fstmetrics import GRR, nbest_stats
+from fstmetrics import GRR
+from fstmetrics.contract import nbest_stats
 from tests.decoding.test_native_calls import CELLS, NBest, Hypothesis, text
 
 def interrupt(*_):

@@ -21,13 +21,10 @@ from fstmetrics import (
     Utility,
     corpus_score,
     corpus_stats,
-    has_machine,
-    nbest_stats,
     parse_metric,
-    scores_of,
 )
 from fstmetrics.combination import normalise_metric
-from fstmetrics.contract import metric_abilities_of
+from fstmetrics.contract import has_machine, metric_abilities_of, nbest_stats, scores_of
 from fstmetrics.summing import is_sum
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, NBest, OptionError, Vocabulary

@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fstmetrics import BLEU, GRR, WER, WRR, Normalised, corpus_score, corpus_stats, nbest_stats
+from fstmetrics import BLEU, GRR, WER, WRR, Normalised, corpus_score, corpus_stats
 from fstmetrics.alignment.metric import AlignmentEvaluator
-from fstmetrics.contract import Abilities, abilities_of, metric_abilities_of, rounding_of
+from fstmetrics.contract import (
+    Abilities,
+    abilities_of,
+    metric_abilities_of,
+    nbest_stats,
+    rounding_of,
+)
 from lattices import Hypothesis, NBest, OptionError
 
 

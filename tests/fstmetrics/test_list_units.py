@@ -7,18 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fstmetrics import (
-    BLEU,
-    BLEUSBP,
-    CER,
-    GRR,
-    WER,
-    WRR,
-    AffixSimilarity,
-    nbest_stats,
-    scores_of,
-)
-from fstmetrics.contract import abilities_of, metric_abilities_of
+from fstmetrics import BLEU, BLEUSBP, CER, GRR, WER, WRR, AffixSimilarity
+from fstmetrics.contract import abilities_of, metric_abilities_of, nbest_stats, scores_of
 from lattices import Hypothesis, Lattice, NBest, Vocabulary
 from tests.strategies import sentences
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fstmetrics import GRR, WER, WRR, Machine
+from fstmetrics import GRR, WER, WRR
+from fstmetrics.contract import Machine
 from lattices import Lattice, OptionError, Vocabulary, to_fst
 from lattices.arrays import floats, ints
 from lattices.intersection import ENGINES, Automaton, Part

@@ -6,15 +6,8 @@ import dataclasses
 
 import pytest
 
-from fstmetrics import (
-    CER,
-    GRR,
-    METRICS,
-    WER,
-    WRR,
-    AffixSimilarity,
-    parse_metric,
-)
+from fstmetrics import CER, GRR, WER, WRR, AffixSimilarity, parse_metric
+from fstmetrics.contract import METRICS
 from lattices import OptionError
 from lattices.errors import DuplicateNameError, UnknownNameError
 

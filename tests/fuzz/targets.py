@@ -242,8 +242,9 @@ def _check_space(space: Space) -> None:
 
 
 def _rebuilt(space: Space) -> Space:
-    made = ("in_arc", "in_offset", "out_offset", "finals", "columns")
-    return type(space)(**{key: value for key, value in vars(space).items() if key not in made})
+    made = ("in_arc", "in_offset", "out_offset")
+    held = space.__getstate__().items()
+    return type(space)(**{key: value for key, value in held if key not in made})
 
 
 def _check_kept_by_jsonl(space: Space) -> None:

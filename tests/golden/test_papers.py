@@ -8,19 +8,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fstmetrics import (
-    BLEU,
-    TBLEU,
-    WER,
-    BLEUModif,
-    Bllip,
-    Parse,
-    ParseTable,
-    WERModif,
-    WordVectors,
-    affix_distance,
-    bllip_score,
-)
+from fstmetrics import BLEU, TBLEU, WER, BLEUModif, Bllip, ParseTable, WERModif, affix_distance
+from fstmetrics.dependency.bllip import bllip_score
+from fstmetrics.dependency.parses import Parse
+from fstmetrics.similarity.vectors import WordVectors
 
 
 class TestTolerantBLEU:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import lattices
 from decoding import oracle, oracle_kbest, worst
 from decoding.training.risk.expected import risk
-from fstmetrics import BLEU, CER, GRR, WER, WRR, quality
+from fstmetrics import BLEU, CER, GRR, WER, WRR
+from fstmetrics.contract import quality
 from lattices.errors import OptionError
 from tests.strategies import sentences, small_forests, small_lattices
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import oracle
-from fstmetrics import CER, GRR, WER, WRR, AffixSimilarity, nbest_stats, quality, scores_of
+from fstmetrics import CER, GRR, WER, WRR, AffixSimilarity
+from fstmetrics.contract import nbest_stats, quality, scores_of
 from lattices import Hypothesis, Lattice, NBest, Vocabulary
 from lattices.intersection import ENGINES
 from lattices.intersection.kernel import ENGINE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -22,16 +23,19 @@ from fstmetrics import (
     WRR,
     AffixSimilarity,
     LinearBLEU,
-    Machine,
     Normalised,
+    Wildcards,
     intersect,
-    intersect_with_origin,
+    parse_metric,
 )
-from fstmetrics.contract import compile_for
+from fstmetrics.combination import Combination
+from fstmetrics.contract import Machine, compile_for
+from fstmetrics.product import intersect_with_origin
 from lattices import Forest, Hypothesis, Lattice
 from lattices.errors import EngineError, OptionError, SpaceError, TooLargeError
 from lattices.intersection import ENGINES
 from lattices.intersection.product import lattice_product
+from tests.judges import score_by_recursion
 from tests.laws.test_intersection import METRICS
 from tests.strategies import sentences, small_forests, small_lattices
 
@@ -46,11 +50,31 @@ KINDS = [
     CER(spaces=False),
     LinearBLEU(order=2),
     Normalised(WER(), "lower"),
+    Normalised(GRR(n=2), "drop:a|x"),
+    WER(similarity=Wildcards(words="a|x")),
+    GRR(n=3, similarity=Wildcards(words="b")),
+    parse_metric("0.5*wrr + 0.5*grr"),
 ]
+
+#: what cannot be intersected with forests over alignments, always or at times
+NO_ALIGNMENTS = (LinearBLEU, Combination)
+FEWER_TOKENS = (CER, Normalised)
 
 
 def hypotheses(space: Lattice | Forest) -> Iterable[Hypothesis]:
     return space.paths() if isinstance(space, Lattice) else space.derivations()
+
+
+def possible(space: Lattice | Forest, evaluator: Any) -> Any:
+    """Return over what a space and a metric are intersected: alignments, where that can be."""
+    metric = evaluator.metric
+    if isinstance(space, Forest) and isinstance(metric, NO_ALIGNMENTS + FEWER_TOKENS):
+        try:
+            intersect(space, evaluator)
+        except EngineError:
+            return "sentences"
+        assert not isinstance(metric, NO_ALIGNMENTS)
+    return "alignments"
 
 
 def value_of(tokens: tuple[str, ...], evaluator: Any) -> float:
@@ -129,11 +153,8 @@ def test_lattices(lattice, references, metric, over):
     st.sampled_from(["alignments", "sentences"]),
 )
 def test_forests(forest, references, metric, over):
-    if over == "alignments" and isinstance(metric, LinearBLEU):
-        with pytest.raises(EngineError, match="the one over sentences"):
-            intersect(forest, metric.against(["a"]))
-        return
-    check(forest, metric.against([" ".join(words) for words in references]), over)
+    evaluator = metric.against([" ".join(words) for words in references])
+    check(forest, evaluator, "sentences" if over == "sentences" else possible(forest, evaluator))
 
 
 @settings(max_examples=100, deadline=None)
@@ -146,7 +167,7 @@ def test_references_that_are_lattices(space, reference, metric):
     evaluator = metric.against([reference])
     check(space, evaluator, "sentences")
     if isinstance(space, Forest):
-        with pytest.raises(EngineError, match="the one over sentences"):
+        with pytest.raises(EngineError, match="only over=sentences"):
             intersect(space, evaluator)
         return
     check(space, evaluator, "alignments")
@@ -160,10 +181,7 @@ def test_references_that_are_lattices(space, reference, metric):
 )
 def test_the_best_of_the_product_is_an_oracle(space, references, metric):
     evaluator = metric.against([" ".join(words) for words in references])
-    over: Any = "alignments"
-    if isinstance(space, Forest) and isinstance(metric, LinearBLEU):
-        over = "sentences"
-    found = lattices.best(intersect(space, evaluator, over=over))
+    found = lattices.best(intersect(space, evaluator, over=possible(space, evaluator)))
     expected = oracle(space, evaluator)
     if not isinstance(metric, LinearBLEU):
         assert evaluator.score(found.tokens) == pytest.approx(expected.score)
@@ -311,3 +329,25 @@ def test_the_best_entries_of_lists(lattice, reference, metric):
         if score == pytest.approx(highest, abs=1e-9)
     ]
     assert lattices.best(found).tokens == oracle(nbest, evaluator).tokens
+
+
+@settings(max_examples=300, deadline=None)
+@given(sentences(max_size=4), sentences(max_size=4), st.sampled_from([WER(), WRR(), GRR(n=3)]))
+def test_wildcards_match_any_word(hypothesis, reference, metric):
+    """By the recursion, where a wildcard is equal to every word."""
+
+    class Wild(str):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = str.__hash__
+
+    wild = replace(metric, similarity=Wildcards(words="a|x"))
+    left, right = (
+        [Wild(word) if word in ("a", "x") else word for word in words]
+        for words in (hypothesis, reference)
+    )
+    evaluator = wild.against([" ".join(reference)])
+    expected = score_by_recursion(left, [right], metric)
+    assert score_of(tuple(hypothesis), evaluator) == pytest.approx(expected)
+    assert value_of(tuple(hypothesis), evaluator) == pytest.approx(expected)

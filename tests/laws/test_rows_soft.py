@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import decoding
 from decoding import oracle_kbest, worst
-from fstmetrics import GRR, WER, AffixSimilarity, Machine
+from fstmetrics import GRR, WER, AffixSimilarity
+from fstmetrics.contract import Machine
 from lattices import Lattice, Vocabulary
 from lattices.arrays import floats, ints
 from lattices.intersection import Alignment, Automaton, Part

@@ -13,15 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices import (
-    LOG,
-    FormatError,
-    Lattice,
-    OptionError,
-    SpaceError,
-    from_posteriors,
-    remove_epsilon,
-)
+from lattices import FormatError, Lattice, OptionError, SpaceError, from_posteriors, remove_epsilon
+from lattices.algorithms.semirings import LOG
 from lattices.formats.arpa import ArpaModel
 from lattices.tokens import posteriors
 from lattices.tokens.language_model import apply_language_model, apply_lexicon

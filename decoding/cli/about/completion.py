@@ -67,7 +67,7 @@ def _names() -> dict[str, tuple[str, ...]]:
     """Return the values of options that name something, by where argparse stores them."""
     from decoding.minimum_risk import METHODS
     from decoding.training.learners import LEARNERS
-    from fstmetrics import METRICS, NORMALISERS
+    from fstmetrics.signature import METRICS, NORMALISERS
     from lattices import plugins
     from lattices.registry import Registry
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from decoding import sample_data
 
 if TYPE_CHECKING:
-    from fstmetrics import AlignmentMetric
+    from fstmetrics.alignment.metric import AlignmentMetric
     from lattices.spaces import Lattice
 
 SUMMARY = "show what an oracle is, on speech lattices that come with the package"

@@ -189,7 +189,8 @@ def extras() -> Iterator[Finding]:
 
 def plugins() -> Iterator[Finding]:
     """Iterate over the kinds of plug-ins, and over those that cannot be used."""
-    from fstmetrics import METRICS, NORMALISERS, PARSERS, SIMILARITIES
+    from fstmetrics.dependency.parses import PARSERS
+    from fstmetrics.signature import METRICS, NORMALISERS, SIMILARITIES
     from lattices.errors import DuplicateNameError, MissingDependencyError, PluginError
     from lattices.formats import FORMATS
     from lattices.intersection import ENGINES

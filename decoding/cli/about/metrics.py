@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from fstmetrics import METRICS
+    from fstmetrics.signature import METRICS
 
     if arguments.name is None:
         broken = METRICS.problems()

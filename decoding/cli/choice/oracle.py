@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
@@ -145,6 +146,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="search for metric + W * model score (default: 0)",
     )
     parser.add_argument(
+        "--wildcard",
+        metavar="WORD",
+        nargs="+",
+        action="extend",
+        help="words that match any word, on either side, under wer, wrr and grr",
+    )
+    parser.add_argument(
         "--write-spaces",
         metavar="FILE",
         help="also write of each segment the lattice, forest or list of all its sentences that are "
@@ -263,7 +271,7 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.corpus.writers import writer_of
     from decoding.tasks.oracle import KINDS, OracleTask
 
-    metrics = parsed_metrics(arguments)
+    metrics = _with_wildcards(parsed_metrics(arguments), arguments.wildcard or [])
     references = opened_references(arguments)
     search = search_of(arguments)
     if arguments.at or arguments.densities:
@@ -332,6 +340,25 @@ def run(arguments: argparse.Namespace) -> int:
         shown = [*_looked_into(breakdown, arguments), _for_people(summary, metrics, references)]
         print_summary("\n".join(shown))
     return 1 if summary["failed"] else 0
+
+
+def _with_wildcards(metrics: tuple[Metric, ...], words: Sequence[str]) -> tuple[Metric, ...]:
+    """Return metrics under which these words match any word."""
+    if not words:
+        return metrics
+    from fstmetrics import GRR, WRR, Normalised, Wildcards
+    from lattices.errors import OptionError
+
+    def change(metric: Metric) -> Metric:
+        if isinstance(metric, Normalised):
+            return replace(metric, metric=change(metric.metric))
+        if not isinstance(metric, WRR | GRR) or metric.similarity is not None:
+            raise OptionError(
+                f"--wildcard is for wer, wrr and grr without a similarity, not for {metric}"
+            )
+        return replace(metric, similarity=Wildcards(words="|".join(words)))
+
+    return tuple(map(change, metrics))
 
 
 def _write_curve(

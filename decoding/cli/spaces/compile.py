@@ -23,7 +23,7 @@ from decoding.cli.arguments import (
 from decoding.cli.terminal import detail, progress
 
 if TYPE_CHECKING:
-    from fstmetrics import CompiledEvaluator, Machine
+    from fstmetrics.contract import CompiledEvaluator, Machine
     from fstmetrics.references import Reference
     from lattices import Lattice
     from lattices.arrays import IntColumn
@@ -203,8 +203,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _write_pairs(arguments: argparse.Namespace) -> int:
     """Write the lattice and the automaton of each segment, and the words of all."""
-    from fstmetrics import has_machine
-    from fstmetrics.contract import compile_for
+    from fstmetrics.contract import compile_for, has_machine
     from lattices.errors import OptionError
     from lattices.formats.openfst.codec import encode, with_labels
     from lattices.formats.streams import created
@@ -313,7 +312,7 @@ def _segments_to_compose(
 
 def _of_references(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dict[str, Machine]:
     """Return the machine of each segment's references, and add their words."""
-    from fstmetrics import has_machine
+    from fstmetrics.contract import has_machine
     from lattices.errors import OptionError
 
     metric = parsed_metric(arguments.metric)

@@ -12,7 +12,8 @@ from decoding.cli.tables import headings, table
 from decoding.cli.terminal import print_summary
 from decoding.cli.training.corpus import TrainingCorpus
 from decoding.training.learner import History, Learner
-from fstmetrics import Metric, quality
+from fstmetrics import Metric
+from fstmetrics.contract import quality
 from lattices.formats.streams import created
 from lattices.formats.weights import write_weights
 

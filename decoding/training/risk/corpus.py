@@ -13,7 +13,9 @@ from decoding.training.risk.expected import expectation
 from decoding.training.risk.lists import DerivationList, list_expectation
 from decoding.training.risk.problem import RiskProblem
 from decoding.training.training_corpus import LearnerCorpus
-from fstmetrics import AlignmentMetric, Evaluator, Metric, quality
+from fstmetrics import Evaluator, Metric
+from fstmetrics.alignment.metric import AlignmentMetric
+from fstmetrics.contract import quality
 from fstmetrics.references import tokens_of
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from decoding._native import DerivationColumns, lattice_derivations, row_derivations, word_states
-from fstmetrics import CompiledEvaluator, Evaluator, Machine, nbest_stats, scores_of
-from fstmetrics.contract import compile_for
+from fstmetrics import Evaluator
+from fstmetrics.contract import CompiledEvaluator, Machine, compile_for, nbest_stats, scores_of
 from lattices.algorithms.paths import no_complete_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property

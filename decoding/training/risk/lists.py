@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from fstmetrics import Evaluator, nbest_stats, scores_of
+from fstmetrics import Evaluator
+from fstmetrics.contract import nbest_stats, scores_of
 from lattices._native import spell_derivations
 from lattices.algorithms import Paths, k_best_paths, sample_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints

@@ -18,7 +18,8 @@ from decoding.training.risk.graphs import (
     plain_graph,
 )
 from decoding.training.risk.lists import DerivationList, best_list, drawn_list
-from fstmetrics import Evaluator, has_machine
+from fstmetrics import Evaluator
+from fstmetrics.contract import has_machine
 from lattices.algorithms.paths import no_complete_path
 from lattices.algorithms.trimming import useful_states
 from lattices.arrays import FloatColumn, floats

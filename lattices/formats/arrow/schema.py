@@ -239,7 +239,8 @@ def numbered_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
     for name in ("feature_names", "category"):
         texts = [row.fields.get(name) for row in rows]
         # nearly all rows have the same
-        numbers = {some: numbering.numbers(name, some) for some in dict.fromkeys(texts) if some}
+        distinct = [some for some in dict.fromkeys(texts) if some is not None]
+        numbers = {some: numbering.numbers(name, some) for some in distinct}
         lists[name] = _Lists.joined([numbers.get(some) for some in texts], np.int32)
     for field in FIELDS:
         if field.type in (INTS, FLOATS) and field.name not in _PARTS:

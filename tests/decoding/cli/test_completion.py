@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from decoding.cli.main import COMMANDS
-from fstmetrics import METRICS
+from fstmetrics.contract import METRICS
 from lattices.formats import FORMATS
 from tests.decoding.cli.commandline import command
 

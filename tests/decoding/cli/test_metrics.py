@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from fstmetrics import METRICS
+from fstmetrics.contract import METRICS
 from tests.decoding.cli.commandline import command
 
 run = command()

@@ -855,3 +855,16 @@ def test_what_all_best_sentences_are_not_with(
     assert run(file, "--write-spaces", out, "--metric", "bleu") == 2
     assert "has no machine" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_wildcards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "in.jsonl"
+    write(path, [Lattice.from_arcs(CAT, finals=[2], id="s1", references=["<unk> hat"])])
+    assert run(path, "--metric", "wer", "grr", "--wildcard", "<unk>", "[noise]", "-q") == 0
+    assert capsys.readouterr().out == "s1\t0.0\ta hat\n"
+    assert run(path, "--metric", "wer", "--normalize", "lower", "--wildcard", "<unk>", "-q") == 0
+    assert capsys.readouterr().out == "s1\t0.0\ta hat\n"
+    assert run(path, "--metric", "wer", "--normalize", "drop:<unk>|a", "-q") == 0
+    assert capsys.readouterr().out == "s1\t0.0\ta hat\n"
+    assert run(path, "--metric", "wer", "cer", "--wildcard", "<unk>") == 2
+    assert "--wildcard is for wer, wrr and grr" in capsys.readouterr().err

@@ -176,12 +176,12 @@ def test_commands_without_workers_show_progress_on_a_terminal(name, files):
     ("line", "resamples"),
     [
         ("compare BASE HYPS LAST --test all --metric wer grr --samples 30", 240),
-        ("correlate HYPS BASE LAST --human SAID --metric wer --samples 30", 90),
+        ("correlate HYPS BASE LAST --human SAID --metric wer --samples 30", 120),
         (
             "correlate HYPS BASE LAST --human SAID --metric wer --samples 30 --resample segments",
-            90,
+            120,
         ),
-        ("correlate HYPS BASE --human SAID_OF_SEGMENTS --metric wer --samples 30", 120),
+        ("correlate HYPS BASE --human SAID_OF_SEGMENTS --metric wer --samples 30", 150),
         (
             "study sweep HYPS BASE LAST --human SAID --metric grr --option alpha --values 0,1 "
             "--samples 30",

@@ -14,15 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lattices
-from decoding import (
-    corpus_oracle,
-    hope_fear,
-    oracle,
-    oracle_kbest,
-    oracles,
-    statistics_front,
-    worst,
-)
+from decoding import corpus_oracle, hope_fear, oracle, oracle_kbest, oracles, worst
+from decoding.extraction.corpus import statistics_front
 from fstmetrics import BLEU, BLEUSBP, GRR, TBLEU, WER, LinearBLEU
 from lattices.errors import EngineError, OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest

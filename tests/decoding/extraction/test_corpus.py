@@ -14,7 +14,8 @@ from decoding.extraction import bleu_bound as corpus_bleu
 from decoding.extraction import corpus_selection as choosing
 from decoding.extraction.bleu_bound import bleu_bound
 from decoding.extraction.corpus_selection import corpus_choice, undominated
-from fstmetrics import BLEU, BLEUSBP, CER, GRR, PER, TBLEU, WER, WRR, corpus_score, nbest_stats
+from fstmetrics import BLEU, BLEUSBP, CER, GRR, PER, TBLEU, WER, WRR, corpus_score
+from fstmetrics.contract import nbest_stats
 from lattices import Forest, Hypothesis, Lattice, NBest, OptionError
 from tests.strategies import small_forests, small_lattices
 

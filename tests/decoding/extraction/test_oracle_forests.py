@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from decoding.extraction import ranked
 from decoding.extraction.oracle import oracle, oracle_kbest, worst
-from fstmetrics import CER, GRR, WER, WRR, quality
+from fstmetrics import CER, GRR, WER, WRR
+from fstmetrics.contract import quality
 from lattices import Forest, Lattice
 from lattices.arrays import ints
 from lattices.errors import EngineError

@@ -19,6 +19,7 @@ from decoding.minimum_risk.calibration import (
     fit_calibration,
     right_words,
 )
+from decoding.minimum_risk.edit import edit
 from fstmetrics import WER
 from fstmetrics.statistics.calibration import Calibration, cross_entropy, fit_map, quality_of
 from lattices import Hypothesis, Lattice, NBest, OptionError, Space
@@ -75,7 +76,7 @@ def test_words_are_those_of_mbr(space: Space, reference: list[str]) -> None:
         said = [word.confidence for word in decision.network.words]
         assert words.confidences.tolist() == pytest.approx(said)
         assert words.correct.tolist() == right_words(decision.tokens, [reference])
-        fixed = EditDistance(start=own, decode=False).decide([space], scale=scale)[0]
+        fixed = edit(space, start=own, decode=False, scale=scale)
         assert fixed.tokens == own
         said = [word.confidence for word in fixed.network.words]
         assert entropy == pytest.approx(cross_entropy(said, right_words(own, [reference])))

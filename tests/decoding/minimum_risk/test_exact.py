@@ -13,7 +13,8 @@ from sacrebleu.metrics import BLEU as SacreBLEU
 from decoding import ExactRisk, mbr
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.exact import expected_metric
-from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR, AffixSimilarity, AlignmentMetric
+from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR, AffixSimilarity
+from fstmetrics.alignment.metric import AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, best, to_lattice
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, SpaceError

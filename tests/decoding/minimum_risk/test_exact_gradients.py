@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from decoding.training.risk.expected import Expectation, expectation
 from decoding.training.risk.graphs import lattice_graph
-from fstmetrics import GRR, WRR, AlignmentMetric
+from fstmetrics import GRR, WRR
+from fstmetrics.alignment.metric import AlignmentMetric
 from lattices import Lattice
 from lattices.errors import SpaceError
 from tests.judges import score_by_recursion

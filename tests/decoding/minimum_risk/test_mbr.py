@@ -15,6 +15,7 @@ import lattices
 from decoding import EditDistance, FastConsensus, Linear, Pairwise, mbr, mbr_kbest
 from decoding.minimum_risk.evidence import Evidence, evidence_of
 from decoding.minimum_risk.mbr import METHODS, method_class, method_with
+from decoding.minimum_risk.results import MBRProblem, Method
 from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.algorithms import k_best
@@ -190,10 +191,9 @@ def test_options_that_all_methods_share(method):
     """Those are arguments of mbr, and what a method has besides is shown by help."""
     kind = method_class(method)
     shared = set(inspect.signature(mbr).parameters)
-    assert shared == set(inspect.signature(kind.decide).parameters) - {"self", "spaces", "k"} | {
-        "space",
-        "method",
-    }
+    assert shared == {*MBRProblem._fields} - {"spaces"} | {"space", "method"}
+    for decide in (kind.decide, Method.decide):
+        assert list(inspect.signature(decide).parameters) == ["self", "problem", "k"]
     own = inspect.signature(kind).parameters
     assert own
     assert not shared & set(own)

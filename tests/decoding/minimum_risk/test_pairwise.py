@@ -33,15 +33,15 @@ from fstmetrics import (
     AffixSimilarity,
     BLEUModif,
     Bllip,
-    Parse,
     ParseTable,
     Utility,
     WERModif,
-    WordVectors,
     parse_metric,
 )
 from fstmetrics.alignment.metric import AlignmentMetric
+from fstmetrics.dependency.parses import Parse
 from fstmetrics.pairs import alignment_scores, edit_scores
+from fstmetrics.similarity.vectors import WordVectors
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
 from tests.decoding.minimum_risk.lists import WORDS, nbest_of, small_lists

@@ -14,6 +14,7 @@ import pytest
 from decoding import EditDistance, mbr
 from decoding.corpus.transcripts import read_transcripts
 from decoding.minimum_risk.edit import edit
+from decoding.minimum_risk.results import MBRProblem
 from decoding.minimum_risk.rover import Rover, rover
 from fstmetrics import BLEU, WER
 from lattices import Hypothesis, Lattice, NBest, OptionError
@@ -110,7 +111,7 @@ def test_the_method_by_its_name() -> None:
     # not a sentence of one system, but of all of them
     assert mbr(systems, WER(), method=Rover(alpha=0.0)).hypothesis.score == -float("inf")
     with pytest.raises(OptionError, match="wer or wrr"):
-        Rover().decide(systems, BLEU())
+        Rover().decide(MBRProblem(systems, BLEU()))
 
 
 def test_what_has_no_confidences_is_refused() -> None:

@@ -15,7 +15,8 @@ from decoding import ExactRisk, Search, mbr
 from decoding.minimum_risk.evidence import Evidence, evidence_of, rows
 from decoding.minimum_risk.exact import expected_metric
 from decoding.minimum_risk.pairwise import expected_scores
-from fstmetrics import BLEU, BLEUSBP, CER, GRR, TBLEU, WER, WRR, AffixSimilarity, AlignmentMetric
+from fstmetrics import BLEU, BLEUSBP, CER, GRR, TBLEU, WER, WRR, AffixSimilarity
+from fstmetrics.alignment.metric import AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, read, to_lattice
 from lattices.errors import OptionError, SpaceError
 from tests.judges import score_by_recursion

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from decoding import Linear, mbr
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
-from fstmetrics import BLEU, GRR, WER, Metric, corpus_score, quality
+from fstmetrics import BLEU, GRR, WER, Metric, corpus_score
+from fstmetrics.contract import quality
 from lattices import Forest, Lattice, NBest, OptionError, Space, read
 from lattices.algorithms import best_words
 from tests.strategies import sentences, small_forests, small_lattices

@@ -11,7 +11,8 @@ from decoding.training.learner import TrainingWarning
 from decoding.training.learners import LEARNERS, learner
 from decoding.training.loop import DecoderLoop
 from decoding.training.mert import MERT
-from fstmetrics import BLEU, WER, quality
+from fstmetrics import BLEU, WER
+from fstmetrics.contract import quality
 from lattices.algorithms import best
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import UNIFORM, Counter, noisy

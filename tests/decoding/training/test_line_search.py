@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.mert import line_search
-from fstmetrics import BLEU, BLEUSBP, GRR, PER, TBLEU, WER, corpus_score, quality
+from fstmetrics import BLEU, BLEUSBP, GRR, PER, TBLEU, WER, corpus_score
+from fstmetrics.contract import quality
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, best
 from lattices.errors import OptionError
 from tests.decoding.training.test_envelope import (

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.learner import History, Learner, Round
 from decoding.training.mert import MERT
-from fstmetrics import BLEU, BLEUSBP, GRR, TBLEU, WER, quality
+from fstmetrics import BLEU, BLEUSBP, GRR, TBLEU, WER
+from fstmetrics.contract import quality
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.errors import FormatError, OptionError
 from tests.decoding.training.test_line_search import problems

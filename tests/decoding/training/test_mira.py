@@ -13,7 +13,7 @@ from decoding.training.hope_fear import hope_fear
 from decoding.training.margin_updates import Constraint, margin
 from decoding.training.mira import MIRA, multipliers
 from fstmetrics import BLEU, GRR, WER
-from fstmetrics.external.sacrebleu import ChrF
+from fstmetrics.external.sacrebleu import CHRF
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import (
@@ -156,10 +156,10 @@ def test_bleu_of_sentences_is_smoothed_and_searches(kind, fears):
 
 
 def test_a_metric_that_cannot_search_takes_lists():
-    assert MIRA(epochs=1).fit(*separable("list"), ChrF()).history[-1].details["exact"] == 1.0
+    assert MIRA(epochs=1).fit(*separable("list"), CHRF()).history[-1].details["exact"] == 1.0
     with pytest.raises(OptionError, match="no machine"):
-        MIRA().fit(*separable("lattice"), ChrF())
-    told = MIRA(judge="grr:n=2", epochs=1).fit(*separable("lattice"), ChrF()).history[-1].details
+        MIRA().fit(*separable("lattice"), CHRF())
+    told = MIRA(judge="grr:n=2", epochs=1).fit(*separable("lattice"), CHRF()).history[-1].details
     assert told["judge"] == str(GRR(n=2))
 
 
@@ -255,3 +255,9 @@ def test_real_lattices(shared_data):
     learner = MIRA(epochs=3).fit(spaces, references, GRR())
     assert learner.history[-1].score > learner.history[0].score - 0.01
     assert all(each.details["exact"] == 1.0 for each in learner.history)
+
+
+def test_a_learner_may_take_more_memory_than_the_default() -> None:
+    assert MIRA(memory=2**40).memory == 2**40
+    with pytest.raises(OptionError, match="epochs is at most"):
+        MIRA(epochs=2**40)

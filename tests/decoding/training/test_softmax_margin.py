@@ -12,7 +12,8 @@ from decoding.training import softmax_margin as softmax_margin_terms
 from decoding.training.hope_fear import hope_fear
 from decoding.training.learner import TrainingTask
 from decoding.training.softmax_margin import SoftmaxMargin
-from fstmetrics import BLEU, CER, GRR, WER, WRR, parse_metric, quality
+from fstmetrics import BLEU, CER, GRR, WER, WRR, parse_metric
+from fstmetrics.contract import quality
 from lattices import Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import (

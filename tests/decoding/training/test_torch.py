@@ -20,7 +20,8 @@ from decoding.training.torch import (  # noqa: E402
     mwer_loss,
     softmax_margin_loss,
 )
-from fstmetrics import BLEU, CER, GRR, TBLEU, WER, quality  # noqa: E402
+from fstmetrics import BLEU, CER, GRR, TBLEU, WER  # noqa: E402
+from fstmetrics.contract import quality  # noqa: E402
 from lattices import Forest, Hypothesis, Lattice, NBest, best  # noqa: E402
 from lattices.errors import OptionError  # noqa: E402
 from tests.strategies import sentences, small_forests, small_lattices  # noqa: E402

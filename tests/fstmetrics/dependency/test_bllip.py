@@ -9,16 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fstmetrics import (
-    PARSERS,
-    Bllip,
-    Parse,
-    ParseTable,
-    bllip_score,
-    corpus_score,
-    parse_metric,
-)
-from fstmetrics.dependency.parses import read_conllu
+from fstmetrics import Bllip, ParseTable, corpus_score, parse_metric
+from fstmetrics.dependency.bllip import bllip_score
+from fstmetrics.dependency.parses import PARSERS, Parse, read_conllu
 from fstmetrics.testing import check_metric
 from lattices import Lattice, OptionError
 from lattices.errors import UnknownNameError

@@ -6,8 +6,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from fstmetrics import PARSERS, Parse, ParseTable, load_parses
-from fstmetrics.dependency.parses import load_parser, read_conllu
+from fstmetrics import ParseTable, load_parses
+from fstmetrics.dependency.parses import PARSERS, Parse, load_parser, read_conllu
 from fstmetrics.dependency.trees import tree_parse
 from lattices import FormatError, OptionError
 from lattices.errors import MissingDependencyError

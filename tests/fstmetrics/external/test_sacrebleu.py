@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fstmetrics import corpus_score, corpus_stats, parse_metric
-from fstmetrics.external.sacrebleu import TER, ChrF
+from fstmetrics.external.sacrebleu import CHRF, TER
 from fstmetrics.testing import check_metric
 from lattices import Lattice, OptionError
 from lattices.errors import MissingDependencyError
@@ -22,9 +22,9 @@ METRICS = [
     TER(),
     TER(normalized=True, case_sensitive=True),
     TER(no_punct=True, asian_support=True),
-    ChrF(),
-    ChrF(word_order=2),
-    ChrF(char_order=3, beta=1.0, lowercase=True, whitespace=True, eps_smoothing=True),
+    CHRF(),
+    CHRF(word_order=2),
+    CHRF(char_order=3, beta=1.0, lowercase=True, whitespace=True, eps_smoothing=True),
 ]
 
 
@@ -63,7 +63,7 @@ def test_wmt15(shared_data):
         each.read_text(encoding="utf-8").split("\n")[:120] for each in (path, system)
     )
     assert system != path
-    for metric in (TER(), ChrF(word_order=2)):
+    for metric in (TER(), CHRF(word_order=2)):
         rows = corpus_stats(metric, hypotheses, [[line] for line in reference])
         expected = theirs(metric).corpus_score(hypotheses, [reference]).score
         assert 100 * metric.score(rows.sum(axis=0)) == pytest.approx(expected, abs=1e-9)
@@ -71,24 +71,24 @@ def test_wmt15(shared_data):
 
 def test_without_sacrebleu(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
-    for metric in (TER(), ChrF()):
+    for metric in (TER(), CHRF()):
         with pytest.raises(MissingDependencyError, match=r"pip install 'fstmetrics\[sacrebleu\]'"):
             metric.against(["a"])
 
 
 def test_signatures():
-    assert str(ChrF(word_order=2)) == "chrf:char_order=6,word_order=2,beta=2"
+    assert str(CHRF(word_order=2)) == "chrf:char_order=6,word_order=2,beta=2"
     assert parse_metric("ter:no_punct=true") == TER(no_punct=True)
 
 
 def test_what_means_nothing_is_refused():
     lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
-    for metric in (TER(), ChrF()):
+    for metric in (TER(), CHRF()):
         with pytest.raises(OptionError, match="not as a lattice"):
             metric.against([lattice])
     for options in ({"char_order": 0}, {"word_order": -1}, {"beta": 0.0}, {"beta": float("nan")}):
         with pytest.raises(OptionError, match=next(iter(options))):
-            ChrF(**options)
+            CHRF(**options)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=str)

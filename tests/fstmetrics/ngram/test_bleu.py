@@ -12,17 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fstmetrics import (
-    BLEU,
-    BLEUSBP,
-    GRR,
-    WRR,
-    BLEUEvaluator,
-    corpus_score,
-    corpus_stats,
-    parse_metric,
-)
-from fstmetrics.ngram.bleu import BREVITIES
+from fstmetrics import BLEU, BLEUSBP, GRR, WRR, corpus_score, corpus_stats, parse_metric
+from fstmetrics.ngram.bleu import BREVITIES, BLEUEvaluator
 from fstmetrics.testing import check_metric
 from lattices import Lattice, OptionError
 from lattices.errors import MissingDependencyError

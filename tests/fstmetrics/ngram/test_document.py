@@ -10,7 +10,8 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fstmetrics import BLEU, BLEUSBP, TBLEU, DocumentBLEU, corpus_stats, has_machine
+from fstmetrics import BLEU, BLEUSBP, TBLEU, DocumentBLEU, corpus_stats
+from fstmetrics.contract import has_machine
 from lattices import Hypothesis, NBest, OptionError
 from lattices.intersection import ENGINES
 from tests.judges import linear_gain

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fstmetrics import NIST, ReferenceSet, corpus_score, parse_metric
+from fstmetrics import NIST, corpus_score, parse_metric
+from fstmetrics.ngram.nist import ReferenceSet
 from fstmetrics.testing import check_metric
 from lattices import Lattice, OptionError
 from tests.strategies import sentences

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fstmetrics import BLEU, TBLEU, affix_distance, corpus_score, nbest_stats, parse_metric
+from fstmetrics import BLEU, TBLEU, affix_distance, corpus_score, parse_metric
+from fstmetrics.contract import nbest_stats
 from fstmetrics.ngram.tbleu import matching
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, Lattice, NBest, OptionError

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fstmetrics import WER, AffixSimilarity, affix_distance, affix_distances
-from fstmetrics.similarity.affix import checked_matrix
+from fstmetrics import WER, AffixSimilarity, Wildcards, affix_distance, parse_metric
+from fstmetrics.similarity.affix import affix_distances, checked_matrix
 from lattices import OptionError
 
 # "A" and U+0081 share their last six bits, as do "a" and "!": the filter by letters sees one bit
@@ -81,3 +81,15 @@ def test_what_a_plug_in_returns_is_checked():
             checked_matrix(Wrong(matrix), ["a"], ["b"])
         with pytest.raises(OptionError, match=message):
             WER(similarity=Wrong(matrix)).against(["a"]).score("b")
+
+
+def test_wildcards_match_anything() -> None:
+    wild = Wildcards(words="<unk>|a")
+    assert wild.matrix(["a", "b"], ["b", "c", "<unk>"]).tolist() == [[1, 1, 1], [1, 0, 1]]
+    assert wild.matrix([], ["b"]).shape == (0, 1)
+    metric = parse_metric("wer:similarity=wildcards(words=<unk>|a)")
+    assert metric == WER(similarity=wild)
+    assert str(metric) == "wer:similarity=wildcards(words=<unk>|a)"
+    for words in ("", "a||b", "a b", "a,b", "(a)"):
+        with pytest.raises(OptionError, match="between them, without blanks"):
+            Wildcards(words=words)

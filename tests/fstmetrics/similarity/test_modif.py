@@ -11,12 +11,12 @@ from fstmetrics import (
     BLEUModif,
     EmbeddingSimilarity,
     WERModif,
-    WordVectors,
     load_vectors,
-    nbest_stats,
     parse_metric,
 )
+from fstmetrics.contract import nbest_stats
 from fstmetrics.references import tokens_of
+from fstmetrics.similarity.vectors import WordVectors
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, Lattice, NBest, OptionError
 

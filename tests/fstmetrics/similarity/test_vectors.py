@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from fstmetrics import WER, EmbeddingSimilarity, WordVectors, load_vectors, parse_metric
-from fstmetrics.similarity.vectors import save_vectors
+from fstmetrics import WER, EmbeddingSimilarity, load_vectors, parse_metric
+from fstmetrics.similarity.vectors import WordVectors, save_vectors
 from fstmetrics.testing import check_metric
 from lattices import FormatError, OptionError
 from lattices.errors import MissingDependencyError

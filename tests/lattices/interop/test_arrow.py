@@ -34,6 +34,13 @@ def test_vocabularies_of_their_own_become_one_dictionary() -> None:
     assert column.chunk(0).values.dictionary.to_pylist() == ["", "b", "a"]
 
 
+def test_no_features_are_no_names_and_no_matrix() -> None:
+    table = to_arrow([Lattice.from_arcs([(0, 1, "a")], [1], id="a")])
+    assert table.select(["feature_names", "feature_value", "times"]).to_pylist() == [
+        {"feature_names": [], "feature_value": None, "times": None}
+    ]
+
+
 def test_nothing_at_all() -> None:
     assert to_arrow([]).num_rows == 0
     assert list(from_arrow(to_arrow([]))) == []

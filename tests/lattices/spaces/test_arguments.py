@@ -20,10 +20,10 @@ FILES = "lattices.read(path) reads them from a file"
 #: each verb with what it takes besides, as a call of one argument
 VERBS = {
     "density": lattices.density,
-    "inside": lattices.inside,
+    "inside": lattices.algorithms.inside,
     "k_best": lambda space: lattices.k_best(space, 3),
-    "log_path_count": lattices.log_path_count,
-    "outside": lattices.outside,
+    "log_path_count": lattices.algorithms.log_path_count,
+    "outside": lattices.algorithms.outside,
     "path_count": lattices.path_count,
     "path_lengths": lattices.path_lengths,
     "posteriors": lattices.posteriors,
