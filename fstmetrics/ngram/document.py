@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fstmetrics.contract import Prepared, S, can_search, nbest_stats, scores_of
+from fstmetrics.external.tokenizers import NO_TOKENIZER
 from fstmetrics.machine import Machine
 from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
 from fstmetrics.ngram.linear import Factors, linear_machine
@@ -144,7 +145,9 @@ class DocumentBLEU:
 
     def around(self, evaluator: BLEUEvaluator) -> DocumentEvaluator:
         """Return the metric's evaluator, within the document: nothing is compiled again."""
-        searches = can_search(evaluator) and self.metric.unit == "word"
+        # the machine of the linear form reads words
+        words = self.metric.unit == "word" and self.metric.tokenize == NO_TOKENIZER
+        searches = words and can_search(evaluator)
         return (LinearDocumentEvaluator if searches else DocumentEvaluator)(self, evaluator)
 
 

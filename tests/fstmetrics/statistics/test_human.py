@@ -56,7 +56,7 @@ def test_segments_have_taus_and_kappa_too(scored, tmp_path: Path) -> None:
     assert found.level == "segment"
     assert found.points[4] == (systems["fair"].name, "2")
     methods = [each.method for each in found.found[0].coefficients]
-    assert methods == ["pearson", "spearman", "kendall", "wmt14", "kappa"]
+    assert methods == ["pearson", "spearman", "kendall", "wmt14", "acc_eq", "spa", "kappa"]
 
 
 def test_a_segment_without_output_is_named(scored, tmp_path: Path) -> None:
