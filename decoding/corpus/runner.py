@@ -43,8 +43,9 @@ __all__ = ["Done", "Failure", "Inputs", "ResumePoint", "Segment", "run"]
 R = TypeVar("R")
 T = TypeVar("T", covariant=True)
 
-#: what a job may raise because of one segment; anything else is a fault of the program
-SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, ValueError)
+#: what a task may raise because of one segment, metrics and methods of others included; anything
+#: else is a fault of the program
+SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, RuntimeError, ValueError)
 
 #: words of a vocabulary that further batches share: they are not looked up again and again
 MOST_WORDS = 1 << 16

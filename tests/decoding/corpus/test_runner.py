@@ -40,6 +40,12 @@ def divides_by_zero_on_s1(segments: Sequence[Segment]) -> list[float]:
     return [1 / (segment.id != "s1") for segment in segments]
 
 
+def raises_as_plug_ins_do(segments: Sequence[Segment]) -> list[str]:
+    if any(segment.id == "s1" for segment in segments):
+        raise RuntimeError("no model")
+    return [segment.id for segment in segments]
+
+
 def dies(segments: Sequence[Segment]) -> list[None]:
     os._exit(3)
 
@@ -269,6 +275,13 @@ def test_the_model_s_best_of_a_list_is_the_first_of_the_highest() -> None:
     assert best_words(lattice()) == ("a", "hat")
     with pytest.raises(OptionError, match="empty"):
         best_words(NBest.from_hypotheses([], id="x"))
+
+
+def test_an_error_of_a_plug_in_is_that_of_its_segment(tmp_path: Path) -> None:
+    outcomes = list(run(raises_as_plug_ins_do, [cats(tmp_path / "some.jsonl")]))
+    (failed,) = [each for each in outcomes if isinstance(each, Failure)]
+    assert (failed.id, failed.reason) == ("s1", "RuntimeError: no model")
+    assert len(outcomes) > 1
 
 
 def test_the_task_scores_oracle_and_best_under_every_metric() -> None:
