@@ -78,7 +78,9 @@ class Vocabulary:
 
         The function adds the words of labels; it returns None if one is not in the table.
         """
-        _, labels = self._labels.setdefault(id(symbols), (symbols, Labels()))
+        if id(symbols) not in self._labels:
+            self._labels[id(symbols)] = symbols, Labels()
+        _, labels = self._labels[id(symbols)]
         return labels, partial(self._number_labels, symbols)
 
     def _number_labels(self, symbols: Mapping[int, str], labels: list[int]) -> list[int] | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
-RawReader: TypeAlias = "BinaryIO | io.RawIOBase"
+RawReader: TypeAlias = "io.RawIOBase | io.BufferedIOBase"
 
 HEAD_SIZE = 4096
 STANDARD = "-"
@@ -58,6 +58,12 @@ class _Rejoined(_Pieces):
 
     def __init__(self, head: bytes, rest: RawReader, problem: FormatError | None) -> None:
         self._head, self._rest, self._problem = head, rest, problem
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        if self._head or self._problem is not None:
+            return super().readinto(buffer)
+        # without a copy in between
+        return self._rest.readinto(buffer) or 0
 
     def _next(self, size: int) -> bytes:
         if self._head:
@@ -156,16 +162,19 @@ def _peeked(stream: RawReader, size: int) -> tuple[bytes, Content]:
     return head, Content(_Rejoined(head, stream, problem), unzipped)
 
 
-class _Watched(_Pieces):
+class _Watched(io.RawIOBase):
     """A file that says how much of it was read."""
 
     def __init__(self, file: RawReader, on_read: Callable[[int], None]) -> None:
         self._file, self._on_read = file, on_read
 
-    def _next(self, size: int) -> bytes:
-        piece = self._file.read(size) or b""
-        self._on_read(len(piece))
-        return piece
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        count = self._file.readinto(buffer) or 0
+        self._on_read(count)
+        return count
 
 
 @contextmanager
@@ -208,11 +217,11 @@ def opened(
 
 
 @contextmanager
-def _standard_input() -> Iterator[BinaryIO]:
+def _standard_input() -> Iterator[io.BufferedIOBase]:
     """Lend standard input, which is somebody else's to close."""
     if sys.stdin is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), STANDARD_INPUT)
-    yield sys.stdin.buffer
+    yield cast(io.BufferedIOBase, sys.stdin.buffer)
 
 
 @contextmanager
